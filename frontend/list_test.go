@@ -35,6 +35,10 @@ func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobV
 	return wire.JobView{}, nil
 }
 
+func (g *countingGroup) GroupOwners(context.Context) (api.GroupOwners, error) {
+	return api.GroupOwners{}, nil
+}
+
 func (g *countingGroup) MasterState(context.Context) (api.MasterState, error) {
 	return api.MasterState{}, nil
 }

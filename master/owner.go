@@ -39,6 +39,7 @@ type owner struct {
 	metrics     *metrics
 	refusals    daemon.LogPace // hellos that were refused
 	spans       *spans
+	shares      shares
 	nodeRefused bool // a node has refused launches, perhaps of a silent frontend
 }
 

@@ -477,6 +477,7 @@ service PeerService {
   // How many tasks of each of the jobs run in the group, in their order; 1,000 jobs at most.
   list<i32> runningTasks(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
   published.TMasterState masterState() throws (1: published.TPigeonException e)
+  published.TGroupOwners groupOwners() throws (1: published.TPigeonException e)
   // Frontend to node.
   published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)
   // Frontend to node: states the whole order, also what was ordered before.

@@ -200,6 +200,70 @@ struct TExplanation {
   2: list<string> why
   3: list<TGroupShare> groups
   4: list<TTaskStatus> tasks
+  // The job's owner level by level, and owners that are served before it; none
+  // where there is one owner.
+  5: optional list<TOwnerShare> owners
+  6: optional list<TOwnerShare> ahead
+}
+
+// What an owner, with all owners below it, is entitled to in a group and what it
+// has. weight, max and min are as configured; entitled is in slots, with the
+// owners that want some now; used and lead in slot-seconds: lead is by how much
+// it is ahead of the owner of its level that is served next.
+struct TOwnerShare {
+  1: string owner
+  2: double weight
+  3: double max
+  4: double min
+  5: double entitled
+  6: i32 runningShort
+  7: i32 runningLong
+  8: i32 queuedShort
+  9: i32 queuedLong
+  10: double usedShort
+  11: double usedLong
+  12: double leadShort
+  13: double leadLong
+}
+
+// How the slots of one group are shared between owners. fair: its policy shares
+// them at all. omitted: owners beyond the most that are listed. problem: why the
+// shares could not be read again, since when in Unix seconds; those before stay in
+// effect. halfLife in seconds.
+struct TGroupOwners {
+  1: i32 group
+  2: bool reachable
+  3: bool fair
+  4: i32 slots
+  5: double halfLife
+  6: list<TOwnerShare> owners
+  7: i32 omitted
+  8: string problem
+  9: double problemSince
+}
+
+// What an owner, with all owners below it, holds at one frontend, and its quota.
+struct TQuotaState {
+  1: string owner
+  2: i32 tasks
+  3: i32 maxTasks
+  4: i64 bytes
+  5: i64 maxBytes
+}
+
+// The quotas of one frontend, problem and problemSince as those of TGroupOwners.
+struct TOwnerQuotas {
+  1: string frontend
+  2: i32 defaultTasks
+  3: i64 defaultBytes
+  4: list<TQuotaState> quotas
+  5: string problem
+  6: double problemSince
+}
+
+struct TShares {
+  1: list<TGroupOwners> groups
+  2: optional TOwnerQuotas quotas
 }
 
 struct TNode {
@@ -262,6 +326,8 @@ service SchedulerService {
   TExplanation explainJob(1: string jobId) throws (1: TPigeonException e)
   // Every group that can be reached, with its nodes.
   list<TMasterState> listNodes() throws (1: TPigeonException e)
+  // How every group's slots are shared between owners, and this frontend's quotas.
+  TShares listShares() throws (1: TPigeonException e)
   // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
 }

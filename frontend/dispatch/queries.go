@@ -63,6 +63,18 @@ func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	})
 }
 
+// GroupOwners returns how the slots of every group are shared between owners, by group.
+func (q *queries) GroupOwners(ctx context.Context) []api.GroupOwners {
+	return query(ctx, q.masters, func(ctx context.Context, m *master) api.GroupOwners {
+		s, err := m.peer.GroupOwners(ctx)
+		if err != nil {
+			s = api.GroupOwners{}
+		}
+		s.Group, s.Reachable = m.group, err == nil
+		return s
+	})
+}
+
 // query calls all masters at once.
 func query[T any](ctx context.Context, s *masters, ask func(context.Context, *master) T) []T {
 	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)

@@ -122,6 +122,9 @@ type Explanation struct {
 	Why    []string     `json:"why"`             // sentences, the most important first
 	Groups []GroupShare `json:"groups"`          // what each group holds of the job
 	Tasks  []TaskStatus `json:"tasks,omitempty"` // tasks that run or ended, as far as their frontend keeps them
+
+	Owners []OwnerShare `json:"owners,omitempty"` // the levels of the job's owner, the highest first, summed over the groups; none where there is one owner
+	Ahead  []OwnerShare `json:"ahead,omitempty"`  // owners of these levels that are served before it, the first first, 10 at most
 }
 
 // GroupShare is what one group holds of a job, and how busy the group is.

@@ -137,6 +137,8 @@ func explanationTo(v api.Explanation) *published.TExplanation {
 		Why:    v.Why,
 		Groups: mapped(v.Groups, groupShareTo),
 		Tasks:  mapped(v.Tasks, taskStatusTo),
+		Owners: mapped(v.Owners, ownerShareTo),
+		Ahead:  mapped(v.Ahead, ownerShareTo),
 	}
 }
 
@@ -149,6 +151,8 @@ func explanationFrom(t *published.TExplanation) (v api.Explanation) {
 		Why:    t.Why,
 		Groups: mapped(t.Groups, groupShareFrom),
 		Tasks:  mapped(t.Tasks, taskStatusFrom),
+		Owners: mapped(t.Owners, ownerShareFrom),
+		Ahead:  mapped(t.Ahead, ownerShareFrom),
 	}
 }
 
@@ -231,6 +235,37 @@ func grantsFrom(t *application.TGrants) (v api.Grants) {
 		UpTo:     t.UpTo,
 		Grants:   mapped(t.Grants, grantFrom),
 		GiveBack: t.GiveBack,
+	}
+}
+
+func groupOwnersTo(v api.GroupOwners) *published.TGroupOwners {
+	return &published.TGroupOwners{
+		Group:        n32(v.Group),
+		Reachable:    v.Reachable,
+		Fair:         v.Fair,
+		Slots:        n32(v.Slots),
+		HalfLife:     v.HalfLife,
+		Owners:       mapped(v.Owners, ownerShareTo),
+		Omitted:      n32(v.Omitted),
+		Problem:      v.Problem,
+		ProblemSince: v.ProblemSince,
+	}
+}
+
+func groupOwnersFrom(t *published.TGroupOwners) (v api.GroupOwners) {
+	if t == nil {
+		return v
+	}
+	return api.GroupOwners{
+		Group:        int(t.Group),
+		Reachable:    t.Reachable,
+		Fair:         t.Fair,
+		Slots:        int(t.Slots),
+		HalfLife:     t.HalfLife,
+		Owners:       mapped(t.Owners, ownerShareFrom),
+		Omitted:      int(t.Omitted),
+		Problem:      t.Problem,
+		ProblemSince: t.ProblemSince,
 	}
 }
 
@@ -686,6 +721,87 @@ func orderReplyFrom(t *peer.TOrderReply) (v OrderReply) {
 	}
 }
 
+func ownerQuotasTo(v api.OwnerQuotas) *published.TOwnerQuotas {
+	return &published.TOwnerQuotas{
+		Frontend:     v.Frontend,
+		DefaultTasks: n32(v.DefaultTasks),
+		DefaultBytes: v.DefaultBytes,
+		Quotas:       mapped(v.Quotas, quotaStateTo),
+		Problem:      v.Problem,
+		ProblemSince: v.ProblemSince,
+	}
+}
+
+func ownerQuotasFrom(t *published.TOwnerQuotas) (v api.OwnerQuotas) {
+	if t == nil {
+		return v
+	}
+	return api.OwnerQuotas{
+		Frontend:     t.Frontend,
+		DefaultTasks: int(t.DefaultTasks),
+		DefaultBytes: t.DefaultBytes,
+		Quotas:       mapped(t.Quotas, quotaStateFrom),
+		Problem:      t.Problem,
+		ProblemSince: t.ProblemSince,
+	}
+}
+
+func ownerShareTo(v api.OwnerShare) *published.TOwnerShare {
+	return &published.TOwnerShare{
+		Owner:        v.Owner,
+		Weight:       v.Weight,
+		Max:          v.Max,
+		Min:          v.Min,
+		Entitled:     v.Entitled,
+		RunningShort: n32(v.RunningShort),
+		RunningLong:  n32(v.RunningLong),
+		QueuedShort:  n32(v.QueuedShort),
+		QueuedLong:   n32(v.QueuedLong),
+		UsedShort:    v.UsedShort,
+		UsedLong:     v.UsedLong,
+		LeadShort:    v.LeadShort,
+		LeadLong:     v.LeadLong,
+	}
+}
+
+func ownerShareFrom(t *published.TOwnerShare) (v api.OwnerShare) {
+	if t == nil {
+		return v
+	}
+	return api.OwnerShare{
+		Owner:        t.Owner,
+		Weight:       t.Weight,
+		Max:          t.Max,
+		Min:          t.Min,
+		Entitled:     t.Entitled,
+		RunningShort: int(t.RunningShort),
+		RunningLong:  int(t.RunningLong),
+		QueuedShort:  int(t.QueuedShort),
+		QueuedLong:   int(t.QueuedLong),
+		UsedShort:    t.UsedShort,
+		UsedLong:     t.UsedLong,
+		LeadShort:    t.LeadShort,
+		LeadLong:     t.LeadLong,
+	}
+}
+
+func ownerSharesTo(v api.OwnerShares) *published.TShares {
+	return &published.TShares{
+		Groups: mapped(v.Groups, groupOwnersTo),
+		Quotas: ownerQuotasTo(v.Quotas),
+	}
+}
+
+func ownerSharesFrom(t *published.TShares) (v api.OwnerShares) {
+	if t == nil {
+		return v
+	}
+	return api.OwnerShares{
+		Groups: mapped(t.Groups, groupOwnersFrom),
+		Quotas: ownerQuotasFrom(t.Quotas),
+	}
+}
+
 func pieceTo(v Piece) *peer.TPiece {
 	return &peer.TPiece{
 		Data: v.Data,
@@ -700,6 +816,29 @@ func pieceFrom(t *peer.TPiece) (v Piece) {
 	return Piece{
 		Data: t.Data,
 		Size: t.Size,
+	}
+}
+
+func quotaStateTo(v api.QuotaState) *published.TQuotaState {
+	return &published.TQuotaState{
+		Owner:    v.Owner,
+		Tasks:    n32(v.Tasks),
+		MaxTasks: n32(v.MaxTasks),
+		Bytes:    v.Bytes,
+		MaxBytes: v.MaxBytes,
+	}
+}
+
+func quotaStateFrom(t *published.TQuotaState) (v api.QuotaState) {
+	if t == nil {
+		return v
+	}
+	return api.QuotaState{
+		Owner:    t.Owner,
+		Tasks:    int(t.Tasks),
+		MaxTasks: int(t.MaxTasks),
+		Bytes:    t.Bytes,
+		MaxBytes: t.MaxBytes,
 	}
 }
 

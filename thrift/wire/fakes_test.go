@@ -86,6 +86,10 @@ func (s *fakeScheduler) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogC
 	return filled[wire.LogChunk](), s.note("log %+v", r)
 }
 
+func (s *fakeScheduler) Shares(context.Context) (api.OwnerShares, error) {
+	return filled[api.OwnerShares](), s.note("shares")
+}
+
 func (s *fakeScheduler) Nodes(context.Context) ([]api.MasterState, error) {
 	return filled[[]api.MasterState](), s.note("nodes")
 }
@@ -151,6 +155,10 @@ func (p *fakePeer) JobView(_ context.Context, job sched.JobID, app string) (wire
 
 func (p *fakePeer) MasterState(context.Context) (api.MasterState, error) {
 	return filled[api.MasterState](), p.note("state")
+}
+
+func (p *fakePeer) GroupOwners(context.Context) (api.GroupOwners, error) {
+	return filled[api.GroupOwners](), p.note("owners")
 }
 
 func (p *fakePeer) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wire.LogChunk, error) {

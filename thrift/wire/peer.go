@@ -52,6 +52,8 @@ type GroupViewer interface {
 	// order.
 	RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error)
 	MasterState(ctx context.Context) (api.MasterState, error)
+	// GroupOwners returns how the group's slots are shared between owners.
+	GroupOwners(ctx context.Context) (api.GroupOwners, error)
 }
 
 // MaxPage bounds the jobs of one page of a list, and those of one call of RunningTasks.
@@ -168,6 +170,14 @@ func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, 
 	}
 	s, err := h.ports.Group.MasterState(ctx)
 	return masterStateTo(s), refusal(err)
+}
+
+func (h peerHandler) GroupOwners(ctx context.Context) (*published.TGroupOwners, error) {
+	if h.ports.Group == nil {
+		return nil, refusal(notHere("master"))
+	}
+	s, err := h.ports.Group.GroupOwners(ctx)
+	return groupOwnersTo(s), refusal(err)
 }
 
 func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream string, offset int64, limit int32) (*published.TLogChunk, error) {

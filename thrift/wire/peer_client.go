@@ -100,6 +100,14 @@ func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
 	return masterStateFrom(s), err
 }
 
+// GroupOwners returns how the slots of a master's group are shared between owners.
+func (p *PeerClient) GroupOwners(ctx context.Context) (api.GroupOwners, error) {
+	s, err := invoke(ctx, p.caller, "asking a master about owners", func(ctx context.Context, c thrift.TClient) (*published.TGroupOwners, error) {
+		return peer.NewPeerServiceClient(c).GroupOwners(ctx)
+	})
+	return groupOwnersFrom(s), err
+}
+
 // AttemptLog returns a part of an attempt's output from a node.
 func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error) {
 	t, err := invoke(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {

@@ -61,11 +61,14 @@ func TestPeerClient(t *testing.T) {
 	state, err := c.MasterState(ctx)
 	must(t, err)
 	equal(t, "state", state, filled[api.MasterState]())
+	owners, err := c.GroupOwners(ctx)
+	must(t, err)
+	equal(t, "owners", owners, filled[api.GroupOwners]())
 	chunk, err := c.AttemptLog(ctx, filled[wire.AttemptLogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	equal(t, "calls", fake.calls(), []string{
-		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state",
+		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "owners",
 		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()),
 	})
 }
@@ -104,6 +107,7 @@ func TestPortsNotServed(t *testing.T) {
 		"running":  func() error { _, err := c.RunningTasks(ctx, []sched.JobID{{}}); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },
+		"owners":   func() error { _, err := c.GroupOwners(ctx); return err },
 		"roll":     func() error { _, err := c.Membership(ctx, 0, 0, 0); return err },
 		"log":      func() error { _, err := c.AttemptLog(ctx, wire.AttemptLogRequest{}); return err },
 	} {

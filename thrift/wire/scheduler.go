@@ -35,6 +35,9 @@ type Jobs interface {
 type Cluster interface {
 	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
+	// Shares returns how every group's slots are shared between owners, and the quotas of
+	// the frontend.
+	Shares(ctx context.Context) (api.OwnerShares, error)
 }
 
 // Applications is the port that published clients need beside submission.
@@ -145,6 +148,11 @@ func (h schedulerHandler) ExplainJob(ctx context.Context, job string) (*publishe
 func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
 	list, err := h.Nodes(ctx)
 	return mapped(list, masterStateTo), refusal(err)
+}
+
+func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, error) {
+	s, err := h.Shares(ctx)
+	return ownerSharesTo(s), refusal(err)
 }
 
 func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {

@@ -88,6 +88,14 @@ func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) 
 	return mapped(t, masterStateFrom), err
 }
 
+// Shares returns how the groups' slots are shared between owners, and the frontend's quotas.
+func (s *SchedulerClient) Shares(ctx context.Context) (api.OwnerShares, error) {
+	t, err := invoke(ctx, s.caller, "listing shares", func(ctx context.Context, c thrift.TClient) (*published.TShares, error) {
+		return published.NewSchedulerServiceClient(c).ListShares(ctx)
+	})
+	return ownerSharesFrom(t), err
+}
+
 // TaskLog returns a part of a task's output.
 func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
 	t, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {

@@ -54,12 +54,15 @@ func TestSchedulerClient(t *testing.T) {
 	nodes, err := c.Nodes(ctx)
 	must(t, err)
 	equal(t, "nodes", nodes, filled[[]api.MasterState]())
+	shares, err := c.Shares(ctx)
+	must(t, err)
+	equal(t, "shares", shares, filled[api.OwnerShares]())
 	chunk, err := c.TaskLog(ctx, filled[wire.LogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})

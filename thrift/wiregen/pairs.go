@@ -14,6 +14,11 @@ var pairs = []pair{
 	{plain: "api.Explanation", thrift: "published.TExplanation"},
 	{plain: "api.Node", thrift: "published.TNode"},
 	{plain: "api.MasterState", thrift: "published.TMasterState"},
+	{plain: "api.OwnerShare", thrift: "published.TOwnerShare"},
+	{plain: "api.GroupOwners", thrift: "published.TGroupOwners"},
+	{plain: "api.QuotaState", thrift: "published.TQuotaState"},
+	{plain: "api.OwnerQuotas", thrift: "published.TOwnerQuotas"},
+	{plain: "api.OwnerShares", thrift: "published.TShares"},
 	{plain: "api.Exec", thrift: "published.TExec"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
 

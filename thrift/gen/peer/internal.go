@@ -14703,6 +14703,7 @@ type PeerService interface {
 	//  - Jobs
 	RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error)
 	MasterState(ctx context.Context) (_r *published.TMasterState, _err error)
+	GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error)
 	// Parameters:
 	//  - Attempt
 	//  - Stream
@@ -14967,20 +14968,11 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
-// Parameters:
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args97 PeerServiceTaskLogArgs
-	_args97.Attempt = attempt
-	_args97.Stream = stream
-	_args97.Offset = offset
-	_args97.Limit = limit
-	var _result99 PeerServiceTaskLogResult
+func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
+	var _args97 PeerServiceGroupOwnersArgs
+	var _result99 PeerServiceGroupOwnersResult
 	var _meta98 thrift.ResponseMeta
-	_meta98, _err = p.Client_().Call(ctx, "taskLog", &_args97, &_result99)
+	_meta98, _err = p.Client_().Call(ctx, "groupOwners", &_args97, &_result99)
 	p.SetLastResponseMeta_(_meta98)
 	if _err != nil {
 		return
@@ -14993,17 +14985,23 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 	if _ret100 := _result99.GetSuccess(); _ret100 != nil {
 		return _ret100, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
 
 // Parameters:
-//   - Order
-func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args101 PeerServiceOrderExecutorsArgs
-	_args101.Order = order
-	var _result103 PeerServiceOrderExecutorsResult
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
+	var _args101 PeerServiceTaskLogArgs
+	_args101.Attempt = attempt
+	_args101.Stream = stream
+	_args101.Offset = offset
+	_args101.Limit = limit
+	var _result103 PeerServiceTaskLogResult
 	var _meta102 thrift.ResponseMeta
-	_meta102, _err = p.Client_().Call(ctx, "orderExecutors", &_args101, &_result103)
+	_meta102, _err = p.Client_().Call(ctx, "taskLog", &_args101, &_result103)
 	p.SetLastResponseMeta_(_meta102)
 	if _err != nil {
 		return
@@ -15016,23 +15014,17 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 	if _ret104 := _result103.GetSuccess(); _ret104 != nil {
 		return _ret104, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
 
 // Parameters:
-//   - Frontend
-//   - Incarnation
-//   - Version
-//   - WaitMillis
-func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args105 PeerServiceHoldingsArgs
-	_args105.Frontend = frontend
-	_args105.Incarnation = incarnation
-	_args105.Version = version
-	_args105.WaitMillis = waitMillis
-	var _result107 PeerServiceHoldingsResult
+//   - Order
+func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
+	var _args105 PeerServiceOrderExecutorsArgs
+	_args105.Order = order
+	var _result107 PeerServiceOrderExecutorsResult
 	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "holdings", &_args105, &_result107)
+	_meta106, _err = p.Client_().Call(ctx, "orderExecutors", &_args105, &_result107)
 	p.SetLastResponseMeta_(_meta106)
 	if _err != nil {
 		return
@@ -15045,21 +15037,23 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 	if _ret108 := _result107.GetSuccess(); _ret108 != nil {
 		return _ret108, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
 
 // Parameters:
-//   - Sha256
-//   - Offset
-//   - Limit
-func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args109 PeerServiceFilePieceArgs
-	_args109.Sha256 = sha256
-	_args109.Offset = offset
-	_args109.Limit = limit
-	var _result111 PeerServiceFilePieceResult
+//   - Frontend
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
+	var _args109 PeerServiceHoldingsArgs
+	_args109.Frontend = frontend
+	_args109.Incarnation = incarnation
+	_args109.Version = version
+	_args109.WaitMillis = waitMillis
+	var _result111 PeerServiceHoldingsResult
 	var _meta110 thrift.ResponseMeta
-	_meta110, _err = p.Client_().Call(ctx, "filePiece", &_args109, &_result111)
+	_meta110, _err = p.Client_().Call(ctx, "holdings", &_args109, &_result111)
 	p.SetLastResponseMeta_(_meta110)
 	if _err != nil {
 		return
@@ -15071,6 +15065,33 @@ func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset
 
 	if _ret112 := _result111.GetSuccess(); _ret112 != nil {
 		return _ret112, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
+}
+
+// Parameters:
+//   - Sha256
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
+	var _args113 PeerServiceFilePieceArgs
+	_args113.Sha256 = sha256
+	_args113.Offset = offset
+	_args113.Limit = limit
+	var _result115 PeerServiceFilePieceResult
+	var _meta114 thrift.ResponseMeta
+	_meta114, _err = p.Client_().Call(ctx, "filePiece", &_args113, &_result115)
+	p.SetLastResponseMeta_(_meta114)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result115.E != nil:
+		return _r, _result115.E
+	}
+
+	if _ret116 := _result115.GetSuccess(); _ret116 != nil {
+		return _ret116, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -15095,21 +15116,22 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self113 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self113.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self113.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self113.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self113.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self113.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self113.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self113.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self113.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self113.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self113.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self113.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self113.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self113.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self113
+	self117 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self117.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self117.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self117.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self117.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self117.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self117.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self117.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self117.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self117.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self117.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self117.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self117.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self117.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self117.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self117
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15122,12 +15144,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x114 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x118 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x114.Write(ctx, oprot)
+	x118.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x114
+	return false, x118
 
 }
 
@@ -15136,7 +15158,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err115 error
+	var _write_err119 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15186,21 +15208,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if _write_err115 != nil {
-				return false, thrift.WrapTException(_write_err115)
+			if _write_err119 != nil {
+				return false, thrift.WrapTException(_write_err119)
 			}
 			return true, err
 		}
@@ -15209,19 +15231,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if _write_err115 != nil {
-		return false, thrift.WrapTException(_write_err115)
+	if _write_err119 != nil {
+		return false, thrift.WrapTException(_write_err119)
 	}
 	return true, err
 }
@@ -15231,7 +15253,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err117 error
+	var _write_err121 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15281,21 +15303,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if _write_err117 != nil {
-				return false, thrift.WrapTException(_write_err117)
+			if _write_err121 != nil {
+				return false, thrift.WrapTException(_write_err121)
 			}
 			return true, err
 		}
@@ -15304,19 +15326,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if _write_err117 != nil {
-		return false, thrift.WrapTException(_write_err117)
+	if _write_err121 != nil {
+		return false, thrift.WrapTException(_write_err121)
 	}
 	return true, err
 }
@@ -15326,7 +15348,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err119 error
+	var _write_err123 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15376,21 +15398,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if _write_err119 != nil {
-				return false, thrift.WrapTException(_write_err119)
+			if _write_err123 != nil {
+				return false, thrift.WrapTException(_write_err123)
 			}
 			return true, err
 		}
@@ -15399,19 +15421,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if _write_err119 != nil {
-		return false, thrift.WrapTException(_write_err119)
+	if _write_err123 != nil {
+		return false, thrift.WrapTException(_write_err123)
 	}
 	return true, err
 }
@@ -15421,7 +15443,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err121 error
+	var _write_err125 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15471,21 +15493,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if _write_err121 != nil {
-				return false, thrift.WrapTException(_write_err121)
+			if _write_err125 != nil {
+				return false, thrift.WrapTException(_write_err125)
 			}
 			return true, err
 		}
@@ -15494,19 +15516,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if _write_err121 != nil {
-		return false, thrift.WrapTException(_write_err121)
+	if _write_err125 != nil {
+		return false, thrift.WrapTException(_write_err125)
 	}
 	return true, err
 }
@@ -15516,7 +15538,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err123 error
+	var _write_err127 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15566,21 +15588,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc128 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := _exc128.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if _write_err123 != nil {
-				return false, thrift.WrapTException(_write_err123)
+			if _write_err127 != nil {
+				return false, thrift.WrapTException(_write_err127)
 			}
 			return true, err
 		}
@@ -15589,19 +15611,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if _write_err123 != nil {
-		return false, thrift.WrapTException(_write_err123)
+	if _write_err127 != nil {
+		return false, thrift.WrapTException(_write_err127)
 	}
 	return true, err
 }
@@ -15611,7 +15633,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err125 error
+	var _write_err129 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15661,21 +15683,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc130 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := _exc130.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if _write_err125 != nil {
-				return false, thrift.WrapTException(_write_err125)
+			if _write_err129 != nil {
+				return false, thrift.WrapTException(_write_err129)
 			}
 			return true, err
 		}
@@ -15684,19 +15706,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if _write_err125 != nil {
-		return false, thrift.WrapTException(_write_err125)
+	if _write_err129 != nil {
+		return false, thrift.WrapTException(_write_err129)
 	}
 	return true, err
 }
@@ -15706,7 +15728,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err127 error
+	var _write_err131 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15756,21 +15778,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc128 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc128.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if _write_err127 != nil {
-				return false, thrift.WrapTException(_write_err127)
+			if _write_err131 != nil {
+				return false, thrift.WrapTException(_write_err131)
 			}
 			return true, err
 		}
@@ -15779,19 +15801,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if _write_err127 != nil {
-		return false, thrift.WrapTException(_write_err127)
+	if _write_err131 != nil {
+		return false, thrift.WrapTException(_write_err131)
 	}
 	return true, err
 }
@@ -15801,7 +15823,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err129 error
+	var _write_err133 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15851,21 +15873,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc130 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc130.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if _write_err129 != nil {
-				return false, thrift.WrapTException(_write_err129)
+			if _write_err133 != nil {
+				return false, thrift.WrapTException(_write_err133)
 			}
 			return true, err
 		}
@@ -15874,19 +15896,19 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if _write_err129 != nil {
-		return false, thrift.WrapTException(_write_err129)
+	if _write_err133 != nil {
+		return false, thrift.WrapTException(_write_err133)
 	}
 	return true, err
 }
@@ -15896,7 +15918,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err131 error
+	var _write_err135 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15946,21 +15968,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if _write_err131 != nil {
-				return false, thrift.WrapTException(_write_err131)
+			if _write_err135 != nil {
+				return false, thrift.WrapTException(_write_err135)
 			}
 			return true, err
 		}
@@ -15969,19 +15991,114 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if _write_err131 != nil {
-		return false, thrift.WrapTException(_write_err131)
+	if _write_err135 != nil {
+		return false, thrift.WrapTException(_write_err135)
+	}
+	return true, err
+}
+
+type peerServiceProcessorGroupOwners struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err137 error
+	args := PeerServiceGroupOwnersArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceGroupOwnersResult{}
+	if retval, err2 := p.handler.GroupOwners(ctx); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
+			}
+			if _write_err137 != nil {
+				return false, thrift.WrapTException(_write_err137)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
+	}
+	if _write_err137 != nil {
+		return false, thrift.WrapTException(_write_err137)
 	}
 	return true, err
 }
@@ -15991,7 +16108,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err133 error
+	var _write_err139 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16041,21 +16158,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if _write_err133 != nil {
-				return false, thrift.WrapTException(_write_err133)
+			if _write_err139 != nil {
+				return false, thrift.WrapTException(_write_err139)
 			}
 			return true, err
 		}
@@ -16064,19 +16181,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if _write_err133 != nil {
-		return false, thrift.WrapTException(_write_err133)
+	if _write_err139 != nil {
+		return false, thrift.WrapTException(_write_err139)
 	}
 	return true, err
 }
@@ -16086,7 +16203,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err135 error
+	var _write_err141 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16136,21 +16253,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if _write_err135 != nil {
-				return false, thrift.WrapTException(_write_err135)
+			if _write_err141 != nil {
+				return false, thrift.WrapTException(_write_err141)
 			}
 			return true, err
 		}
@@ -16159,19 +16276,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if _write_err135 != nil {
-		return false, thrift.WrapTException(_write_err135)
+	if _write_err141 != nil {
+		return false, thrift.WrapTException(_write_err141)
 	}
 	return true, err
 }
@@ -16181,7 +16298,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err137 error
+	var _write_err143 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16231,21 +16348,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if _write_err137 != nil {
-				return false, thrift.WrapTException(_write_err137)
+			if _write_err143 != nil {
+				return false, thrift.WrapTException(_write_err143)
 			}
 			return true, err
 		}
@@ -16254,19 +16371,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if _write_err137 != nil {
-		return false, thrift.WrapTException(_write_err137)
+	if _write_err143 != nil {
+		return false, thrift.WrapTException(_write_err143)
 	}
 	return true, err
 }
@@ -16276,7 +16393,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err139 error
+	var _write_err145 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16326,21 +16443,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if _write_err139 != nil {
-				return false, thrift.WrapTException(_write_err139)
+			if _write_err145 != nil {
+				return false, thrift.WrapTException(_write_err145)
 			}
 			return true, err
 		}
@@ -16349,19 +16466,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if _write_err139 != nil {
-		return false, thrift.WrapTException(_write_err139)
+	if _write_err145 != nil {
+		return false, thrift.WrapTException(_write_err145)
 	}
 	return true, err
 }
@@ -18412,11 +18529,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem141 := &TJobId{}
-		if err := _elem141.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem141), err)
+		_elem147 := &TJobId{}
+		if err := _elem147.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem147), err)
 		}
-		p.Jobs = append(p.Jobs, _elem141)
+		p.Jobs = append(p.Jobs, _elem147)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18561,13 +18678,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem142 int32
+		var _elem148 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem142 = v
+			_elem148 = v
 		}
-		p.Success = append(p.Success, _elem142)
+		p.Success = append(p.Success, _elem148)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18862,6 +18979,221 @@ func (p *PeerServiceMasterStateResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceMasterStateResult(%+v)", *p)
+}
+
+type PeerServiceGroupOwnersArgs struct {
+}
+
+func NewPeerServiceGroupOwnersArgs() *PeerServiceGroupOwnersArgs {
+	return &PeerServiceGroupOwnersArgs{}
+}
+
+func (p *PeerServiceGroupOwnersArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "groupOwners_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceGroupOwnersArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceGroupOwnersResult struct {
+	Success *published.TGroupOwners     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceGroupOwnersResult() *PeerServiceGroupOwnersResult {
+	return &PeerServiceGroupOwnersResult{}
+}
+
+var PeerServiceGroupOwnersResult_Success_DEFAULT *published.TGroupOwners
+
+func (p *PeerServiceGroupOwnersResult) GetSuccess() *published.TGroupOwners {
+	if !p.IsSetSuccess() {
+		return PeerServiceGroupOwnersResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceGroupOwnersResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceGroupOwnersResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceGroupOwnersResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceGroupOwnersResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceGroupOwnersResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceGroupOwnersResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &published.TGroupOwners{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "groupOwners_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceGroupOwnersResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceGroupOwnersResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceGroupOwnersResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceGroupOwnersResult(%+v)", *p)
 }
 
 // Attributes:

@@ -5324,11 +5324,15 @@ func (p *TGroupShare) String() string {
 //   - Why
 //   - Groups
 //   - Tasks
+//   - Owners
+//   - Ahead
 type TExplanation struct {
 	Status *TJobStatus    `thrift:"status,1" db:"status" json:"status,omitempty"`
 	Why    []string       `thrift:"why,2" db:"why" json:"why"`
 	Groups []*TGroupShare `thrift:"groups,3" db:"groups" json:"groups"`
 	Tasks  []*TTaskStatus `thrift:"tasks,4" db:"tasks" json:"tasks"`
+	Owners []*TOwnerShare `thrift:"owners,5" db:"owners" json:"owners,omitempty"`
+	Ahead  []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
 }
 
 func NewTExplanation() *TExplanation {
@@ -5355,8 +5359,28 @@ func (p *TExplanation) GetGroups() []*TGroupShare {
 func (p *TExplanation) GetTasks() []*TTaskStatus {
 	return p.Tasks
 }
+
+var TExplanation_Owners_DEFAULT []*TOwnerShare
+
+func (p *TExplanation) GetOwners() []*TOwnerShare {
+	return p.Owners
+}
+
+var TExplanation_Ahead_DEFAULT []*TOwnerShare
+
+func (p *TExplanation) GetAhead() []*TOwnerShare {
+	return p.Ahead
+}
 func (p *TExplanation) IsSetStatus() bool {
 	return p.Status != nil
+}
+
+func (p *TExplanation) IsSetOwners() bool {
+	return p.Owners != nil
+}
+
+func (p *TExplanation) IsSetAhead() bool {
+	return p.Ahead != nil
 }
 
 func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -5406,6 +5430,26 @@ func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 4:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5498,6 +5542,46 @@ func (p *TExplanation) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TExplanation) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TOwnerShare, 0, size)
+	p.Owners = tSlice
+	for i := 0; i < size; i++ {
+		_elem13 := &TOwnerShare{}
+		if err := _elem13.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem13), err)
+		}
+		p.Owners = append(p.Owners, _elem13)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TExplanation) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TOwnerShare, 0, size)
+	p.Ahead = tSlice
+	for i := 0; i < size; i++ {
+		_elem14 := &TOwnerShare{}
+		if err := _elem14.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
+		}
+		p.Ahead = append(p.Ahead, _elem14)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TExplanation"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -5513,6 +5597,12 @@ func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5603,6 +5693,52 @@ func (p *TExplanation) writeField4(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TExplanation) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwners() {
+		if err := oprot.WriteFieldBegin(ctx, "owners", thrift.LIST, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:owners: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Owners)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Owners {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:owners: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TExplanation) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAhead() {
+		if err := oprot.WriteFieldBegin(ctx, "ahead", thrift.LIST, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:ahead: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Ahead)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Ahead {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:ahead: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExplanation) Equals(other *TExplanation) bool {
 	if p == other {
 		return true
@@ -5616,8 +5752,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Why {
-		_src13 := other.Why[i]
-		if _tgt != _src13 {
+		_src15 := other.Why[i]
+		if _tgt != _src15 {
 			return false
 		}
 	}
@@ -5625,8 +5761,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src14 := other.Groups[i]
-		if !_tgt.Equals(_src14) {
+		_src16 := other.Groups[i]
+		if !_tgt.Equals(_src16) {
 			return false
 		}
 	}
@@ -5634,8 +5770,26 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src15 := other.Tasks[i]
-		if !_tgt.Equals(_src15) {
+		_src17 := other.Tasks[i]
+		if !_tgt.Equals(_src17) {
+			return false
+		}
+	}
+	if len(p.Owners) != len(other.Owners) {
+		return false
+	}
+	for i, _tgt := range p.Owners {
+		_src18 := other.Owners[i]
+		if !_tgt.Equals(_src18) {
+			return false
+		}
+	}
+	if len(p.Ahead) != len(other.Ahead) {
+		return false
+	}
+	for i, _tgt := range p.Ahead {
+		_src19 := other.Ahead[i]
+		if !_tgt.Equals(_src19) {
 			return false
 		}
 	}
@@ -5647,6 +5801,1966 @@ func (p *TExplanation) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("TExplanation(%+v)", *p)
+}
+
+// Attributes:
+//   - Owner
+//   - Weight
+//   - Max
+//   - Min
+//   - Entitled
+//   - RunningShort
+//   - RunningLong
+//   - QueuedShort
+//   - QueuedLong
+//   - UsedShort
+//   - UsedLong
+//   - LeadShort
+//   - LeadLong
+type TOwnerShare struct {
+	Owner        string  `thrift:"owner,1" db:"owner" json:"owner"`
+	Weight       float64 `thrift:"weight,2" db:"weight" json:"weight"`
+	Max          float64 `thrift:"max,3" db:"max" json:"max"`
+	Min          float64 `thrift:"min,4" db:"min" json:"min"`
+	Entitled     float64 `thrift:"entitled,5" db:"entitled" json:"entitled"`
+	RunningShort int32   `thrift:"runningShort,6" db:"runningShort" json:"runningShort"`
+	RunningLong  int32   `thrift:"runningLong,7" db:"runningLong" json:"runningLong"`
+	QueuedShort  int32   `thrift:"queuedShort,8" db:"queuedShort" json:"queuedShort"`
+	QueuedLong   int32   `thrift:"queuedLong,9" db:"queuedLong" json:"queuedLong"`
+	UsedShort    float64 `thrift:"usedShort,10" db:"usedShort" json:"usedShort"`
+	UsedLong     float64 `thrift:"usedLong,11" db:"usedLong" json:"usedLong"`
+	LeadShort    float64 `thrift:"leadShort,12" db:"leadShort" json:"leadShort"`
+	LeadLong     float64 `thrift:"leadLong,13" db:"leadLong" json:"leadLong"`
+}
+
+func NewTOwnerShare() *TOwnerShare {
+	return &TOwnerShare{}
+}
+
+func (p *TOwnerShare) GetOwner() string {
+	return p.Owner
+}
+
+func (p *TOwnerShare) GetWeight() float64 {
+	return p.Weight
+}
+
+func (p *TOwnerShare) GetMax() float64 {
+	return p.Max
+}
+
+func (p *TOwnerShare) GetMin() float64 {
+	return p.Min
+}
+
+func (p *TOwnerShare) GetEntitled() float64 {
+	return p.Entitled
+}
+
+func (p *TOwnerShare) GetRunningShort() int32 {
+	return p.RunningShort
+}
+
+func (p *TOwnerShare) GetRunningLong() int32 {
+	return p.RunningLong
+}
+
+func (p *TOwnerShare) GetQueuedShort() int32 {
+	return p.QueuedShort
+}
+
+func (p *TOwnerShare) GetQueuedLong() int32 {
+	return p.QueuedLong
+}
+
+func (p *TOwnerShare) GetUsedShort() float64 {
+	return p.UsedShort
+}
+
+func (p *TOwnerShare) GetUsedLong() float64 {
+	return p.UsedLong
+}
+
+func (p *TOwnerShare) GetLeadShort() float64 {
+	return p.LeadShort
+}
+
+func (p *TOwnerShare) GetLeadLong() float64 {
+	return p.LeadLong
+}
+func (p *TOwnerShare) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Weight = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Max = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Min = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Entitled = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.RunningShort = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.RunningLong = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.QueuedShort = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.QueuedLong = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.UsedShort = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.UsedLong = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.LeadShort = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.LeadLong = v
+	}
+	return nil
+}
+
+func (p *TOwnerShare) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TOwnerShare"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TOwnerShare) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:owner: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.owner (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:owner: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "weight", thrift.DOUBLE, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:weight: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Weight)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.weight (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:weight: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "max", thrift.DOUBLE, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:max: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Max)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.max (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:max: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "min", thrift.DOUBLE, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:min: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Min)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.min (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:min: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "entitled", thrift.DOUBLE, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:entitled: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Entitled)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.entitled (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:entitled: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "runningShort", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:runningShort: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.RunningShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.runningShort (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:runningShort: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "runningLong", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:runningLong: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.RunningLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.runningLong (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:runningLong: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "queuedShort", thrift.I32, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:queuedShort: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.QueuedShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.queuedShort (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:queuedShort: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "queuedLong", thrift.I32, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:queuedLong: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.QueuedLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.queuedLong (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:queuedLong: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "usedShort", thrift.DOUBLE, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:usedShort: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.UsedShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.usedShort (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:usedShort: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "usedLong", thrift.DOUBLE, 11); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:usedLong: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.UsedLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.usedLong (11) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 11:usedLong: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "leadShort", thrift.DOUBLE, 12); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:leadShort: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LeadShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.leadShort (12) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 12:leadShort: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "leadLong", thrift.DOUBLE, 13); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:leadLong: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LeadLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.leadLong (13) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 13:leadLong: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerShare) Equals(other *TOwnerShare) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Weight != other.Weight {
+		return false
+	}
+	if p.Max != other.Max {
+		return false
+	}
+	if p.Min != other.Min {
+		return false
+	}
+	if p.Entitled != other.Entitled {
+		return false
+	}
+	if p.RunningShort != other.RunningShort {
+		return false
+	}
+	if p.RunningLong != other.RunningLong {
+		return false
+	}
+	if p.QueuedShort != other.QueuedShort {
+		return false
+	}
+	if p.QueuedLong != other.QueuedLong {
+		return false
+	}
+	if p.UsedShort != other.UsedShort {
+		return false
+	}
+	if p.UsedLong != other.UsedLong {
+		return false
+	}
+	if p.LeadShort != other.LeadShort {
+		return false
+	}
+	if p.LeadLong != other.LeadLong {
+		return false
+	}
+	return true
+}
+
+func (p *TOwnerShare) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TOwnerShare(%+v)", *p)
+}
+
+// Attributes:
+//   - Group
+//   - Reachable
+//   - Fair
+//   - Slots
+//   - HalfLife
+//   - Owners
+//   - Omitted
+//   - Problem
+//   - ProblemSince
+type TGroupOwners struct {
+	Group        int32          `thrift:"group,1" db:"group" json:"group"`
+	Reachable    bool           `thrift:"reachable,2" db:"reachable" json:"reachable"`
+	Fair         bool           `thrift:"fair,3" db:"fair" json:"fair"`
+	Slots        int32          `thrift:"slots,4" db:"slots" json:"slots"`
+	HalfLife     float64        `thrift:"halfLife,5" db:"halfLife" json:"halfLife"`
+	Owners       []*TOwnerShare `thrift:"owners,6" db:"owners" json:"owners"`
+	Omitted      int32          `thrift:"omitted,7" db:"omitted" json:"omitted"`
+	Problem      string         `thrift:"problem,8" db:"problem" json:"problem"`
+	ProblemSince float64        `thrift:"problemSince,9" db:"problemSince" json:"problemSince"`
+}
+
+func NewTGroupOwners() *TGroupOwners {
+	return &TGroupOwners{}
+}
+
+func (p *TGroupOwners) GetGroup() int32 {
+	return p.Group
+}
+
+func (p *TGroupOwners) GetReachable() bool {
+	return p.Reachable
+}
+
+func (p *TGroupOwners) GetFair() bool {
+	return p.Fair
+}
+
+func (p *TGroupOwners) GetSlots() int32 {
+	return p.Slots
+}
+
+func (p *TGroupOwners) GetHalfLife() float64 {
+	return p.HalfLife
+}
+
+func (p *TGroupOwners) GetOwners() []*TOwnerShare {
+	return p.Owners
+}
+
+func (p *TGroupOwners) GetOmitted() int32 {
+	return p.Omitted
+}
+
+func (p *TGroupOwners) GetProblem() string {
+	return p.Problem
+}
+
+func (p *TGroupOwners) GetProblemSince() float64 {
+	return p.ProblemSince
+}
+func (p *TGroupOwners) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Reachable = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Fair = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Slots = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.HalfLife = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TOwnerShare, 0, size)
+	p.Owners = tSlice
+	for i := 0; i < size; i++ {
+		_elem20 := &TOwnerShare{}
+		if err := _elem20.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		}
+		p.Owners = append(p.Owners, _elem20)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Omitted = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Problem = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.ProblemSince = v
+	}
+	return nil
+}
+
+func (p *TGroupOwners) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TGroupOwners"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TGroupOwners) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:group: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:group: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reachable", thrift.BOOL, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:reachable: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Reachable)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reachable (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:reachable: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "fair", thrift.BOOL, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:fair: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Fair)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.fair (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:fair: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:slots: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.slots (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:slots: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "halfLife", thrift.DOUBLE, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:halfLife: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.HalfLife)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.halfLife (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:halfLife: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "owners", thrift.LIST, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:owners: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Owners)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Owners {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:owners: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "omitted", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:omitted: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Omitted)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.omitted (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:omitted: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "problem", thrift.STRING, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:problem: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Problem)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problem (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:problem: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "problemSince", thrift.DOUBLE, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:problemSince: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.ProblemSince)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problemSince (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:problemSince: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupOwners) Equals(other *TGroupOwners) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Reachable != other.Reachable {
+		return false
+	}
+	if p.Fair != other.Fair {
+		return false
+	}
+	if p.Slots != other.Slots {
+		return false
+	}
+	if p.HalfLife != other.HalfLife {
+		return false
+	}
+	if len(p.Owners) != len(other.Owners) {
+		return false
+	}
+	for i, _tgt := range p.Owners {
+		_src21 := other.Owners[i]
+		if !_tgt.Equals(_src21) {
+			return false
+		}
+	}
+	if p.Omitted != other.Omitted {
+		return false
+	}
+	if p.Problem != other.Problem {
+		return false
+	}
+	if p.ProblemSince != other.ProblemSince {
+		return false
+	}
+	return true
+}
+
+func (p *TGroupOwners) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TGroupOwners(%+v)", *p)
+}
+
+// Attributes:
+//   - Owner
+//   - Tasks
+//   - MaxTasks
+//   - Bytes
+//   - MaxBytes
+type TQuotaState struct {
+	Owner    string `thrift:"owner,1" db:"owner" json:"owner"`
+	Tasks    int32  `thrift:"tasks,2" db:"tasks" json:"tasks"`
+	MaxTasks int32  `thrift:"maxTasks,3" db:"maxTasks" json:"maxTasks"`
+	Bytes    int64  `thrift:"bytes,4" db:"bytes" json:"bytes"`
+	MaxBytes int64  `thrift:"maxBytes,5" db:"maxBytes" json:"maxBytes"`
+}
+
+func NewTQuotaState() *TQuotaState {
+	return &TQuotaState{}
+}
+
+func (p *TQuotaState) GetOwner() string {
+	return p.Owner
+}
+
+func (p *TQuotaState) GetTasks() int32 {
+	return p.Tasks
+}
+
+func (p *TQuotaState) GetMaxTasks() int32 {
+	return p.MaxTasks
+}
+
+func (p *TQuotaState) GetBytes() int64 {
+	return p.Bytes
+}
+
+func (p *TQuotaState) GetMaxBytes() int64 {
+	return p.MaxBytes
+}
+func (p *TQuotaState) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TQuotaState) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TQuotaState) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Tasks = v
+	}
+	return nil
+}
+
+func (p *TQuotaState) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.MaxTasks = v
+	}
+	return nil
+}
+
+func (p *TQuotaState) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Bytes = v
+	}
+	return nil
+}
+
+func (p *TQuotaState) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.MaxBytes = v
+	}
+	return nil
+}
+
+func (p *TQuotaState) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TQuotaState"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TQuotaState) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:owner: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.owner (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:owner: ", p), err)
+	}
+	return err
+}
+
+func (p *TQuotaState) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tasks: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Tasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tasks (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TQuotaState) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "maxTasks", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:maxTasks: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.MaxTasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.maxTasks (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:maxTasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TQuotaState) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "bytes", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:bytes: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Bytes)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.bytes (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:bytes: ", p), err)
+	}
+	return err
+}
+
+func (p *TQuotaState) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "maxBytes", thrift.I64, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:maxBytes: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.MaxBytes)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.maxBytes (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:maxBytes: ", p), err)
+	}
+	return err
+}
+
+func (p *TQuotaState) Equals(other *TQuotaState) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Tasks != other.Tasks {
+		return false
+	}
+	if p.MaxTasks != other.MaxTasks {
+		return false
+	}
+	if p.Bytes != other.Bytes {
+		return false
+	}
+	if p.MaxBytes != other.MaxBytes {
+		return false
+	}
+	return true
+}
+
+func (p *TQuotaState) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TQuotaState(%+v)", *p)
+}
+
+// Attributes:
+//   - Frontend
+//   - DefaultTasks
+//   - DefaultBytes
+//   - Quotas
+//   - Problem
+//   - ProblemSince
+type TOwnerQuotas struct {
+	Frontend     string         `thrift:"frontend,1" db:"frontend" json:"frontend"`
+	DefaultTasks int32          `thrift:"defaultTasks,2" db:"defaultTasks" json:"defaultTasks"`
+	DefaultBytes int64          `thrift:"defaultBytes,3" db:"defaultBytes" json:"defaultBytes"`
+	Quotas       []*TQuotaState `thrift:"quotas,4" db:"quotas" json:"quotas"`
+	Problem      string         `thrift:"problem,5" db:"problem" json:"problem"`
+	ProblemSince float64        `thrift:"problemSince,6" db:"problemSince" json:"problemSince"`
+}
+
+func NewTOwnerQuotas() *TOwnerQuotas {
+	return &TOwnerQuotas{}
+}
+
+func (p *TOwnerQuotas) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *TOwnerQuotas) GetDefaultTasks() int32 {
+	return p.DefaultTasks
+}
+
+func (p *TOwnerQuotas) GetDefaultBytes() int64 {
+	return p.DefaultBytes
+}
+
+func (p *TOwnerQuotas) GetQuotas() []*TQuotaState {
+	return p.Quotas
+}
+
+func (p *TOwnerQuotas) GetProblem() string {
+	return p.Problem
+}
+
+func (p *TOwnerQuotas) GetProblemSince() float64 {
+	return p.ProblemSince
+}
+func (p *TOwnerQuotas) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.DefaultTasks = v
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.DefaultBytes = v
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TQuotaState, 0, size)
+	p.Quotas = tSlice
+	for i := 0; i < size; i++ {
+		_elem22 := &TQuotaState{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		}
+		p.Quotas = append(p.Quotas, _elem22)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Problem = v
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.ProblemSince = v
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TOwnerQuotas"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TOwnerQuotas) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "defaultTasks", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:defaultTasks: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.DefaultTasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.defaultTasks (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:defaultTasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "defaultBytes", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:defaultBytes: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.DefaultBytes)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.defaultBytes (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:defaultBytes: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "quotas", thrift.LIST, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:quotas: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Quotas)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Quotas {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:quotas: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "problem", thrift.STRING, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:problem: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Problem)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problem (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:problem: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "problemSince", thrift.DOUBLE, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:problemSince: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.ProblemSince)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problemSince (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:problemSince: ", p), err)
+	}
+	return err
+}
+
+func (p *TOwnerQuotas) Equals(other *TOwnerQuotas) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.DefaultTasks != other.DefaultTasks {
+		return false
+	}
+	if p.DefaultBytes != other.DefaultBytes {
+		return false
+	}
+	if len(p.Quotas) != len(other.Quotas) {
+		return false
+	}
+	for i, _tgt := range p.Quotas {
+		_src23 := other.Quotas[i]
+		if !_tgt.Equals(_src23) {
+			return false
+		}
+	}
+	if p.Problem != other.Problem {
+		return false
+	}
+	if p.ProblemSince != other.ProblemSince {
+		return false
+	}
+	return true
+}
+
+func (p *TOwnerQuotas) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TOwnerQuotas(%+v)", *p)
+}
+
+// Attributes:
+//   - Groups
+//   - Quotas
+type TShares struct {
+	Groups []*TGroupOwners `thrift:"groups,1" db:"groups" json:"groups"`
+	Quotas *TOwnerQuotas   `thrift:"quotas,2" db:"quotas" json:"quotas,omitempty"`
+}
+
+func NewTShares() *TShares {
+	return &TShares{}
+}
+
+func (p *TShares) GetGroups() []*TGroupOwners {
+	return p.Groups
+}
+
+var TShares_Quotas_DEFAULT *TOwnerQuotas
+
+func (p *TShares) GetQuotas() *TOwnerQuotas {
+	if !p.IsSetQuotas() {
+		return TShares_Quotas_DEFAULT
+	}
+	return p.Quotas
+}
+func (p *TShares) IsSetQuotas() bool {
+	return p.Quotas != nil
+}
+
+func (p *TShares) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TShares) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TGroupOwners, 0, size)
+	p.Groups = tSlice
+	for i := 0; i < size; i++ {
+		_elem24 := &TGroupOwners{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		}
+		p.Groups = append(p.Groups, _elem24)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TShares) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Quotas = &TOwnerQuotas{}
+	if err := p.Quotas.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Quotas), err)
+	}
+	return nil
+}
+
+func (p *TShares) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TShares"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TShares) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "groups", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:groups: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Groups)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Groups {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:groups: ", p), err)
+	}
+	return err
+}
+
+func (p *TShares) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetQuotas() {
+		if err := oprot.WriteFieldBegin(ctx, "quotas", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:quotas: ", p), err)
+		}
+		if err := p.Quotas.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Quotas), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:quotas: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TShares) Equals(other *TShares) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Groups) != len(other.Groups) {
+		return false
+	}
+	for i, _tgt := range p.Groups {
+		_src25 := other.Groups[i]
+		if !_tgt.Equals(_src25) {
+			return false
+		}
+	}
+	if !p.Quotas.Equals(other.Quotas) {
+		return false
+	}
+	return true
+}
+
+func (p *TShares) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TShares(%+v)", *p)
 }
 
 // Attributes:
@@ -5875,13 +7989,13 @@ func (p *TNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Apps = tSlice
 	for i := 0; i < size; i++ {
-		var _elem16 string
+		var _elem26 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem16 = v
+			_elem26 = v
 		}
-		p.Apps = append(p.Apps, _elem16)
+		p.Apps = append(p.Apps, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6077,8 +8191,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Apps {
-		_src17 := other.Apps[i]
-		if _tgt != _src17 {
+		_src27 := other.Apps[i]
+		if _tgt != _src27 {
 			return false
 		}
 	}
@@ -6505,11 +8619,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem18 := &TNode{}
-		if err := _elem18.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
+		_elem28 := &TNode{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Nodes = append(p.Nodes, _elem18)
+		p.Nodes = append(p.Nodes, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6832,8 +8946,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src19 := other.Nodes[i]
-		if !_tgt.Equals(_src19) {
+		_src29 := other.Nodes[i]
+		if !_tgt.Equals(_src29) {
 			return false
 		}
 	}
@@ -7081,6 +9195,7 @@ type SchedulerService interface {
 	//  - JobId
 	ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error)
 	ListNodes(ctx context.Context) (_r []*TMasterState, _err error)
+	ListShares(ctx context.Context) (_r *TShares, _err error)
 	// Parameters:
 	//  - JobId
 	//  - Task
@@ -7130,34 +9245,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args20 SchedulerServiceRegisterFrontendArgs
-	_args20.App = app
-	_args20.SocketAddress = socketAddress
-	var _result22 SchedulerServiceRegisterFrontendResult
-	var _meta21 thrift.ResponseMeta
-	_meta21, _err = p.Client_().Call(ctx, "registerFrontend", &_args20, &_result22)
-	p.SetLastResponseMeta_(_meta21)
+	var _args30 SchedulerServiceRegisterFrontendArgs
+	_args30.App = app
+	_args30.SocketAddress = socketAddress
+	var _result32 SchedulerServiceRegisterFrontendResult
+	var _meta31 thrift.ResponseMeta
+	_meta31, _err = p.Client_().Call(ctx, "registerFrontend", &_args30, &_result32)
+	p.SetLastResponseMeta_(_meta31)
 	if _err != nil {
 		return
 	}
-	return _result22.GetSuccess(), nil
+	return _result32.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args23 SchedulerServiceSubmitJobArgs
-	_args23.Req = req
-	var _result25 SchedulerServiceSubmitJobResult
-	var _meta24 thrift.ResponseMeta
-	_meta24, _err = p.Client_().Call(ctx, "submitJob", &_args23, &_result25)
-	p.SetLastResponseMeta_(_meta24)
+	var _args33 SchedulerServiceSubmitJobArgs
+	_args33.Req = req
+	var _result35 SchedulerServiceSubmitJobResult
+	var _meta34 thrift.ResponseMeta
+	_meta34, _err = p.Client_().Call(ctx, "submitJob", &_args33, &_result35)
+	p.SetLastResponseMeta_(_meta34)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result25.E != nil:
-		return _result25.E
+	case _result35.E != nil:
+		return _result35.E
 	}
 
 	return nil
@@ -7169,15 +9284,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args26 SchedulerServiceSendFrontendMessageArgs
-	_args26.App = app
-	_args26.TaskId = taskId
-	_args26.Status = status
-	_args26.Message = message
-	var _result28 SchedulerServiceSendFrontendMessageResult
-	var _meta27 thrift.ResponseMeta
-	_meta27, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args26, &_result28)
-	p.SetLastResponseMeta_(_meta27)
+	var _args36 SchedulerServiceSendFrontendMessageArgs
+	_args36.App = app
+	_args36.TaskId = taskId
+	_args36.Status = status
+	_args36.Message = message
+	var _result38 SchedulerServiceSendFrontendMessageResult
+	var _meta37 thrift.ResponseMeta
+	_meta37, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args36, &_result38)
+	p.SetLastResponseMeta_(_meta37)
 	if _err != nil {
 		return
 	}
@@ -7187,22 +9302,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args29 SchedulerServiceSubmitArgs
-	_args29.Req = req
-	var _result31 SchedulerServiceSubmitResult
-	var _meta30 thrift.ResponseMeta
-	_meta30, _err = p.Client_().Call(ctx, "submit", &_args29, &_result31)
-	p.SetLastResponseMeta_(_meta30)
+	var _args39 SchedulerServiceSubmitArgs
+	_args39.Req = req
+	var _result41 SchedulerServiceSubmitResult
+	var _meta40 thrift.ResponseMeta
+	_meta40, _err = p.Client_().Call(ctx, "submit", &_args39, &_result41)
+	p.SetLastResponseMeta_(_meta40)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result31.E != nil:
-		return _r, _result31.E
+	case _result41.E != nil:
+		return _r, _result41.E
 	}
 
-	if _ret32 := _result31.GetSuccess(); _ret32 != nil {
-		return _ret32, nil
+	if _ret42 := _result41.GetSuccess(); _ret42 != nil {
+		return _ret42, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -7210,22 +9325,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args33 SchedulerServiceJobStatusArgs
-	_args33.JobId = jobId
-	var _result35 SchedulerServiceJobStatusResult
-	var _meta34 thrift.ResponseMeta
-	_meta34, _err = p.Client_().Call(ctx, "jobStatus", &_args33, &_result35)
-	p.SetLastResponseMeta_(_meta34)
+	var _args43 SchedulerServiceJobStatusArgs
+	_args43.JobId = jobId
+	var _result45 SchedulerServiceJobStatusResult
+	var _meta44 thrift.ResponseMeta
+	_meta44, _err = p.Client_().Call(ctx, "jobStatus", &_args43, &_result45)
+	p.SetLastResponseMeta_(_meta44)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result35.E != nil:
-		return _r, _result35.E
+	case _result45.E != nil:
+		return _r, _result45.E
 	}
 
-	if _ret36 := _result35.GetSuccess(); _ret36 != nil {
-		return _ret36, nil
+	if _ret46 := _result45.GetSuccess(); _ret46 != nil {
+		return _ret46, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -7234,45 +9349,45 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - Limit
 //   - After
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args37 SchedulerServiceListJobsArgs
-	_args37.Limit = limit
-	_args37.After = after
-	var _result39 SchedulerServiceListJobsResult
-	var _meta38 thrift.ResponseMeta
-	_meta38, _err = p.Client_().Call(ctx, "listJobs", &_args37, &_result39)
-	p.SetLastResponseMeta_(_meta38)
+	var _args47 SchedulerServiceListJobsArgs
+	_args47.Limit = limit
+	_args47.After = after
+	var _result49 SchedulerServiceListJobsResult
+	var _meta48 thrift.ResponseMeta
+	_meta48, _err = p.Client_().Call(ctx, "listJobs", &_args47, &_result49)
+	p.SetLastResponseMeta_(_meta48)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result39.E != nil:
-		return _r, _result39.E
+	case _result49.E != nil:
+		return _r, _result49.E
 	}
 
-	return _result39.GetSuccess(), nil
+	return _result49.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args40 SchedulerServiceWaitJobArgs
-	_args40.JobId = jobId
-	_args40.TimeoutMillis = timeoutMillis
-	var _result42 SchedulerServiceWaitJobResult
-	var _meta41 thrift.ResponseMeta
-	_meta41, _err = p.Client_().Call(ctx, "waitJob", &_args40, &_result42)
-	p.SetLastResponseMeta_(_meta41)
+	var _args50 SchedulerServiceWaitJobArgs
+	_args50.JobId = jobId
+	_args50.TimeoutMillis = timeoutMillis
+	var _result52 SchedulerServiceWaitJobResult
+	var _meta51 thrift.ResponseMeta
+	_meta51, _err = p.Client_().Call(ctx, "waitJob", &_args50, &_result52)
+	p.SetLastResponseMeta_(_meta51)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result42.E != nil:
-		return _r, _result42.E
+	case _result52.E != nil:
+		return _r, _result52.E
 	}
 
-	if _ret43 := _result42.GetSuccess(); _ret43 != nil {
-		return _ret43, nil
+	if _ret53 := _result52.GetSuccess(); _ret53 != nil {
+		return _ret53, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -7280,22 +9395,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args44 SchedulerServiceCancelJobArgs
-	_args44.JobId = jobId
-	var _result46 SchedulerServiceCancelJobResult
-	var _meta45 thrift.ResponseMeta
-	_meta45, _err = p.Client_().Call(ctx, "cancelJob", &_args44, &_result46)
-	p.SetLastResponseMeta_(_meta45)
+	var _args54 SchedulerServiceCancelJobArgs
+	_args54.JobId = jobId
+	var _result56 SchedulerServiceCancelJobResult
+	var _meta55 thrift.ResponseMeta
+	_meta55, _err = p.Client_().Call(ctx, "cancelJob", &_args54, &_result56)
+	p.SetLastResponseMeta_(_meta55)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result46.E != nil:
-		return _r, _result46.E
+	case _result56.E != nil:
+		return _r, _result56.E
 	}
 
-	if _ret47 := _result46.GetSuccess(); _ret47 != nil {
-		return _ret47, nil
+	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
+		return _ret57, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -7303,41 +9418,61 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args48 SchedulerServiceExplainJobArgs
-	_args48.JobId = jobId
-	var _result50 SchedulerServiceExplainJobResult
-	var _meta49 thrift.ResponseMeta
-	_meta49, _err = p.Client_().Call(ctx, "explainJob", &_args48, &_result50)
-	p.SetLastResponseMeta_(_meta49)
+	var _args58 SchedulerServiceExplainJobArgs
+	_args58.JobId = jobId
+	var _result60 SchedulerServiceExplainJobResult
+	var _meta59 thrift.ResponseMeta
+	_meta59, _err = p.Client_().Call(ctx, "explainJob", &_args58, &_result60)
+	p.SetLastResponseMeta_(_meta59)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result50.E != nil:
-		return _r, _result50.E
+	case _result60.E != nil:
+		return _r, _result60.E
 	}
 
-	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
-		return _ret51, nil
+	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
+		return _ret61, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args52 SchedulerServiceListNodesArgs
-	var _result54 SchedulerServiceListNodesResult
-	var _meta53 thrift.ResponseMeta
-	_meta53, _err = p.Client_().Call(ctx, "listNodes", &_args52, &_result54)
-	p.SetLastResponseMeta_(_meta53)
+	var _args62 SchedulerServiceListNodesArgs
+	var _result64 SchedulerServiceListNodesResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "listNodes", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result54.E != nil:
-		return _r, _result54.E
+	case _result64.E != nil:
+		return _r, _result64.E
 	}
 
-	return _result54.GetSuccess(), nil
+	return _result64.GetSuccess(), nil
+}
+
+func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
+	var _args65 SchedulerServiceListSharesArgs
+	var _result67 SchedulerServiceListSharesResult
+	var _meta66 thrift.ResponseMeta
+	_meta66, _err = p.Client_().Call(ctx, "listShares", &_args65, &_result67)
+	p.SetLastResponseMeta_(_meta66)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result67.E != nil:
+		return _r, _result67.E
+	}
+
+	if _ret68 := _result67.GetSuccess(); _ret68 != nil {
+		return _ret68, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 // Parameters:
@@ -7348,27 +9483,27 @@ func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterSt
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args55 SchedulerServiceTaskLogArgs
-	_args55.JobId = jobId
-	_args55.Task = task
-	_args55.Attempt = attempt
-	_args55.Stream = stream
-	_args55.Offset = offset
-	_args55.Limit = limit
-	var _result57 SchedulerServiceTaskLogResult
-	var _meta56 thrift.ResponseMeta
-	_meta56, _err = p.Client_().Call(ctx, "taskLog", &_args55, &_result57)
-	p.SetLastResponseMeta_(_meta56)
+	var _args69 SchedulerServiceTaskLogArgs
+	_args69.JobId = jobId
+	_args69.Task = task
+	_args69.Attempt = attempt
+	_args69.Stream = stream
+	_args69.Offset = offset
+	_args69.Limit = limit
+	var _result71 SchedulerServiceTaskLogResult
+	var _meta70 thrift.ResponseMeta
+	_meta70, _err = p.Client_().Call(ctx, "taskLog", &_args69, &_result71)
+	p.SetLastResponseMeta_(_meta70)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result57.E != nil:
-		return _r, _result57.E
+	case _result71.E != nil:
+		return _r, _result71.E
 	}
 
-	if _ret58 := _result57.GetSuccess(); _ret58 != nil {
-		return _ret58, nil
+	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
+		return _ret72, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -7393,19 +9528,20 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self59 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self59.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self59.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self59.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self59.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self59.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self59.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self59.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self59.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self59.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self59.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self59.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self59
+	self73 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self73.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self73.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self73.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self73.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self73.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self73.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self73.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self73.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self73.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self73.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self73.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self73.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self73
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -7418,12 +9554,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x60 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x74 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x60.Write(ctx, oprot)
+	x74.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x60
+	return false, x74
 
 }
 
@@ -7432,7 +9568,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err61 error
+	var _write_err75 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7478,21 +9614,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc62 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc76 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err61 = thrift.WrapTException(err2)
+			_write_err75 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc62.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
-			_write_err61 = thrift.WrapTException(err2)
+		if err2 := _exc76.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
+			_write_err75 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
-			_write_err61 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
+			_write_err75 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
-			_write_err61 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
+			_write_err75 = thrift.WrapTException(err2)
 		}
-		if _write_err61 != nil {
-			return false, thrift.WrapTException(_write_err61)
+		if _write_err75 != nil {
+			return false, thrift.WrapTException(_write_err75)
 		}
 		return true, err
 	} else {
@@ -7500,19 +9636,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err61 = thrift.WrapTException(err2)
+		_write_err75 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
-		_write_err61 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
-		_write_err61 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
-		_write_err61 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
 	}
-	if _write_err61 != nil {
-		return false, thrift.WrapTException(_write_err61)
+	if _write_err75 != nil {
+		return false, thrift.WrapTException(_write_err75)
 	}
 	return true, err
 }
@@ -7522,7 +9658,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err63 error
+	var _write_err77 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7572,40 +9708,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc64 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+				_write_err77 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc64.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
 			}
-			if _write_err63 != nil {
-				return false, thrift.WrapTException(_write_err63)
+			if _write_err77 != nil {
+				return false, thrift.WrapTException(_write_err77)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+		_write_err77 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
 	}
-	if _write_err63 != nil {
-		return false, thrift.WrapTException(_write_err63)
+	if _write_err77 != nil {
+		return false, thrift.WrapTException(_write_err77)
 	}
 	return true, err
 }
@@ -7615,7 +9751,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err65 error
+	var _write_err79 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7661,39 +9797,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc66 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err65 = thrift.WrapTException(err2)
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc66.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-			_write_err65 = thrift.WrapTException(err2)
+		if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-			_write_err65 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-			_write_err65 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if _write_err65 != nil {
-			return false, thrift.WrapTException(_write_err65)
+		if _write_err79 != nil {
+			return false, thrift.WrapTException(_write_err79)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if _write_err65 != nil {
-		return false, thrift.WrapTException(_write_err65)
+	if _write_err79 != nil {
+		return false, thrift.WrapTException(_write_err79)
 	}
 	return true, err
 }
@@ -7703,7 +9839,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err67 error
+	var _write_err81 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7753,21 +9889,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc68 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc68.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if _write_err67 != nil {
-				return false, thrift.WrapTException(_write_err67)
+			if _write_err81 != nil {
+				return false, thrift.WrapTException(_write_err81)
 			}
 			return true, err
 		}
@@ -7776,19 +9912,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if _write_err67 != nil {
-		return false, thrift.WrapTException(_write_err67)
+	if _write_err81 != nil {
+		return false, thrift.WrapTException(_write_err81)
 	}
 	return true, err
 }
@@ -7798,7 +9934,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err69 error
+	var _write_err83 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7848,21 +9984,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc70 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc70.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if _write_err69 != nil {
-				return false, thrift.WrapTException(_write_err69)
+			if _write_err83 != nil {
+				return false, thrift.WrapTException(_write_err83)
 			}
 			return true, err
 		}
@@ -7871,19 +10007,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if _write_err69 != nil {
-		return false, thrift.WrapTException(_write_err69)
+	if _write_err83 != nil {
+		return false, thrift.WrapTException(_write_err83)
 	}
 	return true, err
 }
@@ -7893,7 +10029,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err71 error
+	var _write_err85 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7943,21 +10079,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc72 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc72.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
+			if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if _write_err71 != nil {
-				return false, thrift.WrapTException(_write_err71)
+			if _write_err85 != nil {
+				return false, thrift.WrapTException(_write_err85)
 			}
 			return true, err
 		}
@@ -7966,19 +10102,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if _write_err71 != nil {
-		return false, thrift.WrapTException(_write_err71)
+	if _write_err85 != nil {
+		return false, thrift.WrapTException(_write_err85)
 	}
 	return true, err
 }
@@ -7988,7 +10124,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err73 error
+	var _write_err87 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8038,21 +10174,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc74 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc74.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if _write_err73 != nil {
-				return false, thrift.WrapTException(_write_err73)
+			if _write_err87 != nil {
+				return false, thrift.WrapTException(_write_err87)
 			}
 			return true, err
 		}
@@ -8061,19 +10197,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if _write_err73 != nil {
-		return false, thrift.WrapTException(_write_err73)
+	if _write_err87 != nil {
+		return false, thrift.WrapTException(_write_err87)
 	}
 	return true, err
 }
@@ -8083,7 +10219,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err75 error
+	var _write_err89 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8133,21 +10269,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc76 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc76.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if _write_err75 != nil {
-				return false, thrift.WrapTException(_write_err75)
+			if _write_err89 != nil {
+				return false, thrift.WrapTException(_write_err89)
 			}
 			return true, err
 		}
@@ -8156,19 +10292,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if _write_err75 != nil {
-		return false, thrift.WrapTException(_write_err75)
+	if _write_err89 != nil {
+		return false, thrift.WrapTException(_write_err89)
 	}
 	return true, err
 }
@@ -8178,7 +10314,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err77 error
+	var _write_err91 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8228,21 +10364,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if _write_err77 != nil {
-				return false, thrift.WrapTException(_write_err77)
+			if _write_err91 != nil {
+				return false, thrift.WrapTException(_write_err91)
 			}
 			return true, err
 		}
@@ -8251,19 +10387,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if _write_err77 != nil {
-		return false, thrift.WrapTException(_write_err77)
+	if _write_err91 != nil {
+		return false, thrift.WrapTException(_write_err91)
 	}
 	return true, err
 }
@@ -8273,7 +10409,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err79 error
+	var _write_err93 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8323,21 +10459,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if _write_err79 != nil {
-				return false, thrift.WrapTException(_write_err79)
+			if _write_err93 != nil {
+				return false, thrift.WrapTException(_write_err93)
 			}
 			return true, err
 		}
@@ -8346,19 +10482,114 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if _write_err79 != nil {
-		return false, thrift.WrapTException(_write_err79)
+	if _write_err93 != nil {
+		return false, thrift.WrapTException(_write_err93)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorListShares struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err95 error
+	args := SchedulerServiceListSharesArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceListSharesResult{}
+	if retval, err2 := p.handler.ListShares(ctx); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if _write_err95 != nil {
+				return false, thrift.WrapTException(_write_err95)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
 	}
 	return true, err
 }
@@ -8368,7 +10599,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err81 error
+	var _write_err97 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8418,21 +10649,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err81 != nil {
-				return false, thrift.WrapTException(_write_err81)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
@@ -8441,19 +10672,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err81 != nil {
-		return false, thrift.WrapTException(_write_err81)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -9968,11 +12199,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem83 := &TJobStatus{}
-		if err := _elem83.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem83), err)
+		_elem99 := &TJobStatus{}
+		if err := _elem99.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem99), err)
 		}
-		p.Success = append(p.Success, _elem83)
+		p.Success = append(p.Success, _elem99)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11018,11 +13249,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem84 := &TMasterState{}
-		if err := _elem84.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem84), err)
+		_elem100 := &TMasterState{}
+		if err := _elem100.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem100), err)
 		}
-		p.Success = append(p.Success, _elem84)
+		p.Success = append(p.Success, _elem100)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11102,6 +13333,221 @@ func (p *SchedulerServiceListNodesResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("SchedulerServiceListNodesResult(%+v)", *p)
+}
+
+type SchedulerServiceListSharesArgs struct {
+}
+
+func NewSchedulerServiceListSharesArgs() *SchedulerServiceListSharesArgs {
+	return &SchedulerServiceListSharesArgs{}
+}
+
+func (p *SchedulerServiceListSharesArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "listShares_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListSharesArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceListSharesResult struct {
+	Success *TShares          `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceListSharesResult() *SchedulerServiceListSharesResult {
+	return &SchedulerServiceListSharesResult{}
+}
+
+var SchedulerServiceListSharesResult_Success_DEFAULT *TShares
+
+func (p *SchedulerServiceListSharesResult) GetSuccess() *TShares {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceListSharesResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceListSharesResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceListSharesResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceListSharesResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceListSharesResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceListSharesResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceListSharesResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TShares{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "listShares_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceListSharesResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceListSharesResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceListSharesResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListSharesResult(%+v)", *p)
 }
 
 // Attributes:
@@ -11616,14 +14062,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args85 FrontendServiceFrontendMessageArgs
-	_args85.TaskId = taskId
-	_args85.Status = status
-	_args85.Message = message
-	var _result87 FrontendServiceFrontendMessageResult
-	var _meta86 thrift.ResponseMeta
-	_meta86, _err = p.Client_().Call(ctx, "frontendMessage", &_args85, &_result87)
-	p.SetLastResponseMeta_(_meta86)
+	var _args101 FrontendServiceFrontendMessageArgs
+	_args101.TaskId = taskId
+	_args101.Status = status
+	_args101.Message = message
+	var _result103 FrontendServiceFrontendMessageResult
+	var _meta102 thrift.ResponseMeta
+	_meta102, _err = p.Client_().Call(ctx, "frontendMessage", &_args101, &_result103)
+	p.SetLastResponseMeta_(_meta102)
 	if _err != nil {
 		return
 	}
@@ -11650,9 +14096,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self88 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self88.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self88
+	self104 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self104.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self104
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -11665,12 +14111,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x89 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x105 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x89.Write(ctx, oprot)
+	x105.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x89
+	return false, x105
 
 }
 
@@ -11679,7 +14125,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err90 error
+	var _write_err106 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11725,39 +14171,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc91 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err90 = thrift.WrapTException(err2)
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc91.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-			_write_err90 = thrift.WrapTException(err2)
+		if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-			_write_err90 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-			_write_err90 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if _write_err90 != nil {
-			return false, thrift.WrapTException(_write_err90)
+		if _write_err106 != nil {
+			return false, thrift.WrapTException(_write_err106)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err90 != nil {
-		return false, thrift.WrapTException(_write_err90)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -12056,14 +14502,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args92 BackendServiceLaunchTaskArgs
-	_args92.Message = message
-	_args92.TaskId = taskId
-	_args92.User = user
-	var _result94 BackendServiceLaunchTaskResult
-	var _meta93 thrift.ResponseMeta
-	_meta93, _err = p.Client_().Call(ctx, "launchTask", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	var _args108 BackendServiceLaunchTaskArgs
+	_args108.Message = message
+	_args108.TaskId = taskId
+	_args108.User = user
+	var _result110 BackendServiceLaunchTaskResult
+	var _meta109 thrift.ResponseMeta
+	_meta109, _err = p.Client_().Call(ctx, "launchTask", &_args108, &_result110)
+	p.SetLastResponseMeta_(_meta109)
 	if _err != nil {
 		return
 	}
@@ -12090,9 +14536,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self95 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self95.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self95
+	self111 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self111.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self111
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12105,12 +14551,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x96 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x112 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x96.Write(ctx, oprot)
+	x112.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x96
+	return false, x112
 
 }
 
@@ -12119,7 +14565,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err113 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12165,39 +14611,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err97 = thrift.WrapTException(err2)
+			_write_err113 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-			_write_err97 = thrift.WrapTException(err2)
+		if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+			_write_err113 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-			_write_err97 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+			_write_err113 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-			_write_err97 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+			_write_err113 = thrift.WrapTException(err2)
 		}
-		if _write_err97 != nil {
-			return false, thrift.WrapTException(_write_err97)
+		if _write_err113 != nil {
+			return false, thrift.WrapTException(_write_err113)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err113 != nil {
+		return false, thrift.WrapTException(_write_err113)
 	}
 	return true, err
 }
@@ -12514,31 +14960,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args99 MasterServiceRegisterBackendArgs
-	_args99.App = app
-	_args99.ListenSocket = listenSocket
-	_args99.Kind = kind
-	var _result101 MasterServiceRegisterBackendResult
-	var _meta100 thrift.ResponseMeta
-	_meta100, _err = p.Client_().Call(ctx, "registerBackend", &_args99, &_result101)
-	p.SetLastResponseMeta_(_meta100)
+	var _args115 MasterServiceRegisterBackendArgs
+	_args115.App = app
+	_args115.ListenSocket = listenSocket
+	_args115.Kind = kind
+	var _result117 MasterServiceRegisterBackendResult
+	var _meta116 thrift.ResponseMeta
+	_meta116, _err = p.Client_().Call(ctx, "registerBackend", &_args115, &_result117)
+	p.SetLastResponseMeta_(_meta116)
 	if _err != nil {
 		return
 	}
-	return _result101.GetSuccess(), nil
+	return _result117.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args102 MasterServiceTaskFinishedArgs
-	_args102.Tasks = tasks
-	_args102.Worker = worker
-	var _result104 MasterServiceTaskFinishedResult
-	var _meta103 thrift.ResponseMeta
-	_meta103, _err = p.Client_().Call(ctx, "taskFinished", &_args102, &_result104)
-	p.SetLastResponseMeta_(_meta103)
+	var _args118 MasterServiceTaskFinishedArgs
+	_args118.Tasks = tasks
+	_args118.Worker = worker
+	var _result120 MasterServiceTaskFinishedResult
+	var _meta119 thrift.ResponseMeta
+	_meta119, _err = p.Client_().Call(ctx, "taskFinished", &_args118, &_result120)
+	p.SetLastResponseMeta_(_meta119)
 	if _err != nil {
 		return
 	}
@@ -12551,15 +14997,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args105 MasterServiceSendFrontendMessageArgs
-	_args105.App = app
-	_args105.TaskId = taskId
-	_args105.Status = status
-	_args105.Message = message
-	var _result107 MasterServiceSendFrontendMessageResult
-	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args105, &_result107)
-	p.SetLastResponseMeta_(_meta106)
+	var _args121 MasterServiceSendFrontendMessageArgs
+	_args121.App = app
+	_args121.TaskId = taskId
+	_args121.Status = status
+	_args121.Message = message
+	var _result123 MasterServiceSendFrontendMessageResult
+	var _meta122 thrift.ResponseMeta
+	_meta122, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args121, &_result123)
+	p.SetLastResponseMeta_(_meta122)
 	if _err != nil {
 		return
 	}
@@ -12586,11 +15032,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self108 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self108.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self108.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self108.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self108
+	self124 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self124.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self124.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self124.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self124
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12603,12 +15049,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x109 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x125 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x109.Write(ctx, oprot)
+	x125.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x109
+	return false, x125
 
 }
 
@@ -12617,7 +15063,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err126 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12663,21 +15109,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+			_write_err126 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+			_write_err126 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+			_write_err126 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+			_write_err126 = thrift.WrapTException(err2)
 		}
-		if _write_err110 != nil {
-			return false, thrift.WrapTException(_write_err110)
+		if _write_err126 != nil {
+			return false, thrift.WrapTException(_write_err126)
 		}
 		return true, err
 	} else {
@@ -12685,19 +15131,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -12707,7 +15153,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err128 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12753,39 +15199,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if _write_err112 != nil {
-			return false, thrift.WrapTException(_write_err112)
+		if _write_err128 != nil {
+			return false, thrift.WrapTException(_write_err128)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -12795,7 +15241,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err130 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12841,39 +15287,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err114 = thrift.WrapTException(err2)
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-			_write_err114 = thrift.WrapTException(err2)
+		if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-			_write_err114 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-			_write_err114 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if _write_err114 != nil {
-			return false, thrift.WrapTException(_write_err114)
+		if _write_err130 != nil {
+			return false, thrift.WrapTException(_write_err130)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -13256,11 +15702,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem116 := &TFullTaskId{}
-		if err := _elem116.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem116), err)
+		_elem132 := &TFullTaskId{}
+		if err := _elem132.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem132), err)
 		}
-		p.Tasks = append(p.Tasks, _elem116)
+		p.Tasks = append(p.Tasks, _elem132)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13707,12 +16153,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args117 NodeMonitorServiceTasksFinishedArgs
-	_args117.Tasks = tasks
-	var _result119 NodeMonitorServiceTasksFinishedResult
-	var _meta118 thrift.ResponseMeta
-	_meta118, _err = p.Client_().Call(ctx, "tasksFinished", &_args117, &_result119)
-	p.SetLastResponseMeta_(_meta118)
+	var _args133 NodeMonitorServiceTasksFinishedArgs
+	_args133.Tasks = tasks
+	var _result135 NodeMonitorServiceTasksFinishedResult
+	var _meta134 thrift.ResponseMeta
+	_meta134, _err = p.Client_().Call(ctx, "tasksFinished", &_args133, &_result135)
+	p.SetLastResponseMeta_(_meta134)
 	if _err != nil {
 		return
 	}
@@ -13724,9 +16170,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self120 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self120.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self120
+	self136 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self136.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self136
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -13734,7 +16180,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err121 error
+	var _write_err137 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13780,39 +16226,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err121 = thrift.WrapTException(err2)
+			_write_err137 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-			_write_err121 = thrift.WrapTException(err2)
+		if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+			_write_err137 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-			_write_err121 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+			_write_err137 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-			_write_err121 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+			_write_err137 = thrift.WrapTException(err2)
 		}
-		if _write_err121 != nil {
-			return false, thrift.WrapTException(_write_err121)
+		if _write_err137 != nil {
+			return false, thrift.WrapTException(_write_err137)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if _write_err121 != nil {
-		return false, thrift.WrapTException(_write_err121)
+	if _write_err137 != nil {
+		return false, thrift.WrapTException(_write_err137)
 	}
 	return true, err
 }
@@ -13879,11 +16325,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem123 := &TFullTaskId{}
-		if err := _elem123.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem123), err)
+		_elem139 := &TFullTaskId{}
+		if err := _elem139.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem139), err)
 		}
-		p.Tasks = append(p.Tasks, _elem123)
+		p.Tasks = append(p.Tasks, _elem139)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
