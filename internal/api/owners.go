@@ -2,8 +2,8 @@ package api
 
 // OwnerShares is how slots are shared between owners, and what owners may hold at a frontend.
 type OwnerShares struct {
-	Groups []GroupOwners  // each group is shared by itself
-	Quotas OwnerQuotas // of the frontend that answered
+	Groups []GroupOwners // each group is shared by itself
+	Quotas OwnerQuotas   // of the frontend that answered
 }
 
 // GroupOwners is how the slots of one group are shared between owners.
@@ -39,12 +39,12 @@ type OwnerShare struct {
 
 // OwnerQuotas are the quotas of one frontend.
 type OwnerQuotas struct {
-	Frontend     string     `json:"frontend"`                // its name
-	DefaultTasks int        `json:"default_tasks"`           // quota of an owner that none names; 0: none
-	DefaultBytes int64      `json:"default_bytes"`           // the same in bytes
+	Frontend     string       `json:"frontend"`                // its name
+	DefaultTasks int          `json:"default_tasks"`           // quota of an owner that none names; 0: none
+	DefaultBytes int64        `json:"default_bytes"`           // the same in bytes
 	Quotas       []QuotaState `json:"quotas"`                  // of the owners that have one, by their path
-	Problem      string     `json:"problem,omitempty"`       // why the quotas could not be read again; those before stay in effect
-	ProblemSince float64    `json:"problem_since,omitempty"` // Unix seconds of the first of these attempts
+	Problem      string       `json:"problem,omitempty"`       // why the quotas could not be read again; those before stay in effect
+	ProblemSince float64      `json:"problem_since,omitempty"` // Unix seconds of the first of these attempts
 }
 
 // QuotaState is what an owner, with all owners below it, holds at one frontend, and its quota.
