@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"internal/policy":              3,
 	"internal/queue":               2,
 	"internal/ledger":              2,
+	"internal/classes":             2,
 	"internal/membership/protocol": 2,
 	"internal/sched":               1,
 	"internal/nearest":             1,
