@@ -10,16 +10,38 @@ import (
 // instant at which it is asked; the zero value is ready.
 type Index struct {
 	at   sched.Time
-	jobs map[sched.JobID][]sched.AttemptID
+	jobs map[sched.JobID][]place
 }
 
-// Of returns the attempts of the job that ended a short while before now.
-func (x *Index) Of(now sched.Time, job sched.JobID, lists iter.Seq[*List]) []sched.AttemptID {
+// place is a list with the recent attempts of one job in it.
+type place struct {
+	list *List
+	ids  []sched.AttemptID
+}
+
+// Of returns the attempts of the job that ended a short while before now. The master
+// answers for them from now on: as the distributor is told that their results will come,
+// they count as ended now, and stay in their lists until their places show otherwise.
+func (x *Index) Of(now sched.Time, job sched.JobID, lists iter.Seq[*List]) (ids []sched.AttemptID) {
 	if x.jobs == nil || x.at != now {
-		x.at, x.jobs = now, map[sched.JobID][]sched.AttemptID{}
+		x.at, x.jobs = now, map[sched.JobID][]place{}
 		for l := range lists {
-			l.Each(now, func(id sched.AttemptID, _ sched.Addr) { x.jobs[id.Job] = append(x.jobs[id.Job], id) })
+			l.recent(now, func(id sched.AttemptID) { x.add(l, id) })
 		}
 	}
-	return x.jobs[job]
+	for _, p := range x.jobs[job] {
+		p.list.Keep(now, p.ids)
+		ids = append(ids, p.ids...)
+	}
+	return ids
+}
+
+func (x *Index) add(l *List, id sched.AttemptID) {
+	places := x.jobs[id.Job]
+	if n := len(places); n == 0 || places[n-1].list != l {
+		places = append(places, place{list: l})
+	}
+	last := &places[len(places)-1]
+	last.ids = append(last.ids, id)
+	x.jobs[id.Job] = places
 }

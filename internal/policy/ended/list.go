@@ -1,7 +1,7 @@
 // Package ended is a master's record of attempts that ended a short while ago. A node
 // keeps every result until it is acknowledged, normally for some milliseconds. When it
 // dies, the results not yet acknowledged are lost with it, and their tasks must be tried
-// again, or they would be owed for ever. An distributor that is away for longer sends all its
+// again, or they would be owed for ever. A distributor that is away for longer sends all its
 // unfinished tasks again when it returns.
 package ended
 
@@ -80,12 +80,22 @@ func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 	return sched.Addr{}, false
 }
 
-// Each calls f for the attempts that ended a short while before now, the oldest
-// first.
-func (l *List) Each(now sched.Time, f func(sched.AttemptID, sched.Addr)) {
-	l.trim(now)
+// Each calls f for all attempts of the list, the oldest first. It is for a place that is
+// lost. How long ago they ended does not count then: a master that was itself paused
+// meanwhile would take for acknowledged what was lost with the place. Distributors
+// ignore the loss of what they have the result of.
+func (l *List) Each(f func(sched.AttemptID, sched.Addr)) {
 	for i := range l.list {
 		f(l.list[i].id, l.list[i].distributor)
+	}
+}
+
+// recent calls f for the attempts that ended a short while before now, the oldest first.
+func (l *List) recent(now sched.Time, f func(sched.AttemptID)) {
+	for i := range l.list {
+		if now-l.list[i].at <= Keep {
+			f(l.list[i].id)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func TestBound(t *testing.T) {
 		l.Add(0, sched.AttemptID{Task: task}, sched.Addr{})
 	}
 	var got []int32
-	l.Each(0, func(id sched.AttemptID, _ sched.Addr) { got = append(got, id.Task) })
+	l.Each(func(id sched.AttemptID, _ sched.Addr) { got = append(got, id.Task) })
 	if len(got) < most-1 || len(got) > most || got[len(got)-1] != many-1 || got[0] != many-int32(len(got)) {
 		t.Errorf("%d are kept, from %d to %d", len(got), got[0], got[len(got)-1])
 	}
@@ -55,15 +55,20 @@ func TestAgainstAList(t *testing.T) {
 			"": func(t *rapid.T) {
 				want := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool { return now-a.at > Keep })
 				var got []attempt
-				l.Each(now, func(id sched.AttemptID, distributor sched.Addr) {
+				l.recent(now, func(id sched.AttemptID) { got = append(got, attempt{id: id}) })
+				if !slices.EqualFunc(got, want, func(g, w attempt) bool { return g.id == w.id }) {
+					t.Fatalf("recent are %v, want %v", got, want)
+				}
+				got = got[:0]
+				l.Each(func(id sched.AttemptID, distributor sched.Addr) {
 					got = append(got, attempt{id: id, distributor: distributor})
 				})
-				if len(got) != len(want) {
+				if len(got) < len(want) {
 					t.Fatalf("%d are given of %d", len(got), len(want))
 				}
 				for i, a := range want {
-					if got[i].id != a.id || got[i].distributor != a.distributor {
-						t.Fatalf("given is %v, want %v", got[i], a)
+					if g := got[len(got)-len(want)+i]; g.id != a.id || g.distributor != a.distributor {
+						t.Fatalf("given is %v, want %v", g, a)
 					}
 				}
 			},
@@ -87,8 +92,35 @@ func TestKeep(t *testing.T) {
 		distributor int32
 	}
 	var got []end
-	l.Each(13*sched.Second-1, func(id sched.AttemptID, o sched.Addr) { got = append(got, end{id.Task, o.ID}) })
-	if want := []end{{3, 3}, {1, 3}, {9, sched.Everyone}}; !slices.Equal(got, want) {
+	l.Each(func(id sched.AttemptID, o sched.Addr) { got = append(got, end{id.Task, o.ID}) })
+	if want := []end{{0, 3}, {2, 3}, {3, 3}, {1, 3}, {9, sched.Everyone}}; !slices.Equal(got, want) {
 		t.Errorf("the list has %v, want %v", got, want)
+	}
+	var recent []int32
+	l.recent(13*sched.Second-1, func(id sched.AttemptID) { recent = append(recent, id.Task) })
+	if want := []int32{3, 1, 9}; !slices.Equal(recent, want) {
+		t.Errorf("recent are %v, want %v", recent, want)
+	}
+}
+
+// What an index answered for counts as ended at that time.
+func TestAnsweredFor(t *testing.T) {
+	lists := make([]List, 2)
+	each := func(yield func(*List) bool) { _ = yield(&lists[0]) && yield(&lists[1]) }
+	id := func(job uint64, task int32) sched.AttemptID {
+		return sched.AttemptID{Job: sched.JobID{Lo: job}, Task: task, Attempt: 1}
+	}
+	lists[0].Add(0, id(1, 0), sched.Addr{})
+	lists[1].Add(0, id(1, 1), sched.Addr{})
+	lists[1].Add(0, id(2, 0), sched.Addr{})
+	var x Index
+	if got := x.Of(9*sched.Second, sched.JobID{Lo: 1}, each); !slices.Equal(got, []sched.AttemptID{id(1, 0), id(1, 1)}) {
+		t.Errorf("job 1 has %v", got)
+	}
+	if got := x.Of(18*sched.Second, sched.JobID{Lo: 2}, each); len(got) > 0 {
+		t.Errorf("job 2 has %v", got)
+	}
+	if got := x.Of(18*sched.Second, sched.JobID{Lo: 1}, each); len(got) != 2 {
+		t.Errorf("later, job 1 has %v", got)
 	}
 }

@@ -238,7 +238,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		out.SendLost(p.job.Distributor(), p.id(), n.name, m)
 		s.detach(n, p, out)
 	}
-	n.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, n.name, m) })
+	n.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, n.name, m) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil

@@ -102,7 +102,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	w.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node, m) })
+	w.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node, m) })
 	if t := w.running; t != nil {
 		s.lost++
 		out.SendLost(t.msg.Distributor, t.msg.AttemptID(), w.node, m)

@@ -182,9 +182,22 @@ func TestResultsKept(t *testing.T) {
 	want(t, "sent again", inDoubt(r.step(distributor, resent(0, 2, 1))), "1+1#1")
 	r.now += 6 * sched.Second
 	describe(t, r.step(sched.Addr{}, lost(0)),
-		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`,
-		"Send to distributor -1: AttemptLost job="+jobTwo.String()+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
+		"Send to distributor -1: AttemptLost job="+jobTwo.String()+` tasks=0+0#1 node="n000" reason="gone"`,
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.ResultsKept, Peer: worker(0), Kept: []sched.AttemptID{id}})
+}
+
+// A master that has answered for an attempt which ended here is told of the loss of its
+// node only later, because it was paused: the result is lost all the same.
+func TestLostAfterAPause(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 1)
+	r.ends(0)
+	r.now += 9 * sched.Second
+	want(t, "sent again", inDoubt(r.step(distributor, resent(0, 1, 1))))
+	r.now += 30 * sched.Second
+	describe(t, r.step(sched.Addr{}, lost(0)),
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 }
 
 // What waits for a distributor that has been silent for long is returned to it, and others'

@@ -35,7 +35,7 @@ func denied(m *sched.Message) *sched.Message {
 // treats a repetition of the running attempt as accepted."
 func TestWorkerIsTheLastJudge(t *testing.T) {
 	const id = "00000000000000000000000000000001"
-	start := "Start job=" + id + " tasks=0+0#1 distributor=distributor 0"
+	start := "Start job=" + id + " tasks=0+0#1 owner=distributor 0"
 	report := "Send to distributor 0: Report job=" + id + " tasks=0+0#1 done"
 	for _, c := range []struct {
 		name   string
@@ -70,7 +70,7 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 		{"one of an older epoch", []*sched.Message{setReserved(false, 2, 1), setReserved(true, 1, 9)}, launch(0, 0, 2, sched.Long), []string{start}},
 		{"one of a newer epoch", []*sched.Message{setReserved(true, 1, 9), setReserved(false, 2, 1)}, launch(0, 0, 2, sched.Long), []string{start}},
 		{"a kill", []*sched.Message{launch(0, 0, 1, sched.Short)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 1},
-			[]string{"Stop job=" + id + " tasks=0+0#1 distributor=distributor 0"}},
+			[]string{"Stop job=" + id + " tasks=0+0#1 owner=distributor 0"}},
 		{"a kill of another attempt", []*sched.Message{launch(0, 0, 1, sched.Short)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 2}, nil},
 		{"a kill that comes late", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 1}, nil},
 	} {

@@ -100,7 +100,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		s.vacate(w, out)
 	}
 	s.hooks.lost(w, m, out)
-	w.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node.id, m) })
+	w.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node.id, m) })
 	s.slots.remove(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil

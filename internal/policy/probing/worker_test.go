@@ -63,7 +63,7 @@ func asks(n, seq uint64) string {
 }
 
 func starts(n uint64) string {
-	return "Start job=" + job(n).String() + " tasks=0+0#1 distributor=distributor 7"
+	return "Start job=" + job(n).String() + " tasks=0+0#1 owner=distributor 7"
 }
 
 func reports(n uint64) string {
@@ -154,8 +154,8 @@ func TestAssigned(t *testing.T) {
 		t.Fatalf("%d long tasks", s.core.Long())
 	}
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(1), Seq: 1},
-		"Send to master 0: Started "+id, "Start "+id+" long distributor=distributor 7")
-	s.expect(central, sched.Message{Kind: sched.Kill, Job: job(9), Attempt: 1}, "Stop "+id+" long distributor=distributor 7")
+		"Send to master 0: Started "+id, "Start "+id+" long owner=distributor 7")
+	s.expect(central, sched.Message{Kind: sched.Kill, Job: job(9), Attempt: 1}, "Stop "+id+" long owner=distributor 7")
 	s.expect(sched.Addr{}, ended(9), reports(9), "Send to master 0: Idle "+id)
 	s.step(self, probe(2))
 	other := assigned
