@@ -28,7 +28,7 @@ func (r *Reader) badSeconds(t token, what string, err error) error {
 // for the scanner is a fault of the trace.
 func (r *Reader) readError(err error) error {
 	if long, ok := errors.AsType[*longToken](err); ok {
-		return r.fault(long.token, fmt.Sprintf("numbers of at most %d characters (the limit)", maxToken))
+		return r.fault(long.token, fmt.Sprintf("words of at most %d characters (the limit)", long.limit))
 	}
 	return fmt.Errorf("cannot read trace %s: after line %d: %w; no job was run; check the file and its disk", r.name, r.scan.line-1, err)
 }

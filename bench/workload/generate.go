@@ -51,7 +51,7 @@ func generate(full, rest string) (*Workload, error) {
 	for i, g := range generators {
 		names[i] = g.Name
 		if g.Name == name {
-			return g.build(parseSpec(full, arguments))
+			return g.build(parseSpec("generate", full, arguments))
 		}
 	}
 	return nil, fmt.Errorf("cannot generate %s: there is no generator %q; did you mean %q? There are %s (no job was run)",

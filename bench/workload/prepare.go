@@ -19,6 +19,8 @@ type Options struct {
 	Undeclared float64
 	// Noise is the sigma of the log-normal factor on estimates.
 	Noise float64
+	// Owners assigns jobs to owners; nil leaves them as they are.
+	Owners *Owners
 	// Speedup divides all times.
 	Speedup float64
 	// Seed is the seed of all that is drawn.
@@ -38,7 +40,7 @@ func (w *Workload) Prepare(o Options) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed).Undeclare(o.Undeclared, o.Seed)
+	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed).Undeclare(o.Undeclared, o.Seed).Assign(o.Owners, o.Seed)
 	if o.Speedup != 0 {
 		return out.Speedup(o.Speedup)
 	}

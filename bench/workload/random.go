@@ -14,6 +14,7 @@ const (
 	streamWrongClass
 	streamNoise
 	streamUndeclared
+	streamOwners // and a job's key, in the lower bits
 )
 
 func newRand(seed, stream uint64) *rand.Rand {

@@ -117,13 +117,19 @@ func (r *Reader) rest(job *Job) error {
 		return err
 	}
 	job.Durations = append([]int64(nil), r.scratch...)
-	if t, err = r.scan.next(); err != nil {
-		return r.readError(err)
+	r.scan.limit = maxField
+	defer func() { r.scan.limit = maxToken }()
+	for {
+		if t, err = r.scan.next(); err != nil {
+			return r.readError(err)
+		}
+		if t.kind != tokenText {
+			return nil
+		}
+		if err := r.field(t, job, count); err != nil {
+			return err
+		}
 	}
-	if t.kind == tokenText {
-		return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, the count in column 2", count))
-	}
-	return nil
 }
 
 func (r *Reader) durations(count int) error {

@@ -24,10 +24,17 @@ type token struct {
 	line, column int
 }
 
-// longToken reports a word beyond maxToken.
-type longToken struct{ token token }
+// maxField bounds what may follow the durations of a job: an owner of 255 bytes, all of them
+// escaped.
+const maxField = 3*255 + 16
 
-func (*longToken) Error() string { return "a number is too long" }
+// longToken reports a word beyond the limit.
+type longToken struct {
+	token token
+	limit int
+}
+
+func (*longToken) Error() string { return "a word is too long" }
 
 // scanner splits a trace into words and line ends. A line end is LF; any
 // other ASCII white space, CR included, separates words.
@@ -35,11 +42,12 @@ type scanner struct {
 	src    *bufio.Reader
 	line   int // of the next byte
 	column int // of the next byte
-	buf    [maxToken]byte
+	limit  int // characters of the next word
+	buf    [maxField]byte
 }
 
 func newScanner(src io.Reader) scanner {
-	return scanner{src: bufio.NewReaderSize(src, 1<<16), line: 1, column: 1}
+	return scanner{src: bufio.NewReaderSize(src, 1<<16), line: 1, column: 1, limit: maxToken}
 }
 
 func (s *scanner) next() (token, error) {
@@ -56,8 +64,8 @@ func (s *scanner) next() (token, error) {
 		if isSpace(c) {
 			return t, s.src.UnreadByte()
 		}
-		if n == maxToken {
-			return t, &longToken{token: t}
+		if n == s.limit {
+			return t, &longToken{token: t, limit: s.limit}
 		}
 		s.buf[n] = c
 		s.column++

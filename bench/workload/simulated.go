@@ -19,7 +19,8 @@ func (w *Workload) Simulated() []sim.Job {
 	for i := range w.Jobs {
 		j := &w.Jobs[i]
 		jobs[i] = sim.Job{
-			Line: j.Line, Arrival: sched.Time(j.Arrival), Estimate: sched.Time(j.Estimate), Long: j.DeclaredLong, Undeclared: j.Undeclared, Durations: j.Durations,
+			Line: j.Line, Arrival: sched.Time(j.Arrival), Estimate: sched.Time(j.Estimate), Long: j.DeclaredLong, Undeclared: j.Undeclared,
+			Owner: j.Owner, Priority: j.Priority, Durations: j.Durations,
 		}
 	}
 	return jobs

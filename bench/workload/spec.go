@@ -14,6 +14,7 @@ import (
 // every key that it has, with its default, and then calls err, which refuses the keys
 // that were not read.
 type spec struct {
+	doing  string // what fails, to begin an error with
 	full   string // as the user wrote it
 	given  []pair
 	known  []string
@@ -25,8 +26,8 @@ type pair struct {
 	used       bool
 }
 
-func parseSpec(full, arguments string) *spec {
-	s := &spec{full: full}
+func parseSpec(doing, full, arguments string) *spec {
+	s := &spec{doing: doing, full: full}
 	for part := range strings.SplitSeq(arguments, ",") {
 		if part == "" {
 			continue
@@ -57,7 +58,7 @@ func (s *spec) find(key string) *pair {
 // failf keeps the first fault.
 func (s *spec) failf(format string, args ...any) {
 	if s.failed == nil {
-		s.failed = fmt.Errorf("cannot generate %s: %s (no job was run)", s.full, fmt.Sprintf(format, args...))
+		s.failed = fmt.Errorf("cannot %s %s: %s (no job was run)", s.doing, s.full, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -31,6 +31,10 @@ type Job struct {
 	Arrival int64
 	// Estimate is the mean task duration as the submitter states it, 0 if it states none.
 	Estimate int64
+	// Owner is for whom the job runs, "" for nobody in particular.
+	Owner string
+	// Priority is that of the job among those of its owner, higher ones first.
+	Priority int32
 	// Durations has one entry per task. It is shared between workloads that
 	// were derived from one another: read it, never write it.
 	Durations []int64

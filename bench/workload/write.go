@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Write writes the workload in the published trace format. Read returns the
+// Write writes the workload in the published trace format, with the fields owner and
+// priority at the end of the lines of jobs that have them. Read returns the
 // same jobs back, except that keys become line numbers and classes, which the
 // format does not hold, are unset.
 func (w *Workload) Write(dst io.Writer) error {
@@ -31,10 +32,16 @@ func (w *Workload) Write(dst io.Writer) error {
 		}
 		for k, d := range job.Durations {
 			end := byte(' ')
-			if k == len(job.Durations)-1 {
+			if k == len(job.Durations)-1 && !job.fields() {
 				end = '\n'
 			}
 			if err := seconds(d, end); err != nil {
+				return err
+			}
+		}
+		if job.fields() {
+			num = append(job.appendFields(num[:0]), '\n')
+			if _, err := out.Write(num); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ func traceCommand() *cobra.Command {
 		Use:     "trace",
 		GroupID: groupMeasure,
 		Short:   "Look into trace files and workload generators, and convert them",
-		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds), or a\ngenerator:\n\n" +
+		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds;\nthen, if the job has them, owner=team/alice and priority=3), or a generator:\n\n" +
 			describeGenerators(),
 	}
 	cmd.AddCommand(traceInspect(), traceConvert())
@@ -121,5 +122,18 @@ func (s summary) print(out io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
+	if len(s.Owners) > 0 {
+		fmt.Fprintln(w, "\nowner\tjobs\ttasks\twork\tshort work\t")
+	}
+	for i, o := range s.Owners {
+		if i == ownersShown {
+			fmt.Fprintf(w, "(%d more)\t\t\t\t\t\n", len(s.Owners)-i)
+			break
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f%%\t%.1f%%\t\n", cmp.Or(o.Owner, "(nobody)"), o.Jobs, o.Tasks, 100*o.WorkShare, 100*o.ShortShare)
+	}
 	return w.Flush()
 }
+
+// ownersShown is how many owners a table on a terminal has.
+const ownersShown = 50

@@ -21,6 +21,17 @@ type summary struct {
 	Short   classSummary `json:"short"`   // short jobs
 	Long    classSummary `json:"long"`    // long jobs
 	All     classSummary `json:"all"`     // all jobs
+
+	Owners []ownerSummary `json:"owners,omitempty"` // of workloads whose jobs have owners
+}
+
+// ownerSummary is what one owner submits.
+type ownerSummary struct {
+	Owner      string  `json:"owner"`       // its path; "" for nobody in particular
+	Jobs       int     `json:"jobs"`        // in all
+	Tasks      int     `json:"tasks"`       // in all
+	WorkShare  float64 `json:"work_share"`  // share of all work
+	ShortShare float64 `json:"short_share"` // share of the work of short jobs
 }
 
 type classSummary struct {
@@ -47,7 +58,34 @@ func summarize(w *workload.Workload, workers int, cutoff time.Duration) summary 
 	s.Short = summarizeClass(w, func(j *workload.Job) bool { return !j.TrueLong })
 	s.Long = summarizeClass(w, func(j *workload.Job) bool { return j.TrueLong })
 	s.All = summarizeClass(w, func(*workload.Job) bool { return true })
+	s.Owners = summarizeOwners(w)
 	return s
+}
+
+func summarizeOwners(w *workload.Workload) []ownerSummary {
+	names := w.Owners()
+	list := make([]ownerSummary, len(names))
+	short := 0.0
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		k, ok := slices.BinarySearch(names, j.Owner)
+		if !ok {
+			continue
+		}
+		list[k].Jobs++
+		list[k].Tasks += len(j.Durations)
+		list[k].WorkShare += float64(j.Work())
+		if !j.TrueLong {
+			list[k].ShortShare += float64(j.Work())
+			short += float64(j.Work())
+		}
+	}
+	for k := range list {
+		list[k].Owner = names[k]
+		list[k].WorkShare /= max(1, w.Work())
+		list[k].ShortShare /= max(1, short)
+	}
+	return list
 }
 
 func summarizeClass(w *workload.Workload, belongs func(*workload.Job) bool) classSummary {

@@ -42,6 +42,8 @@ type Job struct {
 	Estimate   sched.Time // of one task, as the submitter states it; 0 if it states none
 	Long       bool       // the declared class
 	Undeclared bool       // nobody declared the class
+	Owner      string     // for whom it runs
+	Priority   int32      // among the jobs of the owner
 	Durations  []int64    // of each task, in nanoseconds; read, never written
 }
 

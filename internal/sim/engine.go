@@ -158,6 +158,7 @@ func (e *engine) submission(i, frontend int) sched.Message {
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.NewJobID(fmt.Sprintf("frontend-%d", frontend), fmt.Sprint(j.Line)),
 		Key: uint64(j.Line), Class: class(j.Long), Estimate: j.Estimate, Count: int32(len(j.Durations)),
+		Owner: j.Owner, Priority: j.Priority,
 	}
 	if e.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable

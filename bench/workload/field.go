@@ -1,0 +1,65 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// A line of a trace may end with fields that the published format does not have. In an
+// owner the characters that separate words, and %, are written as in a URL: %20, %25.
+const (
+	ownerField    = "owner="
+	priorityField = "priority="
+)
+
+func (j *Job) fields() bool { return j.Owner != "" || j.Priority != 0 }
+
+// appendFields appends the fields of a job that has some.
+func (j *Job) appendFields(dst []byte) []byte {
+	if j.Owner != "" {
+		dst = append(dst, ownerField...)
+		for i := range len(j.Owner) {
+			if c := j.Owner[i]; isSpace(c) || c == '%' {
+				dst = fmt.Appendf(dst, "%%%02X", c)
+			} else {
+				dst = append(dst, c)
+			}
+		}
+	}
+	if j.Priority != 0 {
+		if j.Owner != "" {
+			dst = append(dst, ' ')
+		}
+		dst = strconv.AppendInt(append(dst, priorityField...), int64(j.Priority), 10)
+	}
+	return dst
+}
+
+// field reads one field behind the durations.
+func (r *Reader) field(t token, job *Job, count int) error {
+	if text, ok := bytes.CutPrefix(t.text, []byte(ownerField)); ok && job.Owner == "" {
+		owner, err := url.PathUnescape(string(text))
+		if err == nil {
+			err = api.CheckOwner(owner)
+		}
+		if err != nil || owner == "" {
+			return r.fault(t, "an owner such as owner=team/alice (at most 8 levels, 255 bytes; a space is %20)")
+		}
+		job.Owner = owner
+		return nil
+	}
+	if text, ok := bytes.CutPrefix(t.text, []byte(priorityField)); ok {
+		n, err := strconv.ParseInt(string(text), 10, 32)
+		if err != nil {
+			return r.fault(t, fmt.Sprintf("a priority such as priority=3, a whole number from %d to %d", math.MinInt32, math.MaxInt32))
+		}
+		job.Priority = int32(n)
+		return nil
+	}
+	return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, the count in column 2 (or owner=PATH, priority=N)", count))
+}
