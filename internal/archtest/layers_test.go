@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"internal/queue":               2,
 	"internal/ledger":              2,
 	"internal/classes":             2,
+	"internal/shares":              2,
 	"internal/membership/protocol": 2,
 	"internal/sched":               1,
 	"internal/nearest":             1,
