@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -23,6 +24,30 @@ var (
 	_ wire.ExecutorOwners = (*applications)(nil)
 	_ wire.FileKeeper     = (*applications)(nil)
 )
+
+// RegisterApplication registers an application under the owner that [ownerFor] gives it.
+func (s *applications) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
+	owner, err := ownerFor(said{owner: a.Owner, user: a.User}, proven{})
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	a.Owner = owner
+	return s.Service.RegisterApplication(ctx, a)
+}
+
+// Want applies what an application wants. A level that names an owner is for that one, as
+// far as [ownerFor] allows it, and any other is for the application's.
+func (s *applications) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
+	for i := range w.Levels {
+		l := &w.Levels[i]
+		owner, err := ownerFor(said{owner: l.Owner}, proven{})
+		if err != nil {
+			return api.ApplicationReply{}, err
+		}
+		l.Owner = owner
+	}
+	return s.Service.Want(ctx, w)
+}
 
 // serveApplications makes the service for applications that bring their own executors.
 // It needs this process's addresses and the masters.

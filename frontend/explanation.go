@@ -29,6 +29,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		return nil, err
 	}
 	e.Status = s.status
+	if owner := jobs.OwnerSentence(&s.status); owner != "" {
+		e.Why = append(e.Why, owner)
+	}
 	for i := range views {
 		e.Groups = append(e.Groups, views[i].Share)
 		e.Tasks = append(e.Tasks, views[i].Tasks...)

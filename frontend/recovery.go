@@ -19,6 +19,10 @@ import (
 // a restart each unfinished task gets a new attempt and is probed for. A journal can
 // therefore be read under another policy than the one it was written under.
 func (f *Frontend) restore(found *journal.Job) error {
+	r := &found.Submission.Request
+	if owner, err := ownerFor(said{r.Owner, r.UserGroup, r.User}, proven{}); err == nil {
+		r.Owner = owner // of a job of a program that journaled none
+	}
 	j := f.owner.jobs.Restore(found.Submission)
 	m := j.Submit()
 	m.Resent = true

@@ -53,7 +53,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 }
 
 // prepare completes a request, and refuses a job that can never run here.
-func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error) {
+func (srv *schedulerService) prepare(r *api.Request) (sub *journal.Submission, err error) {
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
 	}
@@ -68,8 +68,12 @@ func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error
 	if err := unfitReason(srv.policy, r); err != nil {
 		return nil, err
 	}
-	sub := &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub = &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
 	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
+	// The fingerprint is of what was said: who repeats a request of before may say the same.
+	if sub.Request.Owner, err = ownerFor(said{r.Owner, r.UserGroup, r.User}, proven{}); err != nil {
+		return nil, err
+	}
 	sub.Class, sub.Why = api.ClassOf(r, srv.cfg.Cutoff, srv.cfg.defaultClass())
 	return sub, nil
 }

@@ -28,7 +28,8 @@ func (s *spans) queued(it *wire.Item, to wire.Ref, arrived time.Time) {
 		trace.WithAttributes(
 			attribute.String("job", it.JobName), attribute.Int("task", int(it.Msg.First)),
 			attribute.Int("attempt", int(it.Msg.Attempt)), attribute.String("class", it.Msg.Class.String()),
-			attribute.String("node", to.Name), attribute.Int("slot", int(to.Slot))))
+			attribute.String("node", to.Name), attribute.Int("slot", int(to.Slot))),
+		trace.WithAttributes(telemetry.OwnerAttributes(it.Msg.Owner, it.Msg.Priority)...))
 	it.Trace = api.Trace(telemetry.Inject(ctx))
 	span.End()
 }

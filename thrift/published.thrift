@@ -275,6 +275,8 @@ struct TNode {
   6: i32 busy
   7: list<string> apps
   8: bool up
+  // For whom tasks run there, each owner once.
+  16: optional list<string> owners
 }
 
 // One group as its master sees it. Waits in seconds.

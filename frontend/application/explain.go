@@ -17,6 +17,7 @@ type View struct {
 	ID        string              `json:"application"`
 	Name      string              `json:"name,omitempty"`
 	User      string              `json:"user,omitempty"`
+	Owner     string              `json:"owner,omitempty"` // for whom it runs
 	Grants    bool                `json:"grants"`
 	State     string              `json:"state"`              // running, or ending and why
 	Wanted    int                 `json:"wanted"`             // -1: one on every node
@@ -27,13 +28,15 @@ type View struct {
 
 // LevelView is a level as it is shown.
 type LevelView struct {
-	Level   string  `json:"level"`
-	Title   string  `json:"title,omitempty"`
-	Class   string  `json:"class"`
-	Why     string  `json:"why"`
-	Wanted  int64   `json:"wanted"`  // grants that it waits for
-	Had     int64   `json:"had"`     // grants that it has received
-	Seconds float64 `json:"waiting"` // since it last received one, or first wanted one
+	Level    string  `json:"level"`
+	Title    string  `json:"title,omitempty"`
+	Owner    string  `json:"owner,omitempty"`    // for whom it is
+	Priority int32   `json:"priority,omitempty"` // among the work of its owner
+	Class    string  `json:"class"`
+	Why      string  `json:"why"`
+	Wanted   int64   `json:"wanted"`  // grants that it waits for
+	Had      int64   `json:"had"`     // grants that it has received
+	Seconds  float64 `json:"waiting"` // since it last received one, or first wanted one
 }
 
 // Views returns all applications here, by id.
@@ -48,7 +51,7 @@ func (s *Service) Views() []View {
 }
 
 func (a *application) view(now time.Time) View {
-	v := View{ID: a.ID, Name: a.Name, User: a.User, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
+	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
 		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
 	if a.ended != "" {
 		v.State = "ending: " + a.ended
@@ -61,7 +64,7 @@ func (a *application) view(now time.Time) View {
 	})
 	for _, name := range slices.Sorted(maps.Keys(a.jobs.levels)) {
 		l := a.jobs.levels[name]
-		w := LevelView{Level: name, Title: l.Title, Class: l.class.String(), Why: l.classReason, Wanted: l.wanted(), Had: l.Had}
+		w := LevelView{Level: name, Title: l.Title, Owner: cmp.Or(l.Owner, a.Owner), Priority: l.Priority, Class: l.class.String(), Why: l.classReason, Wanted: l.wanted(), Had: l.Had}
 		if w.Wanted > 0 {
 			w.Seconds = now.Sub(l.since).Seconds()
 		}
@@ -83,7 +86,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 		return nil, false
 	}
 	v := a.view(time.Now())
-	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
+	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, Owner: a.Owner, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
 	e.Why = append(e.Why, v.sentence())
 	for i := range v.Executors {
 		if i == explained {
@@ -103,7 +106,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 			break
 		}
 		e.Status.Tasks += int(v.Levels[i].Wanted)
-		e.Why = append(e.Why, v.Levels[i].sentence())
+		e.Why = append(e.Why, v.Levels[i].sentence(v.Owner))
 	}
 	if e.Status.Tasks > 0 {
 		e.Why = append(e.Why, competitorSentences(s.registry.competitors(id))...)
@@ -133,7 +136,7 @@ func (v *View) sentence() string {
 	if v.Wanted == api.EveryNode {
 		wanted = "one on every node"
 	}
-	return fmt.Sprintf("It is an application with executors of its own, %s, and %s; it has %d executors and wants %s.", v.State, how, len(v.Executors), wanted)
+	return fmt.Sprintf("It is an application with executors of its own, %s%s, and %s; it has %d executors and wants %s.", v.State, forWhom(v.Owner), how, len(v.Executors), wanted)
 }
 
 func executorSentence(x *api.ExecutorState) string {
@@ -150,12 +153,28 @@ func executorSentence(x *api.ExecutorState) string {
 	return s + "."
 }
 
-func (l *LevelView) sentence() string {
+// forWhom continues a sentence with an owner; "" for nobody in particular.
+func forWhom(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return " for " + owner
+}
+
+// sentence describes the level of an application of that owner.
+func (l *LevelView) sentence(owner string) string {
 	name := l.Level
 	if l.Title != "" {
 		name = fmt.Sprintf("%s (%s)", l.Level, l.Title)
 	}
-	s := fmt.Sprintf("%s is %s: %s. It had %d grants", name, l.Class, l.Why, l.Had)
+	whose := ""
+	if l.Owner != owner {
+		whose = forWhom(l.Owner)
+	}
+	if l.Priority != 0 {
+		whose += fmt.Sprintf(" with priority %d", l.Priority)
+	}
+	s := fmt.Sprintf("%s is %s%s: %s. It had %d grants", name, l.Class, whose, l.Why, l.Had)
 	if l.Wanted == 0 {
 		return s + " and waits for none."
 	}

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,6 +15,8 @@ type Job struct {
 	Key      string // unique within the frontend's process
 	App      string // whose executors, or the one executor, serve it
 	User     string
+	Owner    string // for whom it runs
+	Priority int32  // among the jobs of the owner
 	Level    string // sent with each grant
 	Tasks    int
 	Class    sched.Class
@@ -28,6 +31,7 @@ type classify func(*api.Level) (sched.Class, string)
 // the slots of executors without grants.
 type grantJobs struct {
 	app, user string
+	owner     string    // of levels that name none
 	began     time.Time // when the application was registered here
 	count     int       // of jobs submitted
 	levels    map[string]*level
@@ -82,7 +86,7 @@ func (g *grantJobs) balance(l *level) {
 	j := &levelJob{key: g.key("grants"), class: l.class, tasks: int(missing)}
 	l.submitted(j)
 	g.effects.submit = append(g.effects.submit, Job{
-		Key: j.key, App: g.app, User: g.user, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
+		Key: j.key, App: g.app, User: g.user, Owner: cmp.Or(l.Owner, g.owner), Priority: l.Priority, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
 	})
 }
 
@@ -119,7 +123,7 @@ func (g *grantJobs) taskEnded(level, key string, missed bool) {
 func (g *grantJobs) hold(p *executor, slots int) {
 	p.holds = g.key("slots")
 	g.effects.submit = append(g.effects.submit, Job{
-		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
+		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Owner: g.owner, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 

@@ -16,6 +16,22 @@ func (j *Job) ClassSentence() string {
 	return fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
 }
 
+// OwnerSentence returns for whom a job runs and with which priority, "" when neither was
+// said.
+func OwnerSentence(s *api.Status) string {
+	owner := "It runs for nobody in particular"
+	if s.Owner != "" {
+		owner = "It runs for " + s.Owner
+	}
+	switch {
+	case s.Priority != 0:
+		return fmt.Sprintf("%s, with priority %d among the jobs of that owner.", owner, s.Priority)
+	case s.Owner != "":
+		return owner + "."
+	}
+	return ""
+}
+
 // EndSentence returns how an ended job ended.
 func EndSentence(s *api.Status) string {
 	switch s.State {

@@ -64,6 +64,7 @@ func newJob(sub *journal.Submission) *Job {
 		Status: api.Status{
 			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
+			Owner: sub.Request.Owner, Priority: sub.Request.Priority, Name: sub.Request.Name,
 		},
 	}
 }
@@ -116,6 +117,7 @@ func (j *Job) Submit() sched.Message {
 		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
 		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
 		MaxDisconnect: sched.Time(r.MaxDisconnect), Marks: marks(r), Attempt: j.Submission.Attempt,
+		Owner: r.Owner, Priority: r.Priority,
 	}
 }
 

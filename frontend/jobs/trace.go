@@ -36,6 +36,7 @@ func (s *spans) began(j *Job) {
 	}
 	span.SetAttributes(
 		attribute.String("job", r.Key), attribute.String("app", r.App), attribute.String("class", j.Submission.Class.String()), attribute.Int("tasks", len(r.Tasks)))
+	span.SetAttributes(j.ownerAttributes()...)
 	j.trace.began = time.Now()
 	j.trace.carrier = api.Trace(telemetry.Inject(ctx))
 	j.trace.end = func(st api.Status) {
@@ -45,6 +46,10 @@ func (s *spans) began(j *Job) {
 		}
 		span.End()
 	}
+}
+
+func (j *Job) ownerAttributes() []attribute.KeyValue {
+	return telemetry.OwnerAttributes(j.Status.Owner, j.Status.Priority)
 }
 
 // bound records the stage of a task that no master queues, "queued", from the
@@ -62,7 +67,8 @@ func (s *spans) bound(j *Job, m *sched.Message, at wire.Ref) api.Trace {
 	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
 		trace.WithTimestamp(since),
 		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(m.First)), attribute.Int("attempt", int(m.Attempt)),
-			attribute.String("class", j.Submission.Class.String()), attribute.String("node", at.Name), attribute.Int("slot", int(at.Slot))))
+			attribute.String("class", j.Submission.Class.String()), attribute.String("node", at.Name), attribute.Int("slot", int(at.Slot))),
+		trace.WithAttributes(j.ownerAttributes()...))
 	defer span.End()
 	return api.Trace(telemetry.Inject(ctx))
 }
@@ -97,7 +103,8 @@ func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message, task, before in
 func (s *spans) mark(parent api.Trace, name string, j *Job, m *sched.Message) {
 	_, span := s.tracing.Start(telemetry.Carrier(parent).Context(context.Background()), name,
 		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(m.First)),
-			attribute.Int("attempt", int(m.Attempt)), attribute.String("outcome", m.Outcome.String())))
+			attribute.Int("attempt", int(m.Attempt)), attribute.String("outcome", m.Outcome.String())),
+		trace.WithAttributes(j.ownerAttributes()...))
 	if m.Outcome != sched.Done {
 		span.SetStatus(codes.Error, m.Reason)
 	}

@@ -91,7 +91,12 @@ func (c *coder) ended(e *Ended) {
 	c.float(&s.Submitted)
 	c.float(&s.Ended)
 	c.float(&s.Seconds)
-	c.optionals(optional{1, e.Fingerprint == "", func(c *coder) { text(c, &e.Fingerprint) }})
+	c.optionals(
+		optional{1, e.Fingerprint == "", func(c *coder) { text(c, &e.Fingerprint) }},
+		optional{2, s.Owner == "", func(c *coder) { text(c, &s.Owner) }},
+		optional{3, s.Priority == 0, func(c *coder) { n := int64(s.Priority); signed(c, &n); s.Priority = int32(n) }}, //nolint:gosec // 32 bits were written
+		optional{4, s.Name == "", func(c *coder) { text(c, &s.Name) }},
+	)
 }
 
 func encodeEnded(e *Ended) []byte {

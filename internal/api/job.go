@@ -143,14 +143,15 @@ type GroupShare struct {
 
 // Node is one machine as its master sees it.
 type Node struct {
-	ID       string   `json:"node"`     // its name
-	Group    int      `json:"group"`    // number of its group
-	Address  string   `json:"address"`  // host:port where backends register
-	Slots    int      `json:"slots"`    // tasks that it runs at a time
-	Reserved int      `json:"reserved"` // slots that take short tasks only
-	Busy     int      `json:"busy"`     // slots that run a task
-	Apps     []string `json:"apps"`     // applications with an executor or a backend there
-	Up       bool     `json:"up"`       // whether its master can reach it
+	ID       string   `json:"node"`             // its name
+	Group    int      `json:"group"`            // number of its group
+	Address  string   `json:"address"`          // host:port where backends register
+	Slots    int      `json:"slots"`            // tasks that it runs at a time
+	Reserved int      `json:"reserved"`         // slots that take short tasks only
+	Busy     int      `json:"busy"`             // slots that run a task
+	Apps     []string `json:"apps"`             // applications with an executor or a backend there
+	Up       bool     `json:"up"`               // whether its master can reach it
+	Owners   []string `json:"owners,omitempty"` // for whom tasks run there, each owner once, as of the node's last report
 }
 
 // MasterState is one group as its master sees it.

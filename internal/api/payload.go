@@ -43,7 +43,7 @@ func (p *Payload) size() int64 {
 // bytes a frontend holds for the request until its job has ended. Payloads must not be
 // changed afterwards.
 func (r *Request) Share() int64 {
-	n := jobBytes + int64(len(r.App)+len(r.User)+len(r.UserGroup)+len(r.Description)+3*len(r.Key)+len(r.Trace.Traceparent)+len(r.Trace.Tracestate))
+	n := jobBytes + int64(len(r.App)+len(r.User)+len(r.UserGroup)+len(r.Owner)+len(r.Name)+len(r.Description)+3*len(r.Key)+len(r.Trace.Traceparent)+len(r.Trace.Tracestate))
 	var known distinctPayloads
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

@@ -22,6 +22,16 @@ const (
 	exportTimeout  = 10 * time.Second
 )
 
+// OwnerAttributes returns the attributes of a span that name for whom its job runs and, when
+// it is not 0, the job's priority.
+func OwnerAttributes(owner string, priority int32) []attribute.KeyValue {
+	list := []attribute.KeyValue{attribute.String("pigeon.owner", owner)}
+	if priority != 0 {
+		list = append(list, attribute.Int("pigeon.priority", int(priority)))
+	}
+	return list
+}
+
 // Options of [Setup].
 type Options struct {
 	Service  string       // role and identity as the receiver shows them, "pigeon-frontend"

@@ -14,6 +14,7 @@ type slot struct {
 	worker sched.Addr
 	serves []string // while the node can be reached
 	busy   int      // attempts there, as the node reported last
+	owners []string // of these attempts
 	kept   keptResults
 }
 
@@ -44,7 +45,7 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 		t.cfg.Log.Error("a slot was not registered: every number is that of a slot or rests after one has left; it is tried again with the node's next snapshot", "node", n.ref.Name, "slot", s.Slot, "numbers", addrmap.Limit)
 		return
 	}
-	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s)}
+	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s), owners: owners(nil, s)}
 	t.byWorker[w.ID] = n
 	t.slotsChanged()
 	up := sched.Message{
@@ -110,6 +111,20 @@ func busy(s *wire.Slot) int {
 		n++
 	}
 	return n
+}
+
+// owners appends the owners of the attempts at a slot to a list, without those that run for
+// nobody in particular.
+func owners(list []string, s *wire.Slot) []string {
+	if s.Running.Attempt > 0 && s.Owner != "" {
+		list = append(list, s.Owner)
+	}
+	for i := range s.Held {
+		if owner := s.Held[i].Owner; owner != "" {
+			list = append(list, owner)
+		}
+	}
+	return list
 }
 
 // servesNow returns the applications that a slot can serve: none while its node cannot be

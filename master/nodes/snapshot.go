@@ -44,7 +44,7 @@ func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
 		t.addSlot(n, s, nil, 0)
 		return true
 	}
-	known.busy = busy(s)
+	known.busy, known.owners = busy(s), owners(known.owners[:0], s)
 	if s.Serves != nil {
 		known.serves = serves(s, nil)
 		t.stepServes(n, s.Slot)

@@ -31,7 +31,12 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 			all[kind] += each
 			idle[kind] += each - busy
 			v.Apps = n.servesNow(slot)
+			if busy > 0 {
+				v.Owners = append(v.Owners, n.slots[slot].owners...)
+			}
 		}
+		slices.Sort(v.Owners)
+		v.Owners = slices.Compact(v.Owners)
 		list = append(list, v)
 	}
 	return list, idle, all

@@ -31,7 +31,7 @@ func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 		attribute.String("job", run.JobName), attribute.Int("task", int(run.id.Task)),
 		attribute.Int("attempt", int(run.id.Attempt)), attribute.String("class", run.class.String()),
 		attribute.String("node", node), attribute.Int("slot", int(run.worker.number)),
-		attribute.String("outcome", r.Outcome.String()))
+		attribute.String("outcome", r.Outcome.String()), telemetry.OwnerAttributes(run.owner, 0)[0])
 	ctx, launched := p.tracing.Start(parent.Context(context.Background()), "launched", trace.WithTimestamp(run.received), attributes)
 	if r.Started.IsZero() {
 		fail(launched, r)

@@ -654,6 +654,7 @@ func nodeTo(v api.Node) *published.TNode {
 		Busy:     n32(v.Busy),
 		Apps:     v.Apps,
 		Up:       v.Up,
+		Owners:   v.Owners,
 	}
 }
 
@@ -670,6 +671,7 @@ func nodeFrom(t *published.TNode) (v api.Node) {
 		Busy:     int(t.Busy),
 		Apps:     t.Apps,
 		Up:       t.Up,
+		Owners:   t.Owners,
 	}
 }
 

@@ -17,6 +17,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final org.apache.thrift.protocol.TField TEMPLATE_FIELD_DESC = new org.apache.thrift.protocol.TField("template", org.apache.thrift.protocol.TType.STRUCT, (short)5);
   private static final org.apache.thrift.protocol.TField GRANTS_FIELD_DESC = new org.apache.thrift.protocol.TField("grants", org.apache.thrift.protocol.TType.BOOL, (short)6);
   private static final org.apache.thrift.protocol.TField TOKEN_FIELD_DESC = new org.apache.thrift.protocol.TField("token", org.apache.thrift.protocol.TType.STRING, (short)7);
+  private static final org.apache.thrift.protocol.TField OWNER_FIELD_DESC = new org.apache.thrift.protocol.TField("owner", org.apache.thrift.protocol.TType.STRING, (short)8);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new TApplicationStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new TApplicationTupleSchemeFactory();
@@ -28,6 +29,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private @org.apache.thrift.annotation.Nullable TTemplate template; // optional
   private boolean grants; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String token; // required
+  private @org.apache.thrift.annotation.Nullable java.lang.String owner; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -37,7 +39,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     INCARNATION((short)4, "incarnation"),
     TEMPLATE((short)5, "template"),
     GRANTS((short)6, "grants"),
-    TOKEN((short)7, "token");
+    TOKEN((short)7, "token"),
+    OWNER((short)8, "owner");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -67,6 +70,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
           return GRANTS;
         case 7: // TOKEN
           return TOKEN;
+        case 8: // OWNER
+          return OWNER;
         default:
           return null;
       }
@@ -113,7 +118,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final int __INCARNATION_ISSET_ID = 0;
   private static final int __GRANTS_ISSET_ID = 1;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TEMPLATE};
+  private static final _Fields optionals[] = {_Fields.TEMPLATE,_Fields.OWNER};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -131,11 +136,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     tmpMap.put(_Fields.TOKEN, new org.apache.thrift.meta_data.FieldMetaData("token", org.apache.thrift.TFieldRequirementType.DEFAULT, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.OWNER, new org.apache.thrift.meta_data.FieldMetaData("owner", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(TApplication.class, metaDataMap);
   }
 
   public TApplication() {
+    this.owner = "";
+
   }
 
   public TApplication(
@@ -179,6 +188,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     if (other.isSetToken()) {
       this.token = other.token;
     }
+    if (other.isSetOwner()) {
+      this.owner = other.owner;
+    }
   }
 
   @Override
@@ -197,6 +209,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     setGrantsIsSet(false);
     this.grants = false;
     this.token = null;
+    this.owner = "";
+
   }
 
   @org.apache.thrift.annotation.Nullable
@@ -370,6 +384,31 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     }
   }
 
+  @org.apache.thrift.annotation.Nullable
+  public java.lang.String getOwner() {
+    return this.owner;
+  }
+
+  public TApplication setOwner(@org.apache.thrift.annotation.Nullable java.lang.String owner) {
+    this.owner = owner;
+    return this;
+  }
+
+  public void unsetOwner() {
+    this.owner = null;
+  }
+
+  /** Returns true if field owner is set (has been assigned a value) and false otherwise */
+  public boolean isSetOwner() {
+    return this.owner != null;
+  }
+
+  public void setOwnerIsSet(boolean value) {
+    if (!value) {
+      this.owner = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -429,6 +468,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       }
       break;
 
+    case OWNER:
+      if (value == null) {
+        unsetOwner();
+      } else {
+        setOwner((java.lang.String)value);
+      }
+      break;
+
     }
   }
 
@@ -457,6 +504,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     case TOKEN:
       return getToken();
 
+    case OWNER:
+      return getOwner();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -483,6 +533,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       return isSetGrants();
     case TOKEN:
       return isSetToken();
+    case OWNER:
+      return isSetOwner();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -563,6 +615,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return false;
     }
 
+    boolean this_present_owner = true && this.isSetOwner();
+    boolean that_present_owner = true && that.isSetOwner();
+    if (this_present_owner || that_present_owner) {
+      if (!(this_present_owner && that_present_owner))
+        return false;
+      if (!this.owner.equals(that.owner))
+        return false;
+    }
+
     return true;
   }
 
@@ -593,6 +654,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     hashCode = hashCode * 8191 + ((isSetToken()) ? 131071 : 524287);
     if (isSetToken())
       hashCode = hashCode * 8191 + token.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetOwner()) ? 131071 : 524287);
+    if (isSetOwner())
+      hashCode = hashCode * 8191 + owner.hashCode();
 
     return hashCode;
   }
@@ -675,6 +740,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetOwner(), other.isSetOwner());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetOwner()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.owner, other.owner);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -748,6 +823,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       sb.append(this.token);
     }
     first = false;
+    if (isSetOwner()) {
+      if (!first) sb.append(", ");
+      sb.append("owner:");
+      if (this.owner == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.owner);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -855,6 +940,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 8: // OWNER
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
+              struct.owner = iprot.readString();
+              struct.setOwnerIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -904,6 +997,13 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         oprot.writeString(struct.token);
         oprot.writeFieldEnd();
       }
+      if (struct.owner != null) {
+        if (struct.isSetOwner()) {
+          oprot.writeFieldBegin(OWNER_FIELD_DESC);
+          oprot.writeString(struct.owner);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -944,7 +1044,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetToken()) {
         optionals.set(6);
       }
-      oprot.writeBitSet(optionals, 7);
+      if (struct.isSetOwner()) {
+        optionals.set(7);
+      }
+      oprot.writeBitSet(optionals, 8);
       if (struct.isSetId()) {
         oprot.writeString(struct.id);
       }
@@ -966,12 +1069,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetToken()) {
         oprot.writeString(struct.token);
       }
+      if (struct.isSetOwner()) {
+        oprot.writeString(struct.owner);
+      }
     }
 
     @Override
     public void read(org.apache.thrift.protocol.TProtocol prot, TApplication struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
-      java.util.BitSet incoming = iprot.readBitSet(7);
+      java.util.BitSet incoming = iprot.readBitSet(8);
       if (incoming.get(0)) {
         struct.id = iprot.readString();
         struct.setIdIsSet(true);
@@ -1000,6 +1106,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (incoming.get(6)) {
         struct.token = iprot.readString();
         struct.setTokenIsSet(true);
+      }
+      if (incoming.get(7)) {
+        struct.owner = iprot.readString();
+        struct.setOwnerIsSet(true);
       }
     }
   }

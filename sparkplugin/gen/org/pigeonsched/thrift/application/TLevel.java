@@ -18,6 +18,8 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
   private static final org.apache.thrift.protocol.TField HOSTS_FIELD_DESC = new org.apache.thrift.protocol.TField("hosts", org.apache.thrift.protocol.TType.LIST, (short)6);
   private static final org.apache.thrift.protocol.TField TITLE_FIELD_DESC = new org.apache.thrift.protocol.TField("title", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField WHY_FIELD_DESC = new org.apache.thrift.protocol.TField("why", org.apache.thrift.protocol.TType.STRING, (short)8);
+  private static final org.apache.thrift.protocol.TField OWNER_FIELD_DESC = new org.apache.thrift.protocol.TField("owner", org.apache.thrift.protocol.TType.STRING, (short)9);
+  private static final org.apache.thrift.protocol.TField PRIORITY_FIELD_DESC = new org.apache.thrift.protocol.TField("priority", org.apache.thrift.protocol.TType.I32, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new TLevelStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new TLevelTupleSchemeFactory();
@@ -30,6 +32,8 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
   private @org.apache.thrift.annotation.Nullable java.util.List<java.lang.String> hosts; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String title; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String why; // required
+  private @org.apache.thrift.annotation.Nullable java.lang.String owner; // optional
+  private int priority; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -40,7 +44,9 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     ESTIMATE_NANOS((short)5, "estimateNanos"),
     HOSTS((short)6, "hosts"),
     TITLE((short)7, "title"),
-    WHY((short)8, "why");
+    WHY((short)8, "why"),
+    OWNER((short)9, "owner"),
+    PRIORITY((short)10, "priority");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -72,6 +78,10 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
           return TITLE;
         case 8: // WHY
           return WHY;
+        case 9: // OWNER
+          return OWNER;
+        case 10: // PRIORITY
+          return PRIORITY;
         default:
           return null;
       }
@@ -118,7 +128,9 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
   private static final int __TOTAL_ISSET_ID = 0;
   private static final int __HAD_ISSET_ID = 1;
   private static final int __ESTIMATENANOS_ISSET_ID = 2;
+  private static final int __PRIORITY_ISSET_ID = 3;
   private byte __isset_bitfield = 0;
+  private static final _Fields optionals[] = {_Fields.OWNER,_Fields.PRIORITY};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -139,11 +151,19 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.WHY, new org.apache.thrift.meta_data.FieldMetaData("why", org.apache.thrift.TFieldRequirementType.DEFAULT, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.OWNER, new org.apache.thrift.meta_data.FieldMetaData("owner", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.PRIORITY, new org.apache.thrift.meta_data.FieldMetaData("priority", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I32)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(TLevel.class, metaDataMap);
   }
 
   public TLevel() {
+    this.owner = "";
+
+    this.priority = 0;
+
   }
 
   public TLevel(
@@ -194,6 +214,10 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     if (other.isSetWhy()) {
       this.why = other.why;
     }
+    if (other.isSetOwner()) {
+      this.owner = other.owner;
+    }
+    this.priority = other.priority;
   }
 
   @Override
@@ -214,6 +238,10 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     this.hosts = null;
     this.title = null;
     this.why = null;
+    this.owner = "";
+
+    this.priority = 0;
+
   }
 
   @org.apache.thrift.annotation.Nullable
@@ -426,6 +454,54 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     }
   }
 
+  @org.apache.thrift.annotation.Nullable
+  public java.lang.String getOwner() {
+    return this.owner;
+  }
+
+  public TLevel setOwner(@org.apache.thrift.annotation.Nullable java.lang.String owner) {
+    this.owner = owner;
+    return this;
+  }
+
+  public void unsetOwner() {
+    this.owner = null;
+  }
+
+  /** Returns true if field owner is set (has been assigned a value) and false otherwise */
+  public boolean isSetOwner() {
+    return this.owner != null;
+  }
+
+  public void setOwnerIsSet(boolean value) {
+    if (!value) {
+      this.owner = null;
+    }
+  }
+
+  public int getPriority() {
+    return this.priority;
+  }
+
+  public TLevel setPriority(int priority) {
+    this.priority = priority;
+    setPriorityIsSet(true);
+    return this;
+  }
+
+  public void unsetPriority() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __PRIORITY_ISSET_ID);
+  }
+
+  /** Returns true if field priority is set (has been assigned a value) and false otherwise */
+  public boolean isSetPriority() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __PRIORITY_ISSET_ID);
+  }
+
+  public void setPriorityIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __PRIORITY_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -493,6 +569,22 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       }
       break;
 
+    case OWNER:
+      if (value == null) {
+        unsetOwner();
+      } else {
+        setOwner((java.lang.String)value);
+      }
+      break;
+
+    case PRIORITY:
+      if (value == null) {
+        unsetPriority();
+      } else {
+        setPriority((java.lang.Integer)value);
+      }
+      break;
+
     }
   }
 
@@ -524,6 +616,12 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     case WHY:
       return getWhy();
 
+    case OWNER:
+      return getOwner();
+
+    case PRIORITY:
+      return getPriority();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -552,6 +650,10 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       return isSetTitle();
     case WHY:
       return isSetWhy();
+    case OWNER:
+      return isSetOwner();
+    case PRIORITY:
+      return isSetPriority();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -641,6 +743,24 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
         return false;
     }
 
+    boolean this_present_owner = true && this.isSetOwner();
+    boolean that_present_owner = true && that.isSetOwner();
+    if (this_present_owner || that_present_owner) {
+      if (!(this_present_owner && that_present_owner))
+        return false;
+      if (!this.owner.equals(that.owner))
+        return false;
+    }
+
+    boolean this_present_priority = true && this.isSetPriority();
+    boolean that_present_priority = true && that.isSetPriority();
+    if (this_present_priority || that_present_priority) {
+      if (!(this_present_priority && that_present_priority))
+        return false;
+      if (this.priority != that.priority)
+        return false;
+    }
+
     return true;
   }
 
@@ -673,6 +793,14 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
     hashCode = hashCode * 8191 + ((isSetWhy()) ? 131071 : 524287);
     if (isSetWhy())
       hashCode = hashCode * 8191 + why.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetOwner()) ? 131071 : 524287);
+    if (isSetOwner())
+      hashCode = hashCode * 8191 + owner.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetPriority()) ? 131071 : 524287);
+    if (isSetPriority())
+      hashCode = hashCode * 8191 + priority;
 
     return hashCode;
   }
@@ -765,6 +893,26 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetOwner(), other.isSetOwner());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetOwner()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.owner, other.owner);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetPriority(), other.isSetPriority());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetPriority()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.priority, other.priority);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -840,6 +988,22 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       sb.append(this.why);
     }
     first = false;
+    if (isSetOwner()) {
+      if (!first) sb.append(", ");
+      sb.append("owner:");
+      if (this.owner == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.owner);
+      }
+      first = false;
+    }
+    if (isSetPriority()) {
+      if (!first) sb.append(", ");
+      sb.append("priority:");
+      sb.append(this.priority);
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -961,6 +1125,22 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 9: // OWNER
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
+              struct.owner = iprot.readString();
+              struct.setOwnerIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 10: // PRIORITY
+            if (schemeField.type == org.apache.thrift.protocol.TType.I32) {
+              struct.priority = iprot.readI32();
+              struct.setPriorityIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1018,6 +1198,18 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
         oprot.writeString(struct.why);
         oprot.writeFieldEnd();
       }
+      if (struct.owner != null) {
+        if (struct.isSetOwner()) {
+          oprot.writeFieldBegin(OWNER_FIELD_DESC);
+          oprot.writeString(struct.owner);
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.isSetPriority()) {
+        oprot.writeFieldBegin(PRIORITY_FIELD_DESC);
+        oprot.writeI32(struct.priority);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1061,7 +1253,13 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       if (struct.isSetWhy()) {
         optionals.set(7);
       }
-      oprot.writeBitSet(optionals, 8);
+      if (struct.isSetOwner()) {
+        optionals.set(8);
+      }
+      if (struct.isSetPriority()) {
+        optionals.set(9);
+      }
+      oprot.writeBitSet(optionals, 10);
       if (struct.isSetName()) {
         oprot.writeString(struct.name);
       }
@@ -1092,12 +1290,18 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       if (struct.isSetWhy()) {
         oprot.writeString(struct.why);
       }
+      if (struct.isSetOwner()) {
+        oprot.writeString(struct.owner);
+      }
+      if (struct.isSetPriority()) {
+        oprot.writeI32(struct.priority);
+      }
     }
 
     @Override
     public void read(org.apache.thrift.protocol.TProtocol prot, TLevel struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
-      java.util.BitSet incoming = iprot.readBitSet(8);
+      java.util.BitSet incoming = iprot.readBitSet(10);
       if (incoming.get(0)) {
         struct.name = iprot.readString();
         struct.setNameIsSet(true);
@@ -1138,6 +1342,14 @@ public class TLevel implements org.apache.thrift.TBase<TLevel, TLevel._Fields>, 
       if (incoming.get(7)) {
         struct.why = iprot.readString();
         struct.setWhyIsSet(true);
+      }
+      if (incoming.get(8)) {
+        struct.owner = iprot.readString();
+        struct.setOwnerIsSet(true);
+      }
+      if (incoming.get(9)) {
+        struct.priority = iprot.readI32();
+        struct.setPriorityIsSet(true);
       }
     }
   }
