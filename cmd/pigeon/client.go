@@ -23,11 +23,24 @@ import (
 
 // clientConfig holds the settings of the commands that connect to a cluster.
 type clientConfig struct {
+	clusterConfig `mapstructure:",squash"`
+	ownerConfig   `mapstructure:",squash"`
+}
+
+// clusterConfig is how a cluster is found. All verbs that connect to one have its flags.
+type clusterConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
 }
 
-func defaultClient() clientConfig { return clientConfig{Timeout: 10 * time.Second} }
+// ownerConfig is for whom jobs run. The verbs that submit jobs have its flag.
+type ownerConfig struct {
+	Owner string `mapstructure:"owner" doc:"for whom jobs run: a path such as team/alice; their share of the cluster is the owner's; empty: the user who calls"`
+}
+
+func defaultClient() clientConfig {
+	return clientConfig{clusterConfig: clusterConfig{Timeout: 10 * time.Second}}
+}
 
 // Validate names the first setting that cannot work.
 func (c clientConfig) Validate() error {
@@ -39,11 +52,14 @@ func (c clientConfig) Validate() error {
 			return &config.FieldError{Key: "frontend", Problem: fmt.Sprintf("%q is no host:port", address)}
 		}
 	}
+	if err := api.CheckOwner(c.Owner); err != nil {
+		return &config.FieldError{Key: "owner", Problem: err.Error()}
+	}
 	return nil
 }
 
 func addClientFlags(cmd *cobra.Command) {
-	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient()) })
+	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient().clusterConfig) })
 }
 
 // clusterClient is connected to the frontends of one cluster. Only the frontend that

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -12,13 +13,17 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // jobFlags are the flags of a job, shared by submit and run.
 type jobFlags struct {
+	cmd         *cobra.Command
 	flags       *pflag.FlagSet
+	priority    int32
+	name        string
 	class       string
 	estimate    time.Duration
 	key         string
@@ -32,7 +37,10 @@ type jobFlags struct {
 func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false) // what follows the program's name is the program's
-	j := &jobFlags{flags: fs}
+	j := &jobFlags{cmd: cmd, flags: fs}
+	addOwnerFlag(cmd)
+	fs.Int32Var(&j.priority, "priority", 0, fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))
+	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program and its first argument)", api.MaxNameBytes))
 	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
 	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
@@ -50,10 +58,15 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 // set when the key was made here. A job beyond the limits is wrong use: nothing was
 // sent.
 func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
+	settings, _, err := loadClient(j.cmd)
+	if err != nil {
+		return nil, false, wrongUse(err)
+	}
 	r = &api.Request{
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
 		MaxDisconnect: j.disconnect,
-		Backend:       api.BackendSleep, User: userName(),
+		// Without an owner the frontend derives it from the user.
+		Backend: api.BackendSleep, User: userName(), Owner: settings.Owner, Priority: j.priority, Name: j.name,
 	}
 	payload := api.Payload{Backend: api.BackendSleep, Sleep: sleep}
 	if len(argv) > 0 {
@@ -106,7 +119,14 @@ func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 	return e, nil
 }
 
-// userName returns the user to record with a job; no decision depends on it.
+// addOwnerFlag adds the flag --owner, which is a setting.
+func addOwnerFlag(cmd *cobra.Command) {
+	if err := config.Flags(cmd.Flags(), ownerConfig{}); err != nil {
+		panic(err) // a struct with wrong tags; every test of the verb meets it
+	}
+}
+
+// userName returns the user who calls: the owner of a job for which no other one is said.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

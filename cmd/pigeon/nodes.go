@@ -77,14 +77,14 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 
 func printNodes(out io.Writer, states []api.MasterState) error {
 	w := newTable(out)
-	fmt.Fprintln(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tSTATE")
+	fmt.Fprintln(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tOWNERS\tSTATE")
 	for i := range states {
 		for _, n := range states[i].Nodes {
 			state := "up"
 			if !n.Up {
 				state = "unreachable"
 			}
-			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), state)
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), state)
 		}
 	}
 	return w.Flush()
@@ -103,6 +103,20 @@ func applications(apps []string) string {
 		return "-"
 	}
 	return strings.Join(names, ",")
+}
+
+// shownOwners is how many owners the table of nodes names for each; JSON has all.
+const shownOwners = 3
+
+// ownersOf names for whom tasks run on a node.
+func ownersOf(owners []string) string {
+	switch more := len(owners) - shownOwners; {
+	case len(owners) == 0:
+		return "-"
+	case more > 0:
+		return fmt.Sprintf("%s,and %d more", strings.Join(owners[:shownOwners], ","), more)
+	}
+	return strings.Join(owners, ",")
 }
 
 func printGroups(out io.Writer, states []api.MasterState) error {

@@ -21,8 +21,10 @@ func statusCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
-are. The exit status is 0 when they could be looked up, also if they failed.`,
+are. The exit status is 0 when they could be looked up, also if they failed. With
+--owner, only the jobs of that owner and of those below it: team shows team/alice.`,
 		Example: `  pigeon status
+  pigeon status --owner team
   pigeon status JOB -o json
   pigeon status --limit 5`,
 		ValidArgsFunction: completeJobs,
@@ -30,17 +32,46 @@ are. The exit status is 0 when they could be looked up, also if they failed.`,
 	output := addOutput(cmd)
 	limit := cmd.Flags().Int("limit", 20, "without a job: how many of the newest")
 	addClientFlags(cmd)
+	// The setting of this name is for whom jobs run that are submitted; it selects none.
+	addOwnerFlag(cmd)
+	owner := cmd.Flags().Lookup("owner")
+	owner.Usage = "without a job: those of this owner and of owners below it"
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
-		if *limit < 1 {
-			return wrongUse(fmt.Errorf("--limit %d shows nothing; use 1 or more", *limit))
+		which := selection{limit: *limit}
+		if owner.Changed {
+			which.owner = owner.Value.String()
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return showStatus(cmd, c, jobs, *limit, *output) })
+		if err := which.check(jobs); err != nil {
+			return wrongUse(err)
+		}
+		return withCluster(cmd, func(c *clusterClient) error { return showStatus(cmd, c, jobs, which, *output) })
 	}
 	return cmd
 }
 
-func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, output outputFormat) error {
-	list, err := statusOf(cmd.Context(), c, jobs, limit)
+// selection is which jobs are listed: the newest of an owner and of those below it.
+type selection struct {
+	limit int
+	owner string // "" for all
+}
+
+func (s selection) check(jobs []string) error {
+	switch {
+	case s.limit < 1:
+		return fmt.Errorf("--limit %d shows nothing; use 1 or more", s.limit)
+	case s.owner != "" && len(jobs) > 0:
+		return fmt.Errorf("both --owner and a job (%q) are given; leave one out", jobs[0])
+	}
+	return api.CheckOwner(s.owner)
+}
+
+// of returns the jobs of a list that are selected.
+func (s selection) of(list []api.Status) []api.Status {
+	return slices.DeleteFunc(list, func(j api.Status) bool { return !api.IsBelow(j.Owner, s.owner) })
+}
+
+func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, which selection, output outputFormat) error {
+	list, err := statusOf(cmd.Context(), c, jobs, which)
 	if output == outputJSON {
 		return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), list))
 	}
@@ -49,6 +80,8 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 		return errors.Join(err, printStatus(cmd.OutOrStdout(), &list[0]))
 	case len(list) > 0:
 		err = errors.Join(err, printStatusTable(cmd.OutOrStdout(), list))
+	case err == nil && which.owner != "":
+		fmt.Fprintf(cmd.ErrOrStderr(), "no jobs of owner %s\n", which.owner)
 	case err == nil:
 		fmt.Fprintln(cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
 	}
@@ -63,7 +96,7 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 
 // statusOf looks the jobs up, or lists the newest ones when none are named. It returns
 // the jobs that were found together with an error about the others.
-func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (list []api.Status, err error) {
+func statusOf(ctx context.Context, c *clusterClient, jobs []string, which selection) (list []api.Status, err error) {
 	for _, job := range jobs {
 		_, s, missing := c.find(ctx, job)
 		if missing != nil {
@@ -76,26 +109,32 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (
 		return list, err
 	}
 	for _, f := range c.frontends {
-		some, failed := listOf(ctx, c, f, limit)
+		some, failed := listOf(ctx, c, f, which)
 		list, err = append(list, some...), errors.Join(err, failed)
 	}
 	slices.SortStableFunc(list, func(a, b api.Status) int {
 		return cmp.Or(cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job)) // the newest first
 	})
-	return list[:min(limit, len(list))], err
+	return list[:min(which.limit, len(list))], err
 }
 
-// listOf returns the newest jobs of a frontend, page by page.
-func listOf(ctx context.Context, c *clusterClient, f frontendAt, limit int) (list []api.Status, err error) {
-	for after := ""; len(list) < limit; after = list[len(list)-1].Job {
+// listOf returns the newest selected jobs of a frontend, page by page.
+func listOf(ctx context.Context, c *clusterClient, f frontendAt, which selection) (list []api.Status, err error) {
+	most := wire.MaxPage
+	if which.owner == "" {
+		most = min(which.limit, wire.MaxPage)
+	}
+	for after := ""; len(list) < which.limit; {
 		call, cancel := c.withTimeout(ctx)
-		page, err := f.List(call, min(limit-len(list), wire.MaxPage), after)
+		page, err := f.List(call, most, after)
 		cancel()
 		if err != nil || len(page) == 0 {
 			return list, err
 		}
-		list = append(list, page...)
-		if len(page) < wire.MaxPage {
+		full := len(page) == wire.MaxPage
+		after = page[len(page)-1].Job
+		list = append(list, which.of(page)...)
+		if !full {
 			break
 		}
 	}
@@ -107,6 +146,15 @@ func printStatus(out io.Writer, s *api.Status) error {
 	fmt.Fprintf(w, "job\t%s\n", s.Job)
 	if s.App != "" {
 		fmt.Fprintf(w, "application\t%s\n", s.App)
+	}
+	if s.Owner != "" {
+		fmt.Fprintf(w, "owner\t%s\n", s.Owner)
+	}
+	if s.Priority != 0 {
+		fmt.Fprintf(w, "priority\t%d\n", s.Priority)
+	}
+	if s.Name != "" {
+		fmt.Fprintf(w, "name\t%s\n", s.Name)
 	}
 	fmt.Fprintf(w, "state\t%s\nclass\t%s\n", s.State, s.Class)
 	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
@@ -122,14 +170,14 @@ func printStatus(out io.Writer, s *api.Status) error {
 
 func printStatusTable(out io.Writer, list []api.Status) error {
 	w := newTable(out)
-	fmt.Fprintln(w, "JOB\tSTATE\tCLASS\tTASKS\tRUNNING\tCOMPLETED\tFAILED\tSUBMITTED\tTOOK")
+	fmt.Fprintln(w, "JOB\tOWNER\tSTATE\tCLASS\tTASKS\tRUNNING\tCOMPLETED\tFAILED\tSUBMITTED\tTOOK")
 	for i := range list {
 		s := &list[i]
 		took := "-"
 		if s.State.Ended() {
 			took = fmt.Sprintf("%.3f s", s.Seconds)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Job, s.State, s.Class, s.Tasks, s.Running, s.Completed, s.Failed, clockTime(s.Submitted), took)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Job, cmp.Or(s.Owner, "-"), s.State, s.Class, s.Tasks, s.Running, s.Completed, s.Failed, clockTime(s.Submitted), took)
 	}
 	return w.Flush()
 }
