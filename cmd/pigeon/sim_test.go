@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
@@ -75,7 +76,7 @@ func TestSimShowsViolations(t *testing.T) {
 	}
 	flags.simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
 		report, _, _, err := r.SimulateFaults(ctx, w, delay, f)
-		report.Checks[0].Violated = errors.New("job 7 was lost")
+		report.Checks[0].Violated = fmt.Errorf("job %s was lost", sched.NewJobID("frontend-0", "10"))
 		f.Only = []int{3, 5}
 		return report, f, 4, err
 	}
@@ -87,7 +88,7 @@ func TestSimShowsViolations(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "seed 1") {
 		t.Errorf("the error is %v", err)
 	}
-	for _, part := range []string{"VIOLATED", "job 7 was lost", "The last steps of the cores:\n", "pigeon sim --faults 1 --fault-kinds loss,", "--only-faults 3,5 --jobs 4 --policy hawk", "--workers=12"} {
+	for _, part := range []string{"VIOLATED", " was lost", "that concern the job, by their own clocks:\n", "distributor 0 <- shell: Submit job=" + sched.NewJobID("frontend-0", "10").String(), "The last steps of the cores:\n", "pigeon sim --faults 1 --fault-kinds loss,", "--only-faults 3,5 --jobs 4 --policy hawk", "--workers=12"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in\n%s", part, out)
 		}

@@ -108,8 +108,12 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 		printChecks(out, report)
 		if fault := report.Violated(); fault != nil {
 			violated++
-			fmt.Fprintf(out, "\n%v\n\nThe last steps of the cores:\n%s\nThe shortest run found that violates a check:\n  %s\n",
-				fault, report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
+			fmt.Fprintf(out, "\n%v\n\n", fault)
+			if steps := report.HistoryOf(fault, 40); steps != "" {
+				fmt.Fprintf(out, "The last steps of the cores that concern the job, by their own clocks:\n%s\n", steps)
+			}
+			fmt.Fprintf(out, "The last steps of the cores:\n%s\nThe shortest run found that violates a check:\n  %s\n",
+				report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
 		}
 	}
 	if violated > 0 {

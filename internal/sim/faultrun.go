@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"regexp"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -15,12 +16,21 @@ type Report struct {
 	Checks                        []Check
 	Faults                        []int // numbers of the planned faults that happened
 	Counts                        FaultCounts
-	history                       func(steps int) string
+	history                       *history
 }
 
 // History returns the last steps of the cores as text: the input of each, and below it
 // the actions.
-func (r *Report) History(steps int) string { return r.history(steps) }
+func (r *Report) History(steps int) string { return r.history.last(steps) }
+
+// HistoryOf is History of the steps that concern the job which the violation names, "" when
+// it names none.
+func (r *Report) HistoryOf(violation error, steps int) string {
+	return r.history.lastOf(jobName.FindString(violation.Error()), steps)
+}
+
+// jobName matches the id of a job.
+var jobName = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
 
 // Violated returns the first violation, or nil if every check held.
 func (r *Report) Violated() error {
@@ -109,7 +119,7 @@ func (w *world) busy() bool {
 }
 
 func (w *world) report() *Report {
-	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history.steps), End: w.now, Checks: w.check.checks[:], history: w.history.last, Faults: w.plan.happened, Counts: w.draws.counts}
+	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history.steps), End: w.now, Checks: w.check.checks[:], history: w.history, Faults: w.plan.happened, Counts: w.draws.counts}
 	for _, j := range w.check.jobs {
 		if !j.accepted {
 			continue

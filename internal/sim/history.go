@@ -30,17 +30,36 @@ func (hi *history) record(h *host, now sched.Time, from sched.Addr, m *sched.Mes
 func (hi *history) format(from int) string {
 	var b strings.Builder
 	for i := range hi.steps[from:] {
-		s := &hi.steps[from+i]
-		sender := s.from.String()
-		if s.from == (sched.Addr{}) {
-			sender = "shell"
-		}
-		fmt.Fprintf(&b, "%s <- %s: %s\n", s.h.p.daemonID, sender, sched.Describe(&s.msg))
-		for k := range s.out {
-			fmt.Fprintf(&b, "    %s\n", sched.DescribeAction(&s.out[k]))
-		}
+		hi.steps[from+i].write(&b)
 	}
 	return b.String()
+}
+
+func (s *step) write(b *strings.Builder) {
+	sender := s.from.String()
+	if s.from == (sched.Addr{}) {
+		sender = "shell"
+	}
+	fmt.Fprintf(b, "%8.3f s  %s <- %s: %s\n", s.now.Seconds(), s.h.p.daemonID, sender, sched.Describe(&s.msg))
+	for k := range s.out {
+		fmt.Fprintf(b, "    %s\n", sched.DescribeAction(&s.out[k]))
+	}
+}
+
+// lastOf returns the last steps whose text contains the word, "" for no word.
+func (hi *history) lastOf(word string, steps int) string {
+	if word == "" {
+		return ""
+	}
+	var found []string
+	for i := len(hi.steps) - 1; i >= 0 && len(found) < steps; i-- {
+		var b strings.Builder
+		if hi.steps[i].write(&b); strings.Contains(b.String(), word) {
+			found = append(found, b.String())
+		}
+	}
+	slices.Reverse(found)
+	return strings.Join(found, "")
 }
 
 // last returns the last steps as text.
