@@ -37,6 +37,14 @@ type Description struct {
 	Cutoff time.Duration
 	// Weight is W of the policy; 0 is infinite.
 	Weight int
+	// Shares are the configured shares of owners; the masters receive them at their start.
+	Shares []sched.Share
+	// HalfLife is that of what the long class remembers of an owner's use, in the workload's
+	// time; 0: nothing.
+	HalfLife time.Duration
+	// Window is the length of the spans of time over which owners' shares are compared, in the
+	// workload's time; 0 is measure.Window.
+	Window time.Duration
 	// Seed is the first of Seeds consecutive ones.
 	Seed  uint64
 	Seeds int
@@ -91,6 +99,11 @@ func (d *Description) Runs() ([]Run, error) {
 		return nil, err
 	}
 	return runs, nil
+}
+
+// halfLife is in the time of the run.
+func (d *Description) halfLife() sched.Time {
+	return sched.Time(float64(d.HalfLife) / d.Speedup())
 }
 
 // params returns the parameters of the cores, in the time of the run.
@@ -167,6 +180,8 @@ func (d *Description) check() error {
 		{"number of frontends", float64(d.Frontends), 1, MaxFrontends},
 		{"reserved share", d.Reserved, 0, 1},
 		{"cutoff in seconds", d.Cutoff.Seconds(), 1e-9, workload.MaxSeconds},
+		{"window in seconds", d.Window.Seconds(), 0, workload.MaxSeconds},
+		{"half-life in seconds", d.HalfLife.Seconds(), 0, workload.MaxSeconds},
 		{"weight", float64(d.Weight), 0, math.MaxInt32},
 		{"speedup", d.Speedup(), 1e-3, 1e9},
 		{"number of seeds", float64(d.Seeds), 1, MaxSeeds},

@@ -25,9 +25,17 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 	cfg := r.Cluster(o.Delay)
 	cfg.Actions = o.Actions
 	var life *life
+	var watching observers
 	if o.History != nil {
 		life = newLife(w, o.History)
-		cfg.Observer = life
+		watching = append(watching, life)
+	}
+	use := r.newUse(w)
+	if use != nil {
+		watching = append(watching, use)
+	}
+	if len(watching) > 0 {
+		cfg.Observer = watching
 	}
 	got, err := sim.Run(ctx, w.Simulated(), cfg)
 	if err == nil && life != nil {
@@ -37,6 +45,9 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 		return nil, err
 	}
 	out := simulated(w, got)
+	if use != nil {
+		out.Facts.Shares = use.Shares
+	}
 	out.Facts.Wall = time.Since(began).Nanoseconds()
 	out.Tolerance, err = r.tolerance(ctx, o.Delay)
 	return out, err
@@ -46,7 +57,7 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 func (r *Run) Cluster(delay time.Duration) sim.Config {
 	return sim.Config{
 		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, Frontends: r.Description.Frontends,
-		Delay: sched.Time(delay), Seed: r.Seed,
+		Delay: sched.Time(delay), Seed: r.Seed, Shares: r.Description.Shares, HalfLife: r.Description.halfLife(),
 	}
 }
 

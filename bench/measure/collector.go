@@ -14,6 +14,8 @@ const second = 1e-9 // of a nanosecond
 type Job struct {
 	// Long is its true class.
 	Long bool
+	// Owner is for whom it ran.
+	Owner string
 	// Failed jobs are counted only.
 	Failed bool
 	// Arrival and End are when the job reached the distributor and when its
@@ -34,11 +36,12 @@ type Options struct {
 	Speedup float64
 }
 
-// Collector gathers the times of a run's jobs and tasks. Memory: 24 bytes
+// Collector gathers the times of a run's jobs and tasks. Memory: 32 bytes
 // a job and 8 a task.
 type Collector struct {
 	options   Options
 	classes   [2]samples
+	owners    byOwner
 	completed int
 	failed    int
 	first     int64 // arrival
@@ -57,7 +60,7 @@ type samples struct {
 // NewCollector returns an empty Collector.
 func NewCollector(o Options) *Collector {
 	o.Speedup = cmp.Or(o.Speedup, 1)
-	return &Collector{options: o}
+	return &Collector{options: o, owners: byOwner{}}
 }
 
 // Job adds a job that ended.
@@ -76,6 +79,7 @@ func (c *Collector) Job(j Job) {
 	took := j.End - j.Arrival
 	s.completion = append(s.completion, took)
 	s.longest = append(s.longest, j.LongestTask)
+	c.owners.add(j.Owner, class, took)
 	if j.LongestTask > 0 {
 		s.slowdown = append(s.slowdown, float64(took)/float64(j.LongestTask))
 	}
@@ -111,6 +115,10 @@ func (c *Collector) Result(f Facts) Result {
 		Partial:            f.Partial,
 	}
 	r.Bound.LongestTask = ByClass{Short: Describe(short.longest, unit), Long: Describe(long.longest, unit)}
+	c.owners.fill(&r, unit)
+	if f.Shares != nil {
+		f.Shares.fill(&r, unit)
+	}
 	return r
 }
 

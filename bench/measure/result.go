@@ -25,6 +25,10 @@ type Result struct {
 	Wall               Number  `json:"wall"`                 // how long the run took
 	Events             int64   `json:"events"`               // of the simulator, or inputs of the cores of a live run
 	Bound              Bound   `json:"bound"`                // completion times that no policy passes
+	// Of workloads whose jobs have owners.
+	Owners   []OwnerResult `json:"owners,omitempty"`   // by name, when jobs have owners
+	Others   *ByClass      `json:"others,omitempty"`   // completion times of the jobs of all owners but the one that floods
+	Fairness *Fairness     `json:"fairness,omitempty"` // how the owners' use agrees with their weights
 	*Live
 	Partial bool `json:"partial,omitempty"` // the run was ended before its workload
 }
@@ -87,4 +91,6 @@ type Facts struct {
 	Events  int64
 	Partial bool
 	Live    *Live
+	// Shares measured the owners' use, if that was observed.
+	Shares *Shares
 }

@@ -56,6 +56,7 @@ func OnNewCluster(ctx context.Context, run *experiment.Run, w *workload.Workload
 		return nil, err
 	}
 	Queueing(m.Outcome, w, m.Events)
+	m.Outcome.Facts.Shares = run.UseOf(w, m.Events)
 	return m, nil
 }
 

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/spf13/pflag"
 )
 
@@ -16,6 +18,7 @@ type experimentFlags struct {
 	desc     experiment.Description
 	groups   int
 	sizes    []int
+	shares   []string
 }
 
 func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
@@ -27,6 +30,9 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	fs.IntVar(&e.desc.Frontends, "frontends", 10, "frontends; the job of line k goes to number k mod this")
 	fs.Float64Var(&e.desc.Reserved, "reserved", 0.10, "share of each group's workers that take short tasks only")
 	fs.IntVar(&e.desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
+	fs.StringArrayVar(&e.shares, "share", nil, "OWNER=WEIGHT[,max=0.5][,min=0.1]: the share of an owner, in simulation; repeatable (default: weight 1 for each)")
+	fs.DurationVar(&e.desc.HalfLife, "half-life", 0, "of what the long class remembers of an owner's use, in simulation (0: nothing)")
+	fs.DurationVar(&e.desc.Window, "window", time.Duration(measure.Window), "length of the spans of time in which owners' shares are compared")
 	fs.IntVar(&e.desc.Seeds, "seeds", 1, "number of seeds, from --seed on; each is a run of its own")
 	return e
 }
@@ -50,6 +56,9 @@ func (e *experimentFlags) description() (experiment.Description, error) {
 		return d, err
 	}
 	o, err := e.workload.settings()
+	if err == nil {
+		d.Shares, err = parseShares(e.shares)
+	}
 	d.Workload, d.Cutoff, d.Seed = o, e.workload.cutoff, o.Seed
 	return d, err
 }

@@ -199,6 +199,13 @@ func printResults(out io.Writer, results []measure.Result) error {
 			fmt.Fprint(out, "; PARTIAL: it was ended early")
 		}
 		fmt.Fprintln(out)
+		if len(r.Owners) > 0 {
+			fmt.Fprintln(out)
+			if err := measure.OwnerTable(out, &results[i]); err != nil {
+				return err
+			}
+			fmt.Fprintln(out)
+		}
 	}
 	fmt.Fprintln(out, "times in seconds; mean to p99: completion of jobs; queued: delay of tasks")
 	return nil

@@ -14,6 +14,11 @@ func (e *engine) boot() {
 	e.cfg.Delay = 0
 	builtIn := []string{""}
 	shell := sched.Addr{}
+	if shares := e.cfg.setShares(); shares != nil {
+		for g := range e.cores[sched.Master] {
+			e.deliver(shell, sched.Addr{Role: sched.Master, ID: int32(g)}, shares)
+		}
+	}
 	for i, g := range e.group {
 		if e.cfg.Policy.NewMaster == nil {
 			break

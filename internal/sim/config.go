@@ -15,9 +15,11 @@ type Config struct {
 	Frontends int        // job k goes to frontend k mod Frontends
 	Delay     sched.Time // of a message, one way
 	Seed      uint64
-	Observer  Observer  // nil for none
-	Inspector Inspector // nil for none
-	Actions   io.Writer // receives the cores' actions as text; nil for none
+	Shares    []sched.Share // of owners, sent to every master at its start; nil for none
+	HalfLife  sched.Time    // with them
+	Observer  Observer      // nil for none
+	Inspector Inspector     // nil for none
+	Actions   io.Writer     // receives the cores' actions as text; nil for none
 }
 
 // Observer is notified of every event in the life of a task.
@@ -87,6 +89,14 @@ func (c *Config) Valid() error {
 		}
 	}
 	return c.whole()
+}
+
+// setShares returns the message with the configured shares, nil without any.
+func (c *Config) setShares() *sched.Message {
+	if len(c.Shares) == 0 && c.HalfLife == 0 {
+		return nil
+	}
+	return &sched.Message{Kind: sched.SetShares, More: &sched.More{Shares: c.Shares, HalfLife: c.HalfLife}}
 }
 
 // cores returns the number of slots that one worker core stands for.

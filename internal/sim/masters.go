@@ -42,6 +42,9 @@ func (sh *masterShells) start(g int) {
 		})
 		m.host.daemon = m
 		sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
+		if shares := sh.cfg.setShares(); shares != nil {
+			sh.hosts.stepCore(m.host, sched.Addr{}, shares)
+		}
 	}
 	for _, n := range sh.nodes {
 		if n.group == g && n.alive {

@@ -1,0 +1,119 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func near(t *testing.T, what string, got Number, want float64) {
+	t.Helper()
+	if math.Abs(float64(got)-want) > 1e-9 {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestJain(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{2, 2, 2}, 1}, {[]float64{1, 0, 0, 0}, 0.25}, {[]float64{1, 3}, 0.8}} {
+		if got := Jain(tt.values); got != tt.want {
+			t.Errorf("Jain(%v) = %v, want %v", tt.values, got, tt.want)
+		}
+	}
+	if !math.IsNaN(Jain(nil)) || !math.IsNaN(Jain([]float64{0, 0})) {
+		t.Error("the index of nothing is a number")
+	}
+}
+
+// Windows of 10. In the first a joins at 1, so it does not count; in the second a and b wait
+// throughout, in the third b has nothing left at 25, in the fourth a and c wait.
+func TestSharesCountWindowsOfCompetition(t *testing.T) {
+	s := NewShares([]string{"a", "b", "c"}, []sched.Share{{Owner: "b", Weight: 2}, {Owner: "c", Weight: 3}}, 10)
+	const a, b, c, short = 0, 1, 2, 0
+	s.Waits(0, b, short, 5)
+	s.Waits(1, a, short, 1)
+	s.Runs(5, a, short, 1)
+	s.Runs(10, b, short, 4) // both run until the end
+	s.Waits(25, b, short, -5)
+	s.Waits(26, b, short, 1) // too late for this window
+	s.Waits(26, b, short, -1)
+	s.Waits(28, c, short, 2)
+	s.Runs(35, c, short, 2)
+	s.Runs(40, a, short, -1)
+	var r Result
+	s.Runs(45, c, short, -2)
+	s.fill(&r, 1)
+	for k, want := range []struct{ weight, used, contended, entitled float64 }{
+		{1, 35, 10 + 10, 50./3 + 20./4}, // of 50 one third, of 20 a quarter
+		{2, 4 * 35, 40, 50 * 2. / 3},
+		{3, 20, 10, 20 * 3. / 4},
+	} {
+		o := &r.Owners[k]
+		near(t, o.Owner+"'s weight", o.Weight, want.weight)
+		near(t, o.Owner+"'s contended", o.Short.Contended, want.contended)
+		near(t, o.Owner+"'s entitled", o.Short.Entitled, want.entitled)
+		if k != b { // b's use is known up to its last change
+			near(t, o.Owner+"'s use", o.Short.Used, want.used)
+		}
+	}
+	f := &r.Fairness.Short
+	if f.Windows != 2 || r.Fairness.Long.Windows != 0 || !math.IsNaN(float64(r.Fairness.Long.Jain)) {
+		t.Errorf("fairness %+v", r.Fairness)
+	}
+	near(t, "least index", f.Least, Jain([]float64{10 / 5., 10 / 15.}))
+	near(t, "index", f.Jain, Jain([]float64{20 / (50./3 + 5), 40 / (100. / 3), 10 / 15.}))
+}
+
+// Two teams have half each when both have work, however many members compete; what the team's
+// own jobs get is that of one member more.
+func TestEntitledInATree(t *testing.T) {
+	owners := []string{"a", "a/x", "a/y", "b/z", "c"}
+	tr := newTree(owners, []sched.Share{{Owner: "a/x", Weight: 2}, {Owner: "c", Weight: 4}})
+	got := map[string]float64{}
+	tr.entitle(func(k int) bool { return owners[k] != "c" }, func(k int, f float64) { got[owners[k]] = f })
+	for owner, want := range map[string]float64{"a": 1 / 8., "a/x": 2 / 8., "a/y": 1 / 8., "b/z": 1 / 2.} {
+		if math.Abs(got[owner]-want) > 1e-12 {
+			t.Errorf("%s is entitled to %v, want %v", owner, got[owner], want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("entitled: %v", got)
+	}
+}
+
+func TestFiguresOfOwners(t *testing.T) {
+	c := NewCollector(Options{Speedup: 2})
+	for i, owner := range []string{"flood", "b", "a", "b"} {
+		c.Job(Job{Owner: owner, Arrival: 0, End: int64(i+1) * 1e9, Long: owner == "a"})
+	}
+	s := NewShares([]string{"a", "b", "flood"}, nil, 1e9)
+	s.Runs(0, 1, 0, 1)
+	s.Runs(3e9, 1, 0, -1)
+	f := facts()
+	f.Shares = s
+	r := c.Result(f)
+	if len(r.Owners) != 3 || r.Owners[1].Owner != "b" || r.Owners[1].Short.Jobs != 2 {
+		t.Fatalf("owners %+v", r.Owners)
+	}
+	near(t, "b's mean", r.Owners[1].Short.Completion.Mean, 6)
+	near(t, "b's use", r.Owners[1].Short.Used, 6)
+	near(t, "the others' short mean", r.Others.Short.Mean, 6)
+	near(t, "the others' long mean", r.Others.Long.Mean, 6)
+	var table bytes.Buffer
+	if err := OwnerTable(&table, &r); err != nil || strings.Index(table.String(), " b ") > strings.Index(table.String(), " a ") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), `"fairness":{"window":2,`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	r = collected(Options{}).Result(facts())
+	if r.Owners != nil || r.Others != nil || r.Fairness != nil {
+		t.Error("there are figures of owners for jobs without owners")
+	}
+}
