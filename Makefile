@@ -90,8 +90,11 @@ fuzz: need-go ## run every fuzz target for FUZZTIME=10s
 check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice
 	$(BIN) bench faults --for $(CHECK)
 
-chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes)
-	SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) sh tools/chaos.sh $(BIN) $(OUT)/chaos docs/reliability.md
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT
+	@mkdir -p $(OUT)/chaos
+	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
+	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' KINDS='$(KINDS)' \
+		sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
 
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
 	$(GO) test ./bench/chaos -run '^TestNothingIsLostUnderFaults$$' -v -count 1 -timeout 20m

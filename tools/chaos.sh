@@ -3,20 +3,63 @@
 # POLICIES and seed of SEEDS, MINUTES each at RATE faults a second, and writes PAGE from the
 # results. Results that FOLDER has are kept and not run again, so an interrupted programme
 # continues. The status is 1 when a run found a contradiction.
+#
+# BESIDE=COMMIT gives every second daemon of each role the program of that commit (version
+# skew), BINARY=COMMIT all of them (the negative control: 996ffc3 is the version before the
+# work on attempt identity, which the checks must catch); BESIDE=last or BINARY=last is the
+# last tag.
 set -eu
 
 pigeon=$1 folder=$2 page=$3
 mkdir -p "$folder"
+
+# built COMMIT: the path of its program.
+built() {
+	commit=$1
+	if [ "$commit" = last ]; then
+		commit=$(git describe --tags --abbrev=0 2> /dev/null) || {
+			echo "there is no tag yet; name a commit instead of 'last'" >&2
+			return 1
+		}
+	fi
+	hash=$(git rev-parse --short --verify --quiet "$commit^{commit}") || {
+		echo "'$commit' is no commit of this repository" >&2
+		return 1
+	}
+	program=$PWD/$folder/pigeon-$hash
+	if [ ! -x "$program" ]; then
+		source=$(mktemp -d)
+		status=0
+		{ git archive "$hash" | tar -x -C "$source" && (cd "$source" && CGO_ENABLED=0 "${GO:-go}" build -o "$program" ./cmd/pigeon) 1>&2; } || status=$?
+		rm -rf "$source"
+		[ $status = 0 ] || return $status
+	fi
+	echo "$program"
+}
+
+set --
+suffix=
+if [ -n "${BESIDE:-}" ]; then
+	program=$(built "$BESIDE")
+	set -- "$@" --beside "$program"
+	suffix=-beside-${program##*-}
+fi
+if [ -n "${BINARY:-}" ]; then
+	program=$(built "$BINARY")
+	set -- "$@" --binary "$program"
+	suffix=$suffix-of-${program##*-}
+fi
+if [ -n "${KINDS:-}" ]; then set -- "$@" --kinds "$KINDS"; fi
 failed=
 for seed in $SEEDS; do
 	for policy in $POLICIES; do
-		name=$policy-$seed
+		name=$policy-$seed$suffix
 		result=$folder/$name.json
 		if [ -s "$result" ]; then continue; fi
 		printf '%s: %s, seed %s\n' "$(date +%T)" "$policy" "$seed"
 		rm -rf "${folder:?}/$name" # of a run that was interrupted
 		status=0
-		"$pigeon" bench chaos --policy "$policy" --seed "$seed" --minutes "$MINUTES" --rate "$RATE" --data "$folder/$name" -o json \
+		"$pigeon" bench chaos --policy "$policy" --seed "$seed" --minutes "$MINUTES" --rate "$RATE" --data "$folder/$name" "$@" -o json \
 			> "$result.tmp" 2> "$folder/$name.log" || status=$?
 		case $status in
 		0) rm -rf "${folder:?}/$name" ;;

@@ -9,7 +9,11 @@
 // # Faults
 //
 // SIGKILL and SIGTERM with a later start, SIGSTOP with a later SIGCONT, for daemons of all
-// roles and for NATS; SIGKILL to the guard of a node and to a task's process. Where this
+// roles and for NATS; SIGKILL to the guard of a node and to a task's process; a frontend on a
+// disk that is slow, or whose writes or fsyncs fail. In a program of tools/wallshift.sh, jumps
+// of the wall clock of one daemon, by a second to twelve days forward or back: the daemons
+// read it by time.Now at many places, and a clock of Linux cannot be moved for one process, so
+// that the script compiles them with another time.Now. Where this
 // user may make network namespaces (package network): partitions of a pair, both ways and
 // one way, a daemon cut off from all others, killed meanwhile so that its peers keep
 // half-open connections, delays with reordering, loss and repetition of packets; and the
@@ -17,9 +21,15 @@
 //
 // # What is left out
 //
-// Jumps of the wall clock: the daemons of one machine share it, and changing it changes
-// that of everything else here. The simulator drifts clocks. TCP hides the repetition and
-// the order of packets from the daemons; both only delay.
+// TCP hides the repetition and the order of packets from the daemons; both only delay. A
+// process that is started again has the right wall clock at once.
+//
+// # Versions, and the negative control
+//
+// Options.Beside makes every second daemon of each role another program, Options.Binary all
+// of them. `make chaos BINARY=996ffc3 KINDS=kill,pause` runs daemons that start attempt
+// numbers twice, which the checks must catch (docs/reliability.md shows it); and
+// TestEachCheckFinds of package history breaks a sound history once for each check.
 //
 // # Repetition
 //

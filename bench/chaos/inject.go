@@ -24,6 +24,7 @@ type injector struct {
 	c     *cluster.Cluster
 	hosts *hosts // nil: no network of their own
 	disk  *disk  // of one frontend's journal; nil: none of its own
+	walls string // folder of the files by which wall clocks are moved
 	began int64
 	log   func(string)
 
@@ -35,8 +36,8 @@ type injector struct {
 	recovering sync.WaitGroup
 }
 
-func newInjector(c *cluster.Cluster, h *hosts, d *disk, began int64, log func(string)) *injector {
-	return &injector{c: c, hosts: h, disk: d, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
+func newInjector(c *cluster.Cluster, h *hosts, d *disk, walls string, began int64, log func(string)) *injector {
+	return &injector{c: c, hosts: h, disk: d, walls: walls, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
 }
 
 // run carries out the programme, and returns when the last fault is over.
@@ -72,6 +73,10 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		f.Pid, err = killTask(in.c.Pid(p.of.role, p.of.number), p.amount)
 	case history.FullDisk:
 		err = in.full(ctx, p)
+	case history.SlowDisk, history.BadDisk:
+		err = in.badDisk(ctx, p)
+	case history.WallJump:
+		err = in.wallJump(ctx, p)
 	default:
 		f.Peer, err = in.network(ctx, p)
 	}

@@ -39,12 +39,12 @@ const (
 
 // kinds are all kinds of faults.
 var kinds = []string{
-	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill,
+	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.WallJump,
 	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat, history.FullDisk,
 }
 
 // needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
-var needNetwork = kinds[5:]
+var needNetwork = kinds[8:]
 
 // withFailingDisk is the frontend whose journal's disk fails as the options say.
 const withFailingDisk = 0

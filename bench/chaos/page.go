@@ -69,15 +69,16 @@ func Report(out io.Writer, files []string, bugs string) error {
 		}
 		p.Bugs = strings.TrimSpace(string(text))
 	}
-	by := map[string][]*Result{}
+	by := map[programs][]*Result{}
 	for _, r := range all {
-		by[r.Binary] = append(by[r.Binary], r)
+		of := programs{r.Binary, r.Beside}
+		by[of] = append(by[of], r)
 		p.LeftOut = append(p.LeftOut, r.LeftOut...)
 	}
 	slices.Sort(p.LeftOut)
 	p.LeftOut = slices.Compact(p.LeftOut)
-	for _, binary := range slices.Sorted(maps.Keys(by)) {
-		p.Versions = append(p.Versions, versionOf(binary, by[binary]))
+	for _, of := range slices.SortedFunc(maps.Keys(by), programs.compare) {
+		p.Versions = append(p.Versions, versionOf(of, by[of]))
 	}
 	return report.Write(out, "report", p)
 }
@@ -124,11 +125,27 @@ func (s *sums) row(name string) []string {
 	return row
 }
 
-func versionOf(binary string, runs []*Result) version {
-	v := version{Title: "This version", Policies: markdown.Table{Head: []string{"policy", "runs", "minutes", "faults", "jobs", "tasks", "starts", "started twice", "ran twice", "without a reason", "lost", "others"}}}
-	if binary != "" {
-		v.Title = "Daemons of " + filepath.Base(binary)
+// programs are those of the daemons of a run: of all, and of every second one where that is
+// another.
+type programs struct{ binary, beside string }
+
+func (p programs) compare(other programs) int {
+	return cmp.Or(cmp.Compare(p.binary, other.binary), cmp.Compare(p.beside, other.beside))
+}
+
+func (p programs) title() string {
+	title := "This version"
+	if p.binary != "" {
+		title = "Daemons of " + filepath.Base(p.binary)
 	}
+	if p.beside != "" {
+		title += " beside " + filepath.Base(p.beside)
+	}
+	return title
+}
+
+func versionOf(of programs, runs []*Result) version {
+	v := version{Title: of.title(), Policies: markdown.Table{Head: []string{"policy", "runs", "minutes", "faults", "jobs", "tasks", "starts", "started twice", "ran twice", "without a reason", "lost", "others"}}}
 	by, total, kinds, recoveries := map[string]*sums{}, sums{}, map[string]int{}, map[string][]float64{}
 	for _, r := range runs {
 		if by[r.Policy] == nil {
@@ -168,8 +185,10 @@ func versionOf(binary string, runs []*Result) version {
 
 func failureOf(r *Result) failure {
 	shown := *r
-	if r.Binary != "" {
-		shown.Command = strings.ReplaceAll(r.Command, r.Binary, filepath.Base(r.Binary))
+	for _, program := range []string{r.Binary, r.Beside} {
+		if program != "" {
+			shown.Command = strings.ReplaceAll(shown.Command, program, filepath.Base(program))
+		}
 	}
 	f, counts := failure{Result: &shown}, map[string]int{}
 	first := slices.MinFunc(r.Findings, func(a, b history.Finding) int { return cmp.Compare(a.Faults, b.Faults) })

@@ -23,11 +23,11 @@ type planned struct {
 	peer   victim        // of a partition
 	at     time.Duration // after the begin
 	lasts  time.Duration
-	amount float64 // share of packets, or seconds of delay
+	amount float64 // share of packets, seconds of delay, or how far in general: from 0 to 1
 }
 
 // ofProcess are faults that a victim can have one of at a time.
-var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk}
+var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk}
 
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
@@ -56,8 +56,11 @@ func plan(o *Options, masters int) (list []planned) {
 		if p.kind == history.GuardKill || p.kind == history.TaskKill {
 			p.of = node
 		}
-		if p.kind == history.FullDisk {
+		switch p.kind {
+		case history.FullDisk:
 			p.of = victim{cluster.Frontend, withSmallDisk}
+		case history.SlowDisk, history.BadDisk:
+			p.of = victim{cluster.Frontend, draw.IntN(frontends)}
 		}
 		p.lasts, p.amount = durationOf(p.kind, draw), draw.Float64()
 		exclusive := slices.Contains(ofProcess, p.kind)

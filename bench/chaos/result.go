@@ -16,6 +16,7 @@ type Result struct {
 	Policy  string  `json:"policy"`  // as it was named
 	Seed    uint64  `json:"seed"`    // of the programme of faults and of the jobs
 	Binary  string  `json:"binary"`  // the daemons' program; empty: the program that ran this
+	Beside  string  `json:"beside"`  // program of every second daemon of a role; empty: the same
 	Seconds float64 `json:"seconds"` // from the first job to the end of the last
 	Rate    float64 `json:"rate"`    // faults a second
 	Command string  `json:"command"` // runs the same programme again

@@ -45,8 +45,11 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds)}
-	r.LeftOut = append(r.LeftOut, "jumps of the wall clock: the daemons of one machine share it")
+	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds)}
+	if slices.Contains(o.Kinds, history.WallJump) && !o.canShift() {
+		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == history.WallJump })
+		r.LeftOut = append(r.LeftOut, history.WallJump+": the daemons' program was not built by tools/wallshift.sh")
+	}
 	if !network.Entered() {
 		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
 		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
@@ -87,6 +90,7 @@ type world struct {
 	o         *Options
 	masters   int
 	histories string // folder of what tasks write
+	walls     string // folder by which wall clocks are moved
 	suspends  bool
 	binds     bool
 	hosts     *hosts
@@ -131,7 +135,14 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
 		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)},
 	}
-	spec.Env, spec.Configure = []string{"PIGEON_CHAOS=1"}, w.configure
+	w.walls = filepath.Join(filepath.Dir(w.histories), "clocks")
+	if err := os.MkdirAll(w.walls, 0o755); err != nil {
+		return nil, err
+	}
+	spec.Env, spec.Configure = []string{shiftVariable + "=" + w.walls}, w.configure
+	if o.JournalFaults != "" || slices.Contains(o.Kinds, history.SlowDisk) || slices.Contains(o.Kinds, history.BadDisk) {
+		spec.Env = append(spec.Env, "PIGEON_CHAOS=1") // older versions do not know it and refuse to start
+	}
 	if network.Entered() {
 		if w.hosts, err = newHosts(w.masters); err != nil {
 			return nil, err
@@ -185,7 +196,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}
-	w.injector = newInjector(w.cluster, w.hosts, w.disk, run.Began, w.o.Progress)
+	w.injector = newInjector(w.cluster, w.hosts, w.disk, w.walls, run.Began, w.o.Progress)
 	watch := &observer{c: w.cluster, frontends: w.clients.frontends}
 
 	jobs, giveUp := context.WithCancel(ctx)
@@ -271,7 +282,7 @@ func Again(dir string) (*Result, error) {
 		}
 	}
 	*r = Result{
-		Policy: r.Policy, Seed: r.Seed, Binary: r.Binary, Seconds: r.Seconds, Rate: r.Rate, Command: r.Command, LeftOut: r.LeftOut, Recovery: r.Recovery,
+		Policy: r.Policy, Seed: r.Seed, Binary: r.Binary, Beside: r.Beside, Seconds: r.Seconds, Rate: r.Rate, Command: r.Command, LeftOut: r.LeftOut, Recovery: r.Recovery,
 		Stall: r.Stall, Packets: r.Packets, Dir: dir,
 	}
 	r.summarize(run)

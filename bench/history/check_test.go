@@ -123,6 +123,14 @@ func TestEachCheckFinds(t *testing.T) {
 				r.Footprints[i].Goroutines = 10 * i
 			}
 		}, ""},
+		{"processes", "frontend-1", func(r *Run) { // the disk of another one failed
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: BadDisk, Victim: "frontend-0", From: at(3), To: at(7)})
+			r.Ends = []ProcessEnd{{Time: at(4), Daemon: "frontend-1", What: "it ended by itself"}}
+		}, ""},
+		{"processes", "frontend-0", func(r *Run) { // it was only slow
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: SlowDisk, Victim: "frontend-0", From: at(3), To: at(7)})
+			r.Ends = []ProcessEnd{{Time: at(4), Daemon: "frontend-0", What: "it ended by itself"}}
+		}, ""},
 		{"processes", "by itself", func(r *Run) { r.Ends = []ProcessEnd{{Time: at(4), Daemon: "node-0", What: "it ended by itself"}} }, ""},
 	}
 	controlled := map[string]bool{}
@@ -190,6 +198,10 @@ func TestReasonsCount(t *testing.T) {
 		},
 		"a frontend whose disk fails": func(r *Run) {
 			r.FailingDisk, r.Ends = "frontend-0", []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}
+		},
+		"a frontend whose disk failed for a time": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: BadDisk, Victim: "frontend-0", From: at(6), To: at(7.9)})
+			r.Ends = []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}
 		},
 		"a frontend whose disk was full": func(r *Run) {
 			r.Faults = append(r.Faults, Fault{Number: 2, Kind: FullDisk, Victim: "frontend-0", From: at(6), To: at(7.9)})

@@ -114,7 +114,7 @@ func median(list []Footprint, of func(Footprint) float64) float64 {
 // processes: a daemon ends when it is asked to, and only then.
 func processes(r *Run) (list []Finding) {
 	for _, e := range r.Ends {
-		if e.Daemon == r.FailingDisk || r.diskWasFull(e) {
+		if e.Daemon == r.FailingDisk || r.diskFailed(e) {
 			continue // a frontend ends when its journal cannot be written
 		}
 		list = append(list, Finding{What: e.Daemon + ": " + e.What, At: e.Time})
@@ -122,9 +122,9 @@ func processes(r *Run) (list []Finding) {
 	return list
 }
 
-// diskWasFull reports whether the disk of a daemon was full when it ended.
-func (r *Run) diskWasFull(e ProcessEnd) bool {
+// diskFailed reports whether the disk of a daemon was full or failed when it ended.
+func (r *Run) diskFailed(e ProcessEnd) bool {
 	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
-		return f.Kind == FullDisk && !f.Void && f.Victim == e.Daemon && f.From <= e.Time && e.Time <= f.To+Time(2*time.Second)
+		return (f.Kind == FullDisk || f.Kind == BadDisk) && !f.Void && f.Victim == e.Daemon && f.From <= e.Time && e.Time <= f.To+Time(2*time.Second)
 	})
 }

@@ -65,6 +65,9 @@ const (
 	Loss      = "loss"      // of packets that Victim sends and receives
 	Repeat    = "repeat"    // of packets that Victim sends and receives
 	FullDisk  = "full-disk" // of a frontend's journal
+	SlowDisk  = "slow-disk" // of a frontend's journal: writes and fsyncs take their time
+	BadDisk   = "bad-disk"  // of a frontend's journal: a write or an fsync fails, again after each restart
+	WallJump  = "wall-jump" // of the wall clock of Victim, which goes back at the end
 )
 
 // Fault is an injected fault.

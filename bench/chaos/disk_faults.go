@@ -1,0 +1,62 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/pigeon-sched/pigeon/bench/history"
+)
+
+// badDisk starts a frontend again on a disk that is slow or fails, and at the end on a good
+// one. A frontend whose disk fails ends by itself, is started again by the supervisor and
+// fails again, since the journal cannot be trusted after an error.
+func (in *injector) badDisk(ctx context.Context, p planned) error {
+	if err := in.onDisk(p.of, faultsOfDisk(p)); err != nil {
+		return err
+	}
+	sleep(ctx, p.lasts)
+	return in.onDisk(p.of, "")
+}
+
+// onDisk kills a frontend and starts it again with a setting of journal_faults.
+func (in *injector) onDisk(v victim, faults string) error {
+	in.hold(v, true)
+	_ = in.c.Kill(v.role, v.number) // it may have ended by itself
+	if err := setFaults(filepath.Join(in.c.Dir(), "config", in.name(v)+".yaml"), faults); err != nil {
+		in.hold(v, false)
+		return err
+	}
+	in.restart(v)
+	return nil
+}
+
+// faultsOfDisk returns the setting journal_faults of a fault.
+func faultsOfDisk(p planned) string {
+	count := 1 + int(100*p.amount)
+	switch {
+	case p.kind == history.SlowDisk:
+		return fmt.Sprintf("slow=%dms", count)
+	case count%2 == 0:
+		return fmt.Sprintf("write-error-after=%d", count)
+	default:
+		return fmt.Sprintf("fsync-error-after=%d", count)
+	}
+}
+
+var faultsLine = regexp.MustCompile(`(?m)^journal_faults:.*\n`)
+
+// setFaults changes the setting journal_faults in a frontend's configuration.
+func setFaults(path, faults string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text = faultsLine.ReplaceAll(text, nil)
+	if faults != "" {
+		text = fmt.Appendf(text, "journal_faults: %q\n", faults)
+	}
+	return os.WriteFile(path, text, 0o644)
+}

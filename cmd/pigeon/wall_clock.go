@@ -1,0 +1,29 @@
+//go:build wallshift
+
+package main
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+)
+
+// A program that tools/wallshift.sh built has another time.Now, whose wall clock is moved
+// by time.ShiftWall; its monotonic clock and its timers go on, as they do when the clock of a
+// machine is set. The process reads by how much from a file of its own that `pigeon bench
+// chaos` writes.
+func init() {
+	if path := chaos.ShiftFile(os.Getpid()); path != "" {
+		go func() {
+			for range time.Tick(20 * time.Millisecond) {
+				if text, err := os.ReadFile(path); err == nil {
+					seconds, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0
+					time.ShiftWall(seconds)
+				}
+			}
+		}()
+	}
+}
