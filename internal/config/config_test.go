@@ -21,7 +21,16 @@ type daemon struct {
 	Share   float64       `mapstructure:"share" doc:"Reserved share, 0..1."`
 	Limit   uint64        `mapstructure:"limit" doc:"Bytes at most."`
 	Peers   []string      `mapstructure:"peers" doc:"Masters, host:port each."`
+	Parts   []daemonPart  `mapstructure:"parts" doc:"Parts of the whole."`
 	Journal daemonJournal `mapstructure:"journal" doc:"What is owed and what was accepted."`
+}
+
+type daemonPart struct {
+	Name  string        `mapstructure:"name" doc:"Of the part."`
+	Size  float64       `mapstructure:"size" default:"1" doc:"Of the part."`
+	Count int           `mapstructure:"count" doc:"Of them."`
+	Wait  time.Duration `mapstructure:"wait" doc:"Before it."`
+	On    bool          `mapstructure:"on" doc:"Whether it is there."`
 }
 
 type daemonJournal struct {
@@ -137,6 +146,20 @@ func TestMistakes(t *testing.T) {
 		{name: "number in list", file: "peers: [a, 5]", want: []string{"whole number among them"}},
 		{name: "section for value", file: "listen: {a: b}", want: []string{"a section"}},
 		{name: "value for section", file: "journal: 5", want: []string{`section "journal"`}},
+		{name: "unknown key of an entry", file: "parts:\n  - {name: a}\n  - {name: b, sise: 2}", want: []string{"line 3", "parts[2]", `"sise"`, `"size"`}},
+		{name: "capital letter in an entry", file: "parts: [{Name: a}]", want: []string{`"Name"`, `"name"`}},
+		{name: "key of an entry twice", file: "parts: [{name: a, name: b}]", want: []string{"parts[1]", "twice"}},
+		{name: "entry that is text", file: "parts: [a]", want: []string{"parts[1]", "text"}},
+		{name: "entries that are a section", file: "parts: {a: {size: 1}}", want: []string{"list of entries", "name, size", "a section"}},
+		{name: "text for a number of an entry", file: "parts: [{size: much}]", want: []string{"parts[1]", `"size"`, `"much"`, "finite"}},
+		{name: "number of an entry is not finite", file: "parts: [{size: .inf}]", want: []string{"parts[1]", `".inf"`, "finite"}},
+		{name: "list in an entry", file: "parts: [{size: [1]}]", want: []string{"parts[1]", "a list"}},
+		{name: "alias cycle in entries", file: "parts: &a [*a]", want: []string{"parts[1]", "alias"}},
+		{name: "alias cycle in an entry", file: "parts: [&a {name: *a}]", want: []string{"parts[1]", "alias"}},
+		{name: "merged entry", file: "parts: [&a {name: x}, {<<: *a}]", want: []string{"parts[2]", `"<<"`}},
+		{name: "two mistakes in entries", file: "parts: [{a: 1}, {b: 2}]", want: []string{`"a"`, `"b"`}},
+		{name: "entries of a flag", flag: "", env: "PIGEON_PARTS=[{name: 5}]", want: []string{"PIGEON_PARTS", "parts[1]", "a whole number"}},
+		{name: "entries that are no YAML", env: "PIGEON_PARTS=[{", want: []string{"PIGEON_PARTS", "list of entries"}},
 		{name: "alias", file: "listen: &a x\npeers: *a", want: []string{"alias"}},
 		{name: "twice", file: "listen: x\nlisten: y", want: []string{"line 2", "line 1"}},
 		{name: "list at top", file: "- a", want: []string{"top level"}},
@@ -218,6 +241,16 @@ func TestStructsThatAreRefused(t *testing.T) {
 		"type": keysError(struct {
 			A map[string]string `mapstructure:"a" doc:"x"`
 		}{}),
+		"entry": keysError(struct {
+			A []struct {
+				B []string `mapstructure:"b" doc:"x"`
+			} `mapstructure:"a" doc:"x"`
+		}{}),
+		"default of an entry": keysError(struct {
+			A []struct {
+				B int `mapstructure:"b" default:"x" doc:"x"`
+			} `mapstructure:"a" doc:"x"`
+		}{}),
 		"clash": keysError(struct {
 			A string `mapstructure:"a_b" doc:"x"`
 			B struct {
@@ -244,6 +277,7 @@ func TestWriteLoad(t *testing.T) {
 			Listen: text.Draw(t, "listen"), Workers: rapid.IntRange(14, 1<<40).Draw(t, "workers"),
 			Share: rapid.Float64Range(0, 1).Draw(t, "share"), Limit: rapid.Uint64().Draw(t, "limit"),
 			Peers:   rapid.SliceOfN(text, 1, 3).Draw(t, "peers"),
+			Parts:   drawParts(t, text),
 			Journal: daemonJournal{rapid.Bool().Draw(t, "sync"), time.Duration(rapid.Int64().Draw(t, "wait"))},
 		}
 		var b bytes.Buffer
@@ -290,6 +324,38 @@ func TestTextRoundTrip(t *testing.T) {
 	})
 }
 
+func drawParts(t *rapid.T, text *rapid.Generator[string]) []daemonPart {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) daemonPart {
+		return daemonPart{text.Draw(t, "name"), rapid.Float64Range(-9, 9).Draw(t, "size"), rapid.Int().Draw(t, "count"), time.Duration(rapid.Int64().Draw(t, "before")), rapid.Bool().Draw(t, "on")}
+	}), 1, 3).Draw(t, "parts")
+}
+
+// TestEntries: each form of a list of entries is the same list, keys that are left out have
+// their defaults, and a list replaces the one before.
+func TestEntries(t *testing.T) {
+	want := []daemonPart{{Name: "A/b", Size: 2.5}, {Name: "c", Size: 1, Count: 3, Wait: time.Second, On: true}}
+	text := `[{name: A/b, size: 2.5}, {name: c, count: 3, wait: 1s, on: true}]`
+	for form, src := range map[string]Source{
+		"block":       {File: writeFile(t, "parts:\n  - name: A/b\n    size: 2.5\n  - name: c\n    count: 3\n    wait: 1s\n    on: true\n")},
+		"flow":        {File: writeFile(t, "parts: "+text)},
+		"environment": {Environ: []string{"PIGEON_PARTS=" + text}, File: writeFile(t, "parts: [{name: x}, {name: y}, {name: z}]")},
+		"flag":        {Flags: flagsOf(t, "--parts", text)},
+	} {
+		cfg, origins, err := Load(defaultDaemon(), src)
+		if err != nil || !reflect.DeepEqual(cfg.Parts, want) {
+			t.Errorf("%s: %+v, %v", form, cfg.Parts, err)
+		}
+		if o, _ := origins.Get("parts"); o.Text != `[{name: "A/b", size: 2.5}, {name: "c", count: 3, wait: 1s, on: true}]` {
+			t.Errorf("%s is shown as %s", form, o.Text)
+		}
+	}
+	for form, src := range map[string]Source{"empty": {File: writeFile(t, "parts: []")}, "commented out": {File: writeFile(t, "parts:\n#  - name: a\n")}, "flag": {Flags: flagsOf(t, "--parts=")}} {
+		if cfg, _, err := Load(defaultDaemon(), src); err != nil || len(cfg.Parts) != 0 {
+			t.Errorf("%s: %+v, %v", form, cfg.Parts, err)
+		}
+	}
+}
+
 func TestWriteLayout(t *testing.T) {
 	values := defaultDaemon()
 	values.Workers = 120
@@ -315,6 +381,9 @@ limit: 1048576
 
 # Masters, host:port each.
 peers: ["a:1", "b:2"]
+
+# Parts of the whole.
+parts: []
 
 # What is owed and what was accepted.
 journal:

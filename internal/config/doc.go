@@ -18,6 +18,10 @@
 // the file (sync under journal), the commented file written by [Write] and the
 // listing of "pigeon config show".
 //
+// A list of entries is a slice of structs whose fields carry the same tags, and the tag
+// default where it is not the zero value; a flag and a variable take the list as the file
+// has it: [{name: a, size: 2}, {name: b}].
+//
 // A setting that has no effect is worse than one that is refused, so nothing is
 // guessed: an unknown key, a misspelt PIGEON_ variable and a value of the wrong
 // type are errors that name the key, the place and the nearest known name. All

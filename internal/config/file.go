@@ -103,6 +103,14 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 		w.problemf(name, "unknown key %q; the nearest known one is %q. Correct or delete it", path, nearestPath(path, w.schema.paths()))
 		return
 	}
+	if k.Type == "entries" {
+		v, problems := k.entry.read(path, value)
+		for _, p := range problems {
+			w.problemf(p.at, "%s", p.text)
+		}
+		w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.file, name.Line)}
+		return
+	}
 	v, err := scalarOrList(k, value)
 	if err != nil {
 		w.problemf(value, "key %q with value %s: %w", path, show(value), err)

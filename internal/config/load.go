@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -117,7 +118,16 @@ func validate(cfg any, origins Origins) error {
 		return err
 	}
 	if o, ok := origins.Get(field.Key); ok {
-		return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, o.Text, o.Place(), err)
+		return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, shortened(o.Text), o.Place(), err)
 	}
 	return fmt.Errorf("configuration: %w", err)
+}
+
+// shortened returns a value as an error shows it: lists may be long.
+func shortened(text string) string {
+	const most = 400
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }

@@ -22,6 +22,7 @@ type Key struct {
 
 	index []int        // field path in the struct
 	typ   reflect.Type // of that field
+	entry *entrySchema // of Type "entries"
 }
 
 // section is a nested struct: a heading in the file, no setting of its own.
@@ -91,10 +92,17 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 		}
 		typ := typeName(f.Type)
 		if typ == "" {
-			return fmt.Errorf("configuration %v: field %s has type %v; use string, bool, int, int64, uint64, float64, time.Duration, []string or a struct", t, f.Name, f.Type)
+			return fmt.Errorf("configuration %v: field %s has type %v; use string, bool, int, int64, uint64, float64, time.Duration, []string, a struct or a slice of structs of these", t, f.Name, f.Type)
+		}
+		var entry *entrySchema
+		if typ == "entries" {
+			var err error
+			if entry, err = entrySchemaOf(f.Type.Elem()); err != nil {
+				return err
+			}
 		}
 		s.keys = append(s.keys, Key{
-			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type,
+			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry,
 			Flag: strings.NewReplacer(".", "-", "_", "-").Replace(path),
 			Env:  EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
 		})
@@ -110,6 +118,8 @@ func typeName(t reflect.Type) string {
 		return "duration"
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
 		return "list"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return "entries"
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -17,6 +17,8 @@ func (k Key) expected() string {
 		return "a duration with its unit, such as 500us, 1s or 1h30m"
 	case "list":
 		return "a list of strings, in a file [a, b] and elsewhere a,b"
+	case "entries":
+		return k.entry.expected()
 	case "bool":
 		return "true or false"
 	case "integer":
@@ -39,6 +41,8 @@ func (k Key) parse(text string) (any, error) {
 		v, err = time.ParseDuration(text)
 	case "list":
 		return parseList(text)
+	case "entries":
+		return k.entry.parse(k.Path, text)
 	case "bool":
 		v, err = parseBool(text)
 	case "integer":
@@ -101,6 +105,11 @@ func (k Key) textOf(v reflect.Value, quoted bool) string {
 			return "[" + strings.Join(items, ", ") + "]"
 		}
 		return listText(v)
+	case "entries":
+		if v.Len() == 0 && !quoted {
+			return ""
+		}
+		return k.entry.text(v)
 	case "string":
 		if quoted {
 			return strconv.Quote(v.String())
