@@ -7,10 +7,12 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// admission bounds the unfinished jobs of this frontend by their tasks and their bytes. It
+// admission bounds the unfinished jobs of this frontend by their tasks and their bytes, all
+// together and those of each owner with a quota. It
 // belongs to the owner goroutine.
 type admission struct {
 	frontend string
@@ -34,7 +36,20 @@ func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
 	case held+more > a.maxBytes:
 		return "max_bytes", a.busy(sub, fmt.Sprintf("unfinished jobs hold %d bytes and %d more would pass the limit of %d (max_bytes); %s", held, more, a.maxBytes, a.jobs.HoldsMost()), "max_bytes")
 	}
+	if e := a.jobs.Quotas().Check(sub.Request.Owner, len(sub.Request.Tasks), sub.Bytes); e != nil {
+		return "quota", a.overQuota(sub, e)
+	}
 	return "", nil
+}
+
+// overQuota refuses a job that would pass a quota of its owner or of one above it.
+func (a *admission) overQuota(sub *journal.Submission, e *quotas.Limit) error {
+	refusal := a.never(sub, e.What, e.Key)
+	if !e.Never {
+		refusal.Problem, refusal.RetryAfter = api.Busy, time.Second
+		refusal.Next = "submit it later, when the owner's jobs have ended, or to another frontend, or raise its quota in " + e.Key
+	}
+	return refusal
 }
 
 // busy refuses a job that there may be room for later.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -25,6 +26,8 @@ type Config struct {
 	DefaultClass     string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
 	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes         int64         `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
+	owners.Quotas    `mapstructure:",squash"`
+	OwnersFile       string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded         int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
@@ -48,7 +51,8 @@ func Default() Config {
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	return daemon.Check(append(c.Rules(c.policyFault()),
+	return daemon.Check(append(append(c.Settings.Rules(c.policyFault()), c.Quotas.Rules()...),
+		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Quotas.Quotas) > 0 || c.DefaultTasks != 0 || c.DefaultBytes != 0), "leave it out, or leave out quotas, default_tasks and default_bytes: they stand in one place"),
 		daemon.Refuse("id", c.ID == "" || len(c.ID) > maxName, fmt.Sprintf("give the frontend a name of 1 to %d bytes", maxName)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
 		daemon.Refuse("internal_listen", !daemon.IsAddress(c.InternalListen), "give host:port; port 0 takes a free one"),

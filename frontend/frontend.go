@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -45,6 +46,8 @@ type Frontend struct {
 	schedulerServer *server.Server
 	internalServer  *server.Server
 	web             *telemetry.Server // nil when off
+
+	watcher *owners.Watcher // of the file with the quotas, nil for none
 }
 
 // reprobeAfter and doubtFor are shortened by tests.
@@ -88,6 +91,9 @@ func (f *Frontend) assemble() error {
 	f.codec = wire.NewCodec(names, clock.Now)
 	f.codec.OnUnknown(f.metrics.unknown.Report(f.log))
 	if err := f.newJobs(clock); err != nil {
+		return err
+	}
+	if err := f.openQuotas(); err != nil {
 		return err
 	}
 	f.service = &schedulerService{

@@ -82,6 +82,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
+		j.GrantEnded()
 		if m.Outcome != sched.Killed { // a killed grant was cancelled by the service
 			g.taskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
 		}

@@ -28,6 +28,7 @@ type owner struct {
 	fail        func(error) // ends the daemon
 	scheduler   string      // where this frontend serves applications
 	report      *wire.Item  // being stepped, nil for none
+	quotas      quotaSettings
 }
 
 // effects are what is done for a batch of inputs once its records are on the disk.

@@ -234,8 +234,3 @@ func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Statu
 func (srv *schedulerService) Nodes(ctx context.Context) ([]api.MasterState, error) {
 	return srv.owner.dispatch.MasterStates(ctx), nil
 }
-
-// Shares returns how the groups' slots are shared between owners, and this frontend's quotas.
-func (srv *schedulerService) Shares(ctx context.Context) (api.OwnerShares, error) {
-	return api.OwnerShares{Groups: srv.owner.dispatch.GroupOwners(ctx), Quotas: api.OwnerQuotas{Frontend: srv.cfg.ID}}, nil
-}

@@ -100,8 +100,8 @@ type submissions struct {
 }
 
 // refusalReasons are the values of the label of refused submissions: requests that are not
-// valid, the limits, another job's key, and a journal that accepts nothing.
-var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "key", "journal"}
+// valid, the limits, a quota of an owner, another job's key, and a journal that accepts nothing.
+var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key", "journal"}
 
 // refuse counts a refused submission. It may be called from anywhere.
 func (s *submissions) refuse(reason string) { s.refused[slices.Index(refusalReasons, reason)].Inc() }

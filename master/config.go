@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -19,6 +20,8 @@ type Config struct {
 	MaxTasks        int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
 	MaxBytes        int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
 	LostAfter       time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
+	owners.Shares   `mapstructure:",squash"`
+	OwnersFile      string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	MasterLost      time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
 	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
 	InboxBytes      int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
@@ -43,12 +46,13 @@ func (c Config) Validate() error {
 		daemon.Refuse("weight", c.Weight < 0, "use 0 (infinite) or more"),
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),
 		daemon.Refuse("master_lost", c.MasterLost < 100*time.Millisecond, "use 100ms or more"),
+		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), "leave it out, or leave out shares and half_life: they stand in one place"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("lost_after", c.LostAfter < 100*time.Millisecond, "use 100ms or more"),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
-	}, c.Rules(c.policyFault())...)...)
+	}, append(c.Shares.Rules(), c.Settings.Rules(c.policyFault())...)...)...)
 }
 
 func (c Config) policyFault() string {

@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -40,6 +41,7 @@ type Master struct {
 	forgetAfter time.Duration // for how long peers must be gone
 	server      *server.Server
 	web         *telemetry.Server // nil when off
+	watcher     *owners.Watcher   // of the file with the shares, nil for none
 }
 
 // New returns a master that listens and does not serve yet. The error names the
@@ -81,6 +83,9 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	}
 	tracing, err := m.life.Tracing(telemetry.Options{Service: "pigeon-master", Instance: m.self.Name, Endpoint: m.cfg.OTLP, Ratio: 1}, o.metrics.Metrics)
 	if err != nil {
+		return err
+	}
+	if err := m.openShares(); err != nil {
 		return err
 	}
 	o.spans = &spans{tracing}
@@ -144,8 +149,12 @@ func (m *Master) listen() (err error) {
 // Run serves until ctx is done and returns when everything it started has ended.
 // The error is what ended it before. It may be called once.
 func (m *Master) Run(ctx context.Context) error {
+	tasks := append(m.owner.siblings.heartbeats(m), m.sweep)
+	if m.watcher != nil {
+		tasks = append(tasks, m.watcher.Run)
+	}
 	return m.life.Run(ctx, daemon.Parts{
-		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: append(m.owner.siblings.heartbeats(m), m.sweep),
+		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: tasks,
 		Started: m.life.MarkReady, Wake: m.owner.publication.close,
 	})
 }

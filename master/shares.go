@@ -2,21 +2,85 @@ package master
 
 import (
 	"context"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // shownOwners bounds the owners that a master lists, so that the answer fits a message.
 const shownOwners = 10_000
 
-// shares is the state of the configured shares. It belongs to the owner goroutine.
+// shares are the shares in effect. They belong to the owner goroutine.
 type shares struct {
-	halfLife     time.Duration
-	problem      string    // of the last reload, "" after a good one
-	problemSince time.Time // when problem is not empty
+	set     owners.Shares
+	problem owners.Problem // of the last reload
+}
+
+// ReadSharesFrom has the shares read again by load when the file changes and when Reload is
+// called. It must be called before Run, and does nothing when the settings name a file of
+// owners, which is then the one to read.
+func (m *Master) ReadSharesFrom(file string, load func() (Config, error)) {
+	if m.cfg.OwnersFile == "" && file != "" {
+		m.watchShares(file, func() (owners.Shares, error) { c, err := load(); return c.Shares, err })
+	}
+}
+
+func (m *Master) watchShares(file string, load func() (owners.Shares, error)) {
+	m.watcher = owners.NewWatcher(file, owners.PollEvery, func() {
+		s, err := load()
+		m.post(func() { m.owner.readShares(s, err) })
+	})
+}
+
+// Reload has the shares read again. It reports whether there is a file to read them from.
+func (m *Master) Reload() bool {
+	if m.watcher == nil {
+		return false
+	}
+	m.watcher.Reload()
+	return true
+}
+
+// openShares reads the file of owners, if the settings name one, and has the core get the
+// first shares before any other message.
+func (m *Master) openShares() error {
+	s := m.cfg.Shares
+	if path := m.cfg.OwnersFile; path != "" {
+		f, err := owners.Load(path)
+		if err != nil {
+			return err
+		}
+		s = f.Shares
+		m.watchShares(path, func() (owners.Shares, error) { f, err := owners.Load(path); return f.Shares, err })
+	}
+	m.post(func() { m.owner.setShares(s) })
+	return nil
+}
+
+// readShares is called with the shares as they were read again, or why they were not: those
+// before then stay in effect.
+func (o *owner) readShares(s owners.Shares, err error) {
+	o.shares.problem.Set(err)
+	if err != nil {
+		o.log.Error("the shares could not be read again, those before stay in effect", "error", err)
+		return
+	}
+	if o.setShares(s) {
+		o.log.Info("the shares were read again", "entries", len(s.Shares), "half_life", s.HalfLife)
+	}
+}
+
+// setShares passes shares to the core if they differ from those in effect, which it reports.
+func (o *owner) setShares(s owners.Shares) bool {
+	if s.Equal(&o.shares.set) {
+		return false
+	}
+	o.shares.set = s
+	m := s.Message()
+	o.core.StepShell(&m)
+	return true
 }
 
 // GroupOwners returns how the group's slots are shared between owners.
@@ -25,17 +89,12 @@ func (m *Master) GroupOwners(ctx context.Context) (api.GroupOwners, error) {
 }
 
 func (o *owner) groupOwners() api.GroupOwners {
-	s := o.state()
+	views, t, perWorker := o.core.view.Owners(), o.core.view.Totals(), o.policy.SlotsPerWorker()
 	g := api.GroupOwners{
-		Group: o.cfg.Group, Reachable: true, Slots: s.Workers, HalfLife: o.shares.halfLife.Seconds(),
-		Problem: o.shares.problem,
+		Group: o.cfg.Group, Reachable: true, Fair: views != nil, Slots: (t.Workers[sched.General] + t.Workers[sched.Reserved]) * perWorker,
+		HalfLife: o.shares.set.HalfLife.Seconds(), Problem: o.shares.problem.Text, ProblemSince: o.shares.problem.Since(),
+		Omitted: max(0, len(views)-shownOwners),
 	}
-	if g.Problem != "" {
-		g.ProblemSince = float64(o.shares.problemSince.UnixMilli()) / 1000
-	}
-	views, perWorker := o.core.view.Owners(), o.policy.SlotsPerWorker()
-	g.Fair = views != nil
-	g.Omitted = max(0, len(views)-shownOwners)
 	for i := range views[:len(views)-g.Omitted] {
 		g.Owners = append(g.Owners, ownerShare(&views[i], perWorker))
 	}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -58,6 +61,14 @@ type daemonVerb[C any] struct {
 	name, short, long, example string
 	defaults                   C
 	open                       func(C, *slog.Logger) (listening, error)
+	// again, if set, has the daemon read the settings of owners again from a file.
+	again func(d daemon, file string, load func() (C, error)) reloader
+}
+
+// reloader is a daemon that reads some of its settings again.
+type reloader interface {
+	// Reload has them read again; it reports whether there is a file to read.
+	Reload() bool
 }
 
 func (v daemonVerb[C]) command() *cobra.Command {
@@ -86,10 +97,34 @@ on SIGINT or SIGTERM.`,
 		if err != nil {
 			return fmt.Errorf("the %s did not start: %w", v.name, err)
 		}
+		if v.again != nil {
+			src, err := configSource(cmd, roles())
+			if err != nil {
+				return err
+			}
+			load := func() (C, error) { cfg, _, err := config.Load(v.defaults, src); return cfg, err }
+			defer reloadOnHangup(v.again(d.daemon, src.File, load))()
+		}
 		line := readyLine{Ready: true, Role: v.name, ID: d.id, Addresses: d.addresses}
 		return serve(cmd.Context(), d, func() error { return line.print(cmd.OutOrStdout(), *output) })
 	}
 	return cmd
+}
+
+// reloadOnHangup has a daemon read settings again on SIGHUP, until the function that it
+// returns is called. A daemon that has no file to read ends on SIGHUP, as programs do.
+func reloadOnHangup(d reloader) (stop func()) {
+	if !d.Reload() {
+		return func() {}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for range hangups {
+			d.Reload()
+		}
+	}()
+	return func() { signal.Stop(hangups); close(hangups) }
 }
 
 // addLogFlags adds the flags of a log to a verb and returns a function that opens the log.
@@ -156,6 +191,11 @@ was accepted in its journal, and distributes tasks over the masters of all group
 			}
 			return listening{f, c.ID, addresses("applications", f.Addr(), "daemons", f.InternalAddr(), "http", f.HTTP())}, nil
 		},
+		again: func(d daemon, file string, load func() (frontend.Config, error)) reloader {
+			f := d.(*frontend.Frontend) //nolint:forcetypeassert // open made it
+			f.ReadQuotasFrom(file, load)
+			return f
+		},
 	}.command()
 }
 
@@ -176,6 +216,11 @@ master; under sparrow and peacock it only publishes the membership of nodes and 
 				return listening{}, err
 			}
 			return listening{m, fmt.Sprintf("group-%d", c.Group), addresses("daemons", m.Addr(), "http", m.HTTP())}, nil
+		},
+		again: func(d daemon, file string, load func() (master.Config, error)) reloader {
+			m := d.(*master.Master) //nolint:forcetypeassert // open made it
+			m.ReadSharesFrom(file, load)
+			return m
 		},
 	}.command()
 }

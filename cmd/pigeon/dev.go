@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -54,6 +55,7 @@ Ctrl-C ends it and everything that runs in it.`,
 		Example: `  pigeon dev
   pigeon dev --nodes 120 --slots 1 --groups 3 --frontends 10     the paper's EC2 cluster
   pigeon dev --policy sparrow                                    another policy, in all daemons
+  pigeon dev --owners-file owners.yaml                           shares and quotas of owners
   pigeon dev --data ./pigeon-data                                jobs outlive it
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports`,
@@ -96,6 +98,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
+	fs.StringVar(&s.OwnersFile, "owners-file", "", "file with the keys shares, half_life and quotas, read again when it changes (docs/shares.md)")
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
@@ -116,6 +119,11 @@ func (f *devFlags) check() error {
 		host, _, err := net.SplitHostPort(a.address)
 		if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
 			return fmt.Errorf("--%s %q is no loopback address with a port, and dev serves this machine only; use 127.0.0.1:PORT, or start the daemons one by one", a.flag, a.address)
+		}
+	}
+	if f.spec.OwnersFile != "" {
+		if _, err := owners.Load(f.spec.OwnersFile); err != nil {
+			return err
 		}
 	}
 	f.spec.Groups = experiment.EvenGroups(f.nodes, f.groups)

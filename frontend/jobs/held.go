@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -11,6 +12,7 @@ import (
 type held struct {
 	bytes   int64
 	holders map[string]*holding // none is empty
+	quotas  *quotas.Table
 	most    string              // describes the holder of the most
 	asOf    time.Time
 }
@@ -47,10 +49,12 @@ func (h *held) add(j *Job) {
 	}
 	j.bytes, j.holder = j.Submission.Bytes, who
 	g.bytes, g.jobs, h.bytes = g.bytes+j.bytes, g.jobs+1, h.bytes+j.bytes
+	j.quota = h.quotas.Add(j.Submission.Request.Owner, len(j.Submission.Request.Tasks), j.bytes)
 }
 
 // remove undoes add. It may be called twice.
 func (h *held) remove(j *Job) {
+	j.quota.Release()
 	g := h.holders[j.holder]
 	if j.holder == "" || g == nil {
 		return
@@ -64,6 +68,9 @@ func (h *held) remove(j *Job) {
 
 // HeldBytes returns roughly how many bytes the unfinished jobs hold.
 func (t *Table) HeldBytes() int64 { return t.held.bytes }
+
+// Quotas returns the counts of the unfinished jobs by owner.
+func (t *Table) Quotas() *quotas.Table { return t.held.quotas }
 
 // HoldsMost describes who holds the most of these bytes, as of a moment ago.
 func (t *Table) HoldsMost() string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -30,6 +31,7 @@ type Job struct {
 	reports     []taskReport      // by task, of accepted results
 	bytes       int64             // counted in held
 	holder      string            // likewise; "" when it is not counted
+	quota       *quotas.Holding   // what is counted of it for its owner
 	fingerprint string            // the fingerprint of its request; "" for none
 	trace       jobTrace
 

@@ -98,7 +98,11 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 	}})
 }
 
+// GrantEnded is called when a task of a job of grants has ended.
+func (j *Job) GrantEnded() { j.quota.TaskEnded() }
+
 func (j *Job) countResult(failed bool) {
+	j.quota.TaskEnded()
 	if failed {
 		j.Status.Failed++
 	} else {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -39,7 +40,7 @@ type Table struct {
 
 // New returns an empty table.
 func New(o Options) *Table {
-	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}}}
+	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, quotas: quotas.New()}}
 }
 
 // Start returns a job for a submission and begins its trace. The submission is changed to

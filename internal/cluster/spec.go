@@ -60,6 +60,10 @@ type Spec struct {
 	Cutoff   time.Duration
 	Seed     uint64
 
+	// OwnersFile is the file with the shares and quotas of owners, which all masters and
+	// frontends read; "" for none.
+	OwnersFile string
+
 	Isolation Isolation // default Goroutine
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
 	// by Close.
@@ -189,7 +193,7 @@ type places struct {
 func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	c := master.Default()
 	c.Group, c.Listen, c.HTTP, c.NATS, c.Record, c.OTLP = group, listen, http, p.nats, s.Record, s.OTLP
-	c.Reserved, c.Weight = s.Reserved, s.Weight
+	c.Reserved, c.Weight, c.OwnersFile = s.Reserved, s.Weight, s.OwnersFile
 	if s.crossGroup() {
 		c.Masters = p.masters
 	}
@@ -223,7 +227,7 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	c := frontend.Default()
 	c.ID = fmt.Sprintf("frontend-%d", number)
 	c.Masters, c.NATS, c.NoSync, c.Record = p.masters, p.nats, s.NoSync, s.Record
-	c.OTLP, c.TraceRatio, c.Reserved = s.OTLP, s.TraceRatio, s.Reserved
+	c.OTLP, c.TraceRatio, c.Reserved, c.OwnersFile = s.OTLP, s.TraceRatio, s.Reserved, s.OwnersFile
 	c.Listen, c.InternalListen, c.HTTP = "127.0.0.1:0", "127.0.0.1:0", s.http()
 	c.Data = filepath.Join(p.dir, "journal", c.ID)
 	if s.History {

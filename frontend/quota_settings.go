@@ -1,0 +1,87 @@
+package frontend
+
+import (
+	"context"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/owners"
+)
+
+// quotaSettings are how the quotas were read last. They belong to the owner goroutine.
+type quotaSettings struct {
+	set     owners.Quotas
+	problem owners.Problem // of the last reload
+}
+
+// ReadQuotasFrom has the quotas read again by load when the file changes and when Reload is
+// called. It must be called before Run, and does nothing when the settings name a file of
+// owners, which is then the one to read.
+func (f *Frontend) ReadQuotasFrom(file string, load func() (Config, error)) {
+	if f.cfg.OwnersFile == "" && file != "" {
+		f.watchQuotas(file, func() (owners.Quotas, error) { c, err := load(); return c.Quotas, err })
+	}
+}
+
+func (f *Frontend) watchQuotas(file string, load func() (owners.Quotas, error)) {
+	f.watcher = owners.NewWatcher(file, owners.PollEvery, func() {
+		q, err := load()
+		f.postUnbounded(func() { f.owner.readQuotas(q, err) })
+	})
+}
+
+// Reload has the quotas read again. It reports whether there is a file to read them from.
+func (f *Frontend) Reload() bool {
+	if f.watcher == nil {
+		return false
+	}
+	f.watcher.Reload()
+	return true
+}
+
+// openQuotas reads the file of owners, if the settings name one, and sets the first quotas.
+func (f *Frontend) openQuotas() error {
+	q := f.cfg.Quotas
+	if path := f.cfg.OwnersFile; path != "" {
+		file, err := owners.Load(path)
+		if err != nil {
+			return err
+		}
+		q = file.Quotas
+		f.watchQuotas(path, func() (owners.Quotas, error) { file, err := owners.Load(path); return file.Quotas, err })
+	}
+	f.owner.setQuotas(q)
+	return nil
+}
+
+// readQuotas is called with the quotas as they were read again, or why they were not: those
+// before then stay in effect.
+func (o *owner) readQuotas(q owners.Quotas, err error) {
+	o.quotas.problem.Set(err)
+	if err != nil {
+		o.log.Error("the quotas could not be read again, those before stay in effect", "error", err)
+		return
+	}
+	if !q.Equal(&o.quotas.set) {
+		o.setQuotas(q)
+		o.log.Info("the quotas were read again", "entries", len(q.Quotas), "default_tasks", q.DefaultTasks, "default_bytes", q.DefaultBytes)
+	}
+}
+
+func (o *owner) setQuotas(q owners.Quotas) {
+	o.quotas.set = q
+	o.jobs.Quotas().Set(q)
+}
+
+// Shares returns how the groups' slots are shared between owners, and this frontend's quotas.
+func (srv *schedulerService) Shares(ctx context.Context) (api.OwnerShares, error) {
+	quotas, err := ask(ctx, srv, "listing quotas", func(o *owner) api.OwnerQuotas {
+		return api.OwnerQuotas{
+			Frontend: srv.cfg.ID, DefaultTasks: o.quotas.set.DefaultTasks, DefaultBytes: o.quotas.set.DefaultBytes, Quotas: o.jobs.Quotas().States(),
+			Problem: o.quotas.problem.Text, ProblemSince: o.quotas.problem.Since(),
+		}
+	})
+	if err != nil {
+		return api.OwnerShares{}, err
+	}
+	return api.OwnerShares{Groups: srv.owner.dispatch.GroupOwners(ctx), Quotas: quotas}, nil
+}
