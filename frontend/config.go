@@ -18,14 +18,14 @@ import (
 type Config struct {
 	ID               string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
 	daemon.Settings  `mapstructure:",squash"`
-	Listen           string        `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
-	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
-	Masters          []string      `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one"`
-	Data             string        `mapstructure:"data" doc:"folder of the journal"`
-	NoSync           bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
-	DefaultClass     string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
-	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
-	MaxBytes         int64         `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
+	Listen           string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
+	InternalListen   string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
+	Masters          []string `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one"`
+	Data             string   `mapstructure:"data" doc:"folder of the journal"`
+	NoSync           bool     `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
+	DefaultClass     string   `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
+	MaxTasks         int      `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
+	MaxBytes         int64    `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	owners.Quotas    `mapstructure:",squash"`
 	OwnersFile       string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`

@@ -13,7 +13,7 @@ type held struct {
 	bytes   int64
 	holders map[string]*holding // none is empty
 	quotas  *quotas.Table
-	most    string              // describes the holder of the most
+	most    string // describes the holder of the most
 	asOf    time.Time
 }
 
