@@ -1,6 +1,9 @@
 package compare
 
-import "github.com/pigeon-sched/pigeon/bench/measure"
+import (
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
 
 // Comparison is the outcome of a plan.
 type Comparison struct {
@@ -30,6 +33,8 @@ type Manifest struct {
 	Noise      float64 `json:"noise,omitempty"`
 	// Undeclared is the share of jobs that declare nothing.
 	Undeclared float64 `json:"undeclared,omitempty"`
+	// Owners are those to which jobs were assigned.
+	Owners *workload.Owners `json:"owners,omitempty"`
 	// Speedup, Isolation and LivePolicies are of the live runs, if there were any.
 	Speedup      float64  `json:"speedup,omitempty"`
 	Isolation    string   `json:"isolation,omitempty"`

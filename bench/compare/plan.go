@@ -115,7 +115,7 @@ func (p *Plan) cell(trace string, load float64) (Cell, error) {
 // drawn reports whether each seed has another workload.
 func (c *Cell) drawn() bool {
 	o := &c.desc.Workload
-	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0 || o.Undeclared > 0
+	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0 || o.Undeclared > 0 || o.Owners != nil
 }
 
 // Label returns the requested load, else the load of the workload, for headings.

@@ -155,6 +155,18 @@ func (r *Run) Workload() (*workload.Workload, error) {
 	return r.raw.Prepare(o)
 }
 
+// WithoutFlood returns the same run without the jobs of the owner that floods, false when none
+// does.
+func (r *Run) WithoutFlood() (Run, bool) {
+	o := r.Description.Workload.Owners
+	if o == nil || o.Flood == 0 || o.Absent {
+		return *r, false
+	}
+	owners, description, run := *o, *r.Description, *r
+	owners.Absent, description.Workload.Owners, run.Description = true, &owners, &description
+	return run, true
+}
+
 // Workers returns the number of workers of all groups.
 func (d *Description) Workers() int {
 	n := 0

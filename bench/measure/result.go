@@ -26,9 +26,11 @@ type Result struct {
 	Events             int64   `json:"events"`               // of the simulator, or inputs of the cores of a live run
 	Bound              Bound   `json:"bound"`                // completion times that no policy passes
 	// Of workloads whose jobs have owners.
-	Owners   []OwnerResult `json:"owners,omitempty"`   // by name, when jobs have owners
-	Others   *ByClass      `json:"others,omitempty"`   // completion times of the jobs of all owners but the one that floods
-	Fairness *Fairness     `json:"fairness,omitempty"` // how the owners' use agrees with their weights
+	Owners []OwnerResult `json:"owners,omitempty"` // by name, when jobs have owners
+	Others *ByClass      `json:"others,omitempty"` // completion times of the jobs of all owners but the one that floods
+	// OthersAlone is computed by a comparison.
+	OthersAlone *ByClass  `json:"others_alone,omitempty"` // the same in the same run without the flood
+	Fairness    *Fairness `json:"fairness,omitempty"`     // how the owners' use agrees with their weights
 	*Live
 	Partial bool `json:"partial,omitempty"` // the run was ended before its workload
 }

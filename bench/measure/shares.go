@@ -156,7 +156,18 @@ func (s *Shares) fill(r *Result, unit float64) {
 	r.Fairness = &Fairness{Window: Number(float64(s.window) * unit), Short: s.totals[0], Long: s.totals[1]}
 }
 
-// owner returns the figures of an owner.
+// OwnerOf returns the figures of an owner, missing ones when it has none.
+func (r *Result) OwnerOf(name string) *OwnerResult {
+	for k := range r.Owners {
+		if r.Owners[k].Owner == name {
+			return &r.Owners[k]
+		}
+	}
+	none := OwnerClass{Completion: Describe([]int64{}, 1), Used: Missing(), Contended: Missing(), Entitled: Missing()}
+	return &OwnerResult{Owner: name, Weight: Missing(), Short: none, Long: none}
+}
+
+// owner returns the figures of an owner, and adds them if need be.
 func (r *Result) owner(name string) *OwnerResult {
 	k, found := slices.BinarySearchFunc(r.Owners, name, func(o OwnerResult, name string) int { return strings.Compare(o.Owner, name) })
 	if !found {

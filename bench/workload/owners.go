@@ -18,18 +18,18 @@ const MaxOwners = 100_000
 type Owners struct {
 	// Count is the number of owners. They are called o1, o2, ...; one that floods is the last
 	// of them and is called flood.
-	Count int
+	Count int `json:"count"`
 	// Skew is the exponent of the Zipf distribution: owner k submits a job with a probability
 	// in proportion to 1/k^Skew. 0 is equal.
-	Skew float64
+	Skew float64 `json:"skew"`
 	// Flood is the share of all work of short jobs that one owner submits. It submits
 	// nothing else. 0: none floods.
-	Flood float64
+	Flood float64 `json:"flood"`
 	// Burst is the number of tasks that the flood comes in: its jobs wait for
 	// each other until they have so many tasks, and then arrive together.
-	Burst int
+	Burst int `json:"burst"`
 	// Absent leaves the jobs of the flood out. All others are as with them.
-	Absent bool
+	Absent bool `json:"absent"`
 }
 
 // ParseOwners reads N[,skew=1][,flood=0.5][,burst=1000][,absent=true].
