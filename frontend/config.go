@@ -23,7 +23,8 @@ type Config struct {
 	Masters          []string `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one"`
 	Data             string   `mapstructure:"data" doc:"folder of the journal"`
 	NoSync           bool     `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
-	DefaultClass     string   `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
+	DefaultClass     string   `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
+	Classes          string   `mapstructure:"classes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
 	MaxTasks         int      `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes         int64    `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	owners.Quotas    `mapstructure:",squash"`
@@ -44,7 +45,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
-		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", MaxTasks: 2_000_000, MaxBytes: 1 << 30,
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
 		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000, InboxBytes: 256 << 20,
 	}
 }
@@ -59,6 +60,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),
 		daemon.Refuse("data", c.Data == "", "give a folder for the journal"),
 		daemon.Refuse("default_class", c.DefaultClass != "short" && c.DefaultClass != "long", "use short or long"),
+		daemon.Refuse("classes", c.Classes != learned && c.Classes != declared, "use learned or declared"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 1<<20, "use 1048576 (1 MiB) or more"),
 		daemon.Refuse("retention", c.Retention <= 0, "use a duration above zero"),
@@ -72,6 +74,9 @@ func (c Config) Validate() error {
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),
 	)...)
 }
+
+// The values of the setting classes.
+const learned, declared = "learned", "declared"
 
 // maxName bounds the name of a frontend, which is part of every message.
 const maxName = 128

@@ -56,7 +56,7 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 		return e
 	}
 	if class := j.ClassSentence(); class != "" {
-		e.Why = append(e.Why, class)
+		e.Why, e.ClassReason = append(e.Why, class), j.Submission.Why
 	}
 	why, tasks := o.dispatch.Explain(id, explainedTasks)
 	e.Why = append(e.Why, why...)

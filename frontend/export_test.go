@@ -112,6 +112,11 @@ func (f *Frontend) CountPosts() *atomic.Int64 {
 	return n
 }
 
+// Submitted returns the message that submits an unfinished job to the core.
+func (f *Frontend) Submitted(key string) sched.Message {
+	return peek(f, func(o *owner) sched.Message { return o.jobs.Known(sched.NewJobID(f.cfg.ID, key)).Submit() })
+}
+
 // Hold has the owner goroutine do nothing until release is closed.
 func (f *Frontend) Hold(release <-chan struct{}) {
 	held := make(chan struct{})

@@ -42,6 +42,7 @@ type Frontend struct {
 	service      *schedulerService
 	listeners    *listeners.Listeners
 	applications applications
+	classes      classesFile
 
 	schedulerServer *server.Server
 	internalServer  *server.Server
@@ -108,7 +109,7 @@ func (f *Frontend) assemble() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner()}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}
@@ -184,6 +185,7 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 		return err
 	}
 	f.restored(rep)
+	f.classes.load()
 	return f.serveApplications()
 }
 

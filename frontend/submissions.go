@@ -138,6 +138,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		return
 	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
+	s.jobs.Classify(sub)
 	j := s.jobs.Start(sub)
 	j.WaitAccepted(func(err error) { answer(false, err) })
 	err := s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {

@@ -13,7 +13,11 @@ func (j *Job) ClassSentence() string {
 	if j.Submission == nil {
 		return ""
 	}
-	return fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
+	s := fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
+	if j.turn.happened && j.turn.to != j.Submission.Class {
+		s += fmt.Sprintf(" Its tasks showed since that it is %s.", j.turn.to)
+	}
+	return s
 }
 
 // OwnerSentence returns for whom a job runs and with which priority, "" when neither was

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -34,6 +35,8 @@ type Job struct {
 	quota       *quotas.Holding   // what is counted of it for its owner
 	fingerprint string            // the fingerprint of its request; "" for none
 	trace       jobTrace
+	turn        turn
+	run         classes.Run // what is learned from it
 
 	older, newer *Job // among the jobs that were submitted
 }
@@ -117,8 +120,8 @@ func (j *Job) Submit() sched.Message {
 	r := &j.Submission.Request
 	return sched.Message{
 		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
-		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
-		MaxDisconnect: sched.Time(r.MaxDisconnect), Marks: marks(r), Attempt: j.Submission.Attempt,
+		Estimate: estimate(j.Submission), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
+		MaxDisconnect: sched.Time(r.MaxDisconnect), Marks: marks(r) | undeclared(j.Submission), Attempt: j.Submission.Attempt,
 		Owner: r.Owner, Priority: r.Priority,
 	}
 }

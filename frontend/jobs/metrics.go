@@ -18,10 +18,12 @@ type Metrics struct {
 	completion []prometheus.Observer // of jobs, by class
 	queueing   []prometheus.Observer // of tasks, by class
 	retries    []prometheus.Counter  // lost, failed, given back
+	classified []prometheus.Counter  // by classes.Origin
 	tasks      atomic.Int64
 	unfinished atomic.Int64
 	held       atomic.Int64
 	repeated   atomic.Uint64
+	works      atomic.Int64
 }
 
 var endStates = []api.State{api.StateCompleted, api.StateFailed, api.StateCancelled}
@@ -35,10 +37,12 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission to the last task's end.", "class", classes...),
 		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival to its start.", "class", classes...),
 		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "reason", "lost", "failed", "given_back"),
+		classified: m.Counters("jobs_classified_total", "Jobs accepted, by how their class was decided: declared by the submitter, the default (classes: declared), learned from earlier jobs of the same work, undeclared (nothing is known yet: the default), or overruled because too much of the short tasks of their owner was past the cutoff.", "origin", originNames()...),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
 	m.GaugeFunc("held_bytes", "Bytes of the requests of unfinished jobs, as the limit max_bytes counts them; payloads that are equal within a job count once.", func() float64 { return float64(e.held.Load()) })
+	m.GaugeFunc("works_known", "Works, by owner and name, of which it is known how long their tasks took.", func() float64 { return float64(e.works.Load()) })
 	m.CounterFunc("reports_repeated_total", "Results that came again or too late; they are only counted.", func() float64 { return float64(e.repeated.Load()) })
 	return e
 }

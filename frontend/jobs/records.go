@@ -48,6 +48,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		}
 	case sched.Reclass:
 		r.Kind, r.Class = journal.Reclassed, m.Class
+		j.turned(m.Class, t.opts.Clock.Now())
 	case sched.NewAttempt:
 		r.Kind = journal.NewAttempt
 		switch {
@@ -88,6 +89,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
 		t.opts.Metrics.taskEnded(j.Submission.Class, t.opts.Clock.Now()-j.arrived, report.Elapsed)
 		t.spans.reported(j, report)
+		t.learn(j, report, !rep.failed)
 	}
 	j.countResult(rep.failed)
 	if j.Submission.Request.Backend == api.BackendApp || j.Submission.Request.App == "" {
@@ -118,6 +120,9 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
 	s.Seconds = (t.opts.Clock.Now() - j.arrived).Seconds()
 	j.final = &s
+	if m.Outcome != sched.Killed {
+		t.opts.Learner.JobEnded(&j.run)
+	}
 	t.opts.Metrics.jobEnded(j)
 	effects.ended = append(effects.ended, j)
 	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint}

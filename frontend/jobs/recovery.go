@@ -18,6 +18,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	t.jobs[j.ID] = j
 	t.held.add(j)
 	t.order.add(j)
+	t.begin(j)
 	t.spans.began(j)
 	return j
 }
@@ -39,6 +40,7 @@ func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok 
 		}
 	case journal.Reclassed:
 		m.Kind, m.Class = sched.Reclass, r.Class
+		j.turned(r.Class, 0) // before this process began
 	case journal.NewAttempt, journal.NewAttempts, journal.Lost:
 		m.Kind = sched.NewAttempt
 		j.newAttempts(&m)

@@ -6,6 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -19,7 +20,8 @@ type Options struct {
 	Clock     runloop.Clock
 	Tracing   *telemetry.Tracing
 	Metrics   *Metrics
-	History   *History // nil when none is written
+	Learner   *classes.Learner // nil: one that knows nothing
+	History   *History         // nil when none is written
 }
 
 // Table holds the jobs of a frontend: the unfinished ones and those that ended recently.
@@ -40,6 +42,9 @@ type Table struct {
 
 // New returns an empty table.
 func New(o Options) *Table {
+	if o.Learner == nil {
+		o.Learner = classes.New(classes.Settings{})
+	}
 	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, quotas: quotas.New()}}
 }
 
@@ -47,6 +52,7 @@ func New(o Options) *Table {
 // contain the trace context, so that the journal keeps it.
 func (t *Table) Start(sub *journal.Submission) *Job {
 	j := newJob(sub)
+	t.begin(j)
 	t.spans.began(j)
 	return j
 }
@@ -58,6 +64,7 @@ func (t *Table) Add(j *Job) {
 	t.order.add(j)
 	j.arrived = t.opts.Clock.Now()
 	t.opts.Metrics.accepted[j.Submission.Class].Inc()
+	t.opts.Metrics.classified[j.Submission.Origin].Inc()
 }
 
 // AddGrant enters a job of an application's level.
@@ -131,6 +138,7 @@ func (t *Table) All() []*Job {
 func (t *Table) Flush(owed sched.Owed) {
 	t.opts.History.flush()
 	t.opts.Metrics.owed(owed, t.held.bytes)
+	t.opts.Metrics.works.Store(int64(t.opts.Learner.Works()))
 }
 
 // EndTraces ends the spans of unfinished jobs, which the next process continues, so that

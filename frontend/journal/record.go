@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -74,6 +75,9 @@ type Submission struct {
 	Submitted int64  // Unix nanoseconds of this host's wall clock
 	Attempt   int32  // number of its tasks' first attempts; 0 is 1
 	Request   api.Request
+
+	Origin   classes.Origin // from what the class was decided
+	Estimate time.Duration  // of one task, if it is not what the request declares
 
 	Fingerprint string // of the request; "" from a program that made none
 	Bytes       int64  // that the request holds in memory; not journaled

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/classes"
 )
 
 var errPayloads = errors.New("its payloads do not fit its tasks")
@@ -60,6 +61,8 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{4, q.MaxDisconnect == 0, func(c *coder) { signed(c, &q.MaxDisconnect) }},
 		optional{5, q.Owner == "", func(c *coder) { text(c, &q.Owner) }},
 		optional{6, q.Name == "", func(c *coder) { text(c, &q.Name) }},
+		optional{7, s.Origin == 0, func(c *coder) { below(c, &s.Origin, classes.NumOrigins, "from what the class was decided") }},
+		optional{8, s.Estimate == 0, func(c *coder) { signed(c, &s.Estimate) }},
 	)
 }
 

@@ -123,6 +123,8 @@ type Explanation struct {
 	Groups []GroupShare `json:"groups"`          // what each group holds of the job
 	Tasks  []TaskStatus `json:"tasks,omitempty"` // tasks that run or ended, as far as their frontend keeps them
 
+	ClassReason string `json:"class_reason,omitempty"` // how its class was decided, while the job has not ended
+
 	Owners []OwnerShare `json:"owners,omitempty"` // the levels of the job's owner, the highest first, summed over the groups; none where there is one owner
 	Ahead  []OwnerShare `json:"ahead,omitempty"`  // owners of these levels that are served before it, the first first, 10 at most
 }

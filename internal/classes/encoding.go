@@ -19,14 +19,12 @@ const (
 	sumBytes = 8
 )
 
-// Save returns what is known of works, at most 200 bytes of each; nil when it has not
-// changed since the last Save or Load. The overruns of owners, of the last minutes only, are
-// not in it.
+// Changes counts the changes of what Save returns, but for the order of last uses.
+func (l *Learner) Changes() uint64 { return l.changes }
+
+// Save returns what is known of works, at most 200 bytes of each. The overruns of owners, of
+// the last minutes only, are not in it.
 func (l *Learner) Save() []byte {
-	if !l.changed {
-		return nil
-	}
-	l.changed = false
 	b := make([]byte, 0, len(header)+sumBytes+10+len(l.works.byID)*(len(workID{})+8+Samples*6))
 	b = append(b, header...)
 	b = binary.AppendUvarint(b, uint64(len(l.works.byID)))
@@ -49,7 +47,7 @@ func (l *Learner) Load(saved []byte) error {
 	if err != nil {
 		return err
 	}
-	l.works, l.changed = *loaded, false
+	l.works = *loaded
 	return nil
 }
 

@@ -21,11 +21,8 @@ func TestRoundTrip(t *testing.T) {
 			run(l, 0, job(name.Draw(t, "work")), sched.Time(rapid.Int64Range(0, 1<<40).Draw(t, "ran")))
 		}
 		saved := l.Save()
-		if again := l.Save(); again != nil {
-			t.Fatal("it is saved again without a change")
-		}
 		loaded := classes.New(bounded)
-		if err := loaded.Load(saved); err != nil || loaded.Works() != l.Works() || loaded.Save() != nil {
+		if err := loaded.Load(saved); err != nil || loaded.Works() != l.Works() || loaded.Changes() > 0 || string(loaded.Save()) != string(saved) {
 			t.Fatalf("%d of %d works: %v", loaded.Works(), l.Works(), err)
 		}
 		for range 20 {

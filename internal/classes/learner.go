@@ -33,7 +33,7 @@ type Learner struct {
 	settings Settings
 	works    works
 	owners   owners
-	changed  bool // since the last save
+	changes  uint64
 }
 
 // New returns a learner that knows nothing.
@@ -91,7 +91,7 @@ func (l *Learner) TaskEnded(now sched.Time, r *Run, ran sched.Time, succeeded, s
 		}
 	default:
 		l.works.make(r.id).failures++
-		l.changed = true
+		l.changes++
 	}
 }
 
@@ -107,7 +107,7 @@ func (l *Learner) JobEnded(r *Run) {
 // enter brings the mean of the job to its work.
 func (l *Learner) enter(r *Run) {
 	mean := r.ran / sched.Time(r.tasks)
-	l.changed = true
+	l.changes++
 	if r.work != nil && !r.work.gone {
 		r.work.update(r.number, mean)
 		return
