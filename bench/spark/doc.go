@@ -5,6 +5,7 @@
 //	Sharing  three drivers with streams of short jobs beside one with a long job
 //	Trip     how long a driver waits for a grant on an idle cluster
 //	First    from spark-submit to the end of the first task
+//	People   two owners with streams of short jobs beside a third one's flood of short tasks
 //
 // The Spark drivers are those of bench/spark/driver, under spark-pigeon:// or
 // spark://.

@@ -20,10 +20,11 @@ const (
 	Sharing = "sharing"
 	Trip    = "trip"
 	First   = "first"
+	People  = "people"
 )
 
 // Parts are all of them, in the order in which they are measured.
-func Parts() []string { return []string{Waves, Trip, First, Sharing} }
+func Parts() []string { return []string{Waves, Trip, First, Sharing, People} }
 
 // Options describe what is measured.
 type Options struct {
@@ -68,6 +69,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 	}{
 		{[]string{Waves, Trip, First}, s.onTwoSlots},
 		{[]string{Sharing}, s.sharing},
+		{[]string{People}, s.people},
 	} {
 		if !slices.ContainsFunc(part.names, s.wanted) {
 			continue

@@ -17,10 +17,12 @@ func benchSpark() *cobra.Command {
 		Short: "Measure Spark on Pigeon against Spark standalone, as Markdown",
 		Long: `Starts daemons of Pigeon, and Spark's own, on this machine, and runs the same driver
 on both in turns: sleeping tasks on two slots (waves), the round trip of a grant
-(trip), spark-submit to the end of the first task (first), and streams of short jobs
-beside a long job (sharing). Takes a quarter of an hour; nothing is left running.`,
+(trip), spark-submit to the end of the first task (first), streams of short jobs
+beside a long job (sharing), and beside 10,000 short tasks of another person (people).
+Takes half an hour; nothing is left running.`,
 		Example: `  pigeon bench spark
   pigeon bench spark --only waves,trip --repeats 5
+  pigeon bench spark --only people
   pigeon bench spark --only waves --variant spark.pigeon.lease=false`,
 		Args: cobra.NoArgs,
 	}

@@ -22,6 +22,7 @@ import org.pigeonsched.spark.{JobClass, Refusal}
  *   sleep TASKS MILLIS                       {"seconds":S}
  *   each JOBS                                {"seconds":[S,...]}
  *   stream TASKS MILLIS AT,AT...             {"seconds":[S,...]}
+ *   pools FLOOD TASKS MILLIS AT,AT... ...    {"seconds":[S,...]}
  *   waits                                    {"seconds":[S,...]}
  *   job LINE CLASS DUE ESTIMATE DURATION...  (no answer: the job is kept for the replay)
  *   replay                                   {"job":LINE,...} as each job ends, then {"seconds":S}
@@ -114,6 +115,8 @@ final class Commands(sc: SparkContext, write: String => Unit) {
     case Command.Sleep(tasks, millis) => answer(number(sleeping.one(tasks, millis)))
     case Command.Each(n) => answer(list(sleeping.each(n)))
     case Command.Stream(tasks, millis, at) => answer(list(sleeping.stream(tasks, millis, at)))
+    case Command.Pools(flood, tasks, millis, streams) =>
+      answer(list(sleeping.pools(flood, tasks, millis, streams)))
     case Command.Waits => answer(list(LastWaits.micros(sc).map(_ / 1e6)))
     case Command.Keep(job) => kept += job
     case Command.Replay =>

@@ -3,7 +3,9 @@ package org.pigeonsched.spark.bench
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
-import scala.util.{Failure, Success}
+import scala.concurrent.{Await, Promise}
+import scala.concurrent.duration.Duration
+import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.SparkContext
 
@@ -45,6 +47,29 @@ final class SleepJobs(sc: SparkContext) {
     took.toSeq
   }
 
+  /** Streams in pools of their own beside a large job in another; the seconds of their jobs. */
+  def pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]]): Seq[Double] = {
+    val work: Seq[(String, () => Seq[Double])] = ("flood", () => {
+      if (flood > 0) one(flood, millis)
+      Nil
+    }) +: streams.zipWithIndex.map { case (at, k) =>
+      s"stream${k + 1}" -> (() => stream(tasks, millis, at))
+    }
+    // A thread for each: the pool is a property of the submitting thread.
+    val outcomes = work.map { case (pool, body) =>
+      val outcome = Promise[Seq[Double]]()
+      val thread = new Thread(() =>
+        outcome.complete(Try {
+          sc.setLocalProperty(SparkPool, pool)
+          body()
+        }))
+      thread.setDaemon(true)
+      thread.start()
+      outcome.future
+    }
+    outcomes.flatMap(Await.result(_, Duration.Inf))
+  }
+
   private def submit(tasks: Int, millis: Int) = {
     val rdd = sc.parallelize(0 until tasks, math.max(1, tasks))
     val sleep = new Sleep(millis)
@@ -54,6 +79,8 @@ final class SleepJobs(sc: SparkContext) {
 }
 
 object SleepJobs {
+
+  private val SparkPool = "spark.scheduler.pool"
 
   /** A task's code: it runs on executors, so it contains nothing but its duration. */
   private final class Sleep(millis: Int) extends (Int => Unit) with Serializable {

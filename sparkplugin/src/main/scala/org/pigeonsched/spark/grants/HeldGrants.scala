@@ -2,8 +2,6 @@ package org.pigeonsched.spark.grants
 
 import scala.collection.mutable
 
-import org.pigeonsched.spark.JobClass
-
 /**
  * The grants that have reached the driver and are not bound to a task yet, by executor.
  *
@@ -23,25 +21,24 @@ final class HeldGrants {
     fresh
   }
 
-  /** Returns how many tasks of the class may start at the executor. */
-  def count(executor: String, jobClass: JobClass): Int =
-    byExecutor.get(executor).fold(0)(_.count(_.serves(jobClass)))
+  /** Returns how many tasks of the kind may start at the executor. */
+  def count(executor: String, kind: Kind): Int =
+    byExecutor.get(executor).fold(0)(_.count(_.serves(kind)))
 
-  /** Returns how many grants of the class are held. */
-  def count(jobClass: JobClass): Int =
-    byExecutor.valuesIterator.map(_.count(_.grant.jobClass == jobClass)).sum
+  /** Returns how many grants of the kind are held. */
+  def count(kind: Kind): Int = byExecutor.valuesIterator.map(_.count(_.kind == kind)).sum
 
   def size: Int = byExecutor.valuesIterator.map(_.size).sum
 
   /**
-   * Removes and returns a grant for a task of the class: one of the level if there is one, else the
-   * oldest of the class, else the oldest kept slot of a less urgent class.
+   * Removes and returns a grant for a task of the kind: one of the level if there is one, else the
+   * oldest of the kind, else the oldest kept slot that it may use.
    */
-  def take(executor: String, jobClass: JobClass, level: String): Option[Held] =
+  def take(executor: String, kind: Kind, level: String): Option[Held] =
     byExecutor.get(executor).flatMap { held =>
-      val own = held.indexWhere(h => h.grant.jobClass == jobClass && h.grant.level == level)
-      val alike = if (own >= 0) own else held.indexWhere(_.grant.jobClass == jobClass)
-      val at = if (alike >= 0) alike else held.indexWhere(_.serves(jobClass))
+      val own = held.indexWhere(h => h.kind == kind && h.grant.level == level)
+      val alike = if (own >= 0) own else held.indexWhere(_.kind == kind)
+      val at = if (alike >= 0) alike else held.indexWhere(_.serves(kind))
       if (at < 0) None else Some(removeAt(executor, held, at))
     }
 
@@ -78,13 +75,13 @@ final class HeldGrants {
 object HeldGrants {
 
   /**
+   * @param kind what it may be used for
    * @param at   when it reached the driver, nanoseconds of a monotonic clock
    * @param kept a task has already run in it; its slot is kept under its lease
    */
-  final case class Held(grant: Grant, at: Long, kept: Boolean) {
+  final case class Held(grant: Grant, kind: Kind, at: Long, kept: Boolean) {
 
-    /** A grant serves its class; a kept slot serves more urgent work as well. */
-    def serves(jobClass: JobClass): Boolean =
-      grant.jobClass == jobClass || kept && jobClass.moreUrgentThan(grant.jobClass)
+    /** A grant serves its kind; a kept slot serves more urgent work of its owner as well. */
+    def serves(other: Kind): Boolean = other == kind || kept && other.mayFollow(kind)
   }
 }

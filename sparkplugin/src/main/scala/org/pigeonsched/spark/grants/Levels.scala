@@ -2,16 +2,14 @@ package org.pigeonsched.spark.grants
 
 import scala.collection.mutable
 
-import org.pigeonsched.spark.JobClass
-
 /**
  * The demand of the application, level by level; a level is a stage attempt with its class.
  *
  * The daemons receive totals: all grants wanted since the level began, including those received. So
  * updates that arrive out of order, or twice, change nothing. The outstanding grants (total -
- * received) are in a master's queue or in transit. A grant may be bound to any task of its class,
- * because Spark's own order (FIFO, FAIR) decides at that point; so the following holds for each
- * class, not for each level:
+ * received) are in a master's queue or in transit. A grant may be bound to any task of its kind
+ * (class, owner, priority), because Spark's own order (FIFO, FAIR) decides at that point; so the
+ * following holds for each kind, not for each level:
  *
  *   sum of outstanding = max(0, sum of pending tasks - grants held)
  *
@@ -53,14 +51,13 @@ final class Levels {
    * Adjusts the totals to the present demand.
    *
    * @param pending tasks of each level that could start and have no grant; 0 if missing
-   * @param held    grants of each class that the driver holds unbound
+   * @param held    grants of each kind that the driver holds unbound
    */
-  def updateTotals(pending: String => Int, held: JobClass => Int, now: Long): Unit =
-    JobClass.all.foreach { jobClass =>
-      val mine = levels.valuesIterator.filter(_.description.jobClass == jobClass).toList
+  def updateTotals(pending: String => Int, held: Kind => Int, now: Long): Unit =
+    levels.valuesIterator.toList.groupBy(_.description.kind).foreach { case (kind, mine) =>
       mine.foreach(e =>
         e.pending = if (e.backoff.paused(now)) 0 else math.max(0, pending(e.description.name)))
-      val wanted = math.max(0L, mine.map(_.pending.toLong).sum - held(jobClass))
+      val wanted = math.max(0L, mine.map(_.pending.toLong).sum - held(kind))
       val missing = wanted - mine.map(_.outstanding).sum
       if (missing > 0) raise(mine, missing) else if (missing < 0) lower(mine, -missing)
     }
@@ -96,6 +93,7 @@ object Levels {
   /**
    * The description of a level.
    *
+   * @param kind          its class, its owner and its priority
    * @param estimateNanos of one task; 0 if not known
    * @param hosts         preferred hosts; a hint
    * @param title         for users: which stage it is
@@ -103,7 +101,7 @@ object Levels {
    */
   final case class Description(
       name: String,
-      jobClass: JobClass,
+      kind: Kind,
       estimateNanos: Long,
       hosts: Seq[String],
       title: String,

@@ -21,15 +21,19 @@ final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[LevelStat
 
   private def level(t: LevelState): TLevel = {
     val d = t.description
-    new TLevel(
+    val level = new TLevel(
       d.name,
       t.total,
       t.received,
-      d.jobClass.name,
+      d.kind.jobClass.name,
       d.estimateNanos,
       d.hosts.asJava,
       d.title,
       d.why)
+    // What is usual is left out.
+    if (d.kind.owner.nonEmpty) level.setOwner(d.kind.owner)
+    if (d.kind.priority != 0) level.setPriority(d.kind.priority)
+    level
   }
 }
 

@@ -11,8 +11,10 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private val names = Seq("a", "b", "c")
 
-  private def description(name: String, jobClass: JobClass = JobClass.Short) =
-    Description(name, jobClass, 0, Nil, name, "")
+  private val short = Kind(JobClass.Short)
+
+  private def description(name: String, kind: Kind = short) =
+    Description(name, kind, 0, Nil, name, "")
 
   private def levels(wanted: String*): Levels = {
     val l = new Levels
@@ -21,7 +23,7 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   private def update(l: Levels, pending: Map[String, Int], held: Int = 0, now: Long = 0): Unit =
-    l.updateTotals(pending.getOrElse(_, 0), c => if (c == JobClass.Short) held else 0, now)
+    l.updateTotals(pending.getOrElse(_, 0), k => if (k == short) held else 0, now)
 
   private def totals(l: Levels): Map[String, (Long, Long)] =
     l.states.map(t => t.description.name -> ((t.total, t.received))).toMap
@@ -41,6 +43,15 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     update(l, Map("a" -> 4, "b" -> 4))
     update(l, Map("a" -> 4, "b" -> 1))
     assert(totals(l) == Map("a" -> ((4L, 0L)), "b" -> ((1L, 0L))))
+  }
+
+  test("a held grant covers the demand of its owner and priority alone") {
+    val l = new Levels
+    val kinds =
+      Map("a" -> short, "b" -> Kind(JobClass.Short, "bob"), "c" -> Kind(JobClass.Short, "bob", 5))
+    kinds.toSeq.sortBy(_._1).foreach { case (name, kind) => l.put(description(name, kind)) }
+    l.updateTotals(_ => 3, k => if (k.owner == "bob" && k.priority == 0) 2 else 0, 0)
+    assert(totals(l).map(t => t._1 -> t._2._1) == Map("a" -> 3L, "b" -> 1L, "c" -> 3L))
   }
 
   test("a removed level is no longer sent") {

@@ -10,7 +10,7 @@ class UpdateThrottleSuite extends AnyFunSuite {
   private val ms = 1000L * 1000
 
   private def level(name: String, total: Long, received: Long = 0): LevelState =
-    LevelState(Description(name, JobClass.Short, 0, Nil, "stage", "why"), total, received)
+    LevelState(Description(name, Kind(JobClass.Short), 0, Nil, "stage", "why"), total, received)
 
   private def sent(levels: LevelState*): UpdateThrottle = {
     val t = new UpdateThrottle

@@ -45,6 +45,7 @@ private[spark] object ApplicationSpec {
       settings.grants,
       "")
     application.setTemplate(template)
+    settings.owner.foreach(application.setOwner(_))
     new ApplicationLink(application, files, new Frontends(frontends), listener)
   }
 

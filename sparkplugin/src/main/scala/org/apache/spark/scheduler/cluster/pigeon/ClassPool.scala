@@ -7,8 +7,8 @@ import org.apache.spark.scheduler.SchedulingMode.SchedulingMode
 
 /**
  * The root of Spark's pools, which can hide task sets for the duration of one offer: so slots
- * granted for one class are offered only to its stages, in the order that Spark decides (FIFO,
- * FAIR).
+ * granted for one class, owner and priority are offered only to its stages, in the order that Spark
+ * decides (FIFO, FAIR).
  *
  * Used under the task scheduler's lock alone.
  */

@@ -6,9 +6,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler.{TaskSet, TaskSetManager}
 
-import org.pigeonsched.spark.JobClass
 import org.pigeonsched.spark.classes.WarmUp
-import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels, UpdateThrottle}
+import org.pigeonsched.spark.grants.{Grant, HeldGrants, Kind, Levels, UpdateThrottle}
 import org.pigeonsched.spark.grants.HeldGrants.Held
 import org.pigeonsched.spark.grants.Levels.LevelState
 
@@ -29,6 +28,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
   private val stages = mutable.HashMap[(Int, Int), StageLevel]()
   private val running = mutable.HashMap[Long, Running]()
   private val warmUp = new WarmUp
+  private val kindsOfLevels = new RecentKinds
 
   private var backend: Option[Backend] = None
   private val throttle = new UpdateThrottle
@@ -38,32 +38,44 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
   /** Sets the backend that sends demand and messages to executors. */
   def connect(b: Backend): Unit = backend = Some(b)
 
-  /** A stage attempt begins. Throws a Refusal when a setting names no class. */
+  /** A stage attempt begins. Throws a Refusal when a setting has no valid value. */
   def submitted(taskSet: TaskSet): Unit = {
     val level = classes.level(taskSet)
     stages((taskSet.stageId, taskSet.stageAttemptId)) = level
+    put(level)
+  }
+
+  private def put(level: StageLevel): Unit = {
     levels.put(level.description)
+    kindsOfLevels.put(level.name, level.kind)
   }
 
   /** The stage attempt has ended, or never began. */
   def finished(stage: Int, attempt: Int): Unit =
     stages.remove((stage, attempt)).foreach(level => levels.remove(level.name))
 
-  def classOf(m: TaskSetManager): JobClass =
-    levelOf(m).fold[JobClass](JobClass.Short)(_.choice.jobClass)
+  /** The kinds of the present stages, the most urgent first. */
+  def kinds: Seq[Kind] =
+    stages.valuesIterator.map(_.kind).toList.distinct.sorted(Kind.mostUrgentFirst)
+
+  def kindOf(m: TaskSetManager): Option[Kind] = levelOf(m).map(_.kind)
 
   private def levelOf(m: TaskSetManager): Option[StageLevel] =
     stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId))
 
   def arrived(executor: String, grants: Seq[Grant], now: Long): Unit =
-    grants.filter(g => held.arrived(executor, Held(g, now, kept = false))).foreach { g =>
+    grants.filter(g => held.arrived(executor, hold(g, now, kept = false))).foreach { g =>
       metrics.arrived.inc()
       levels.arrived(g.level)
       waits.arrived(g.level, now).foreach(nanos => metrics.waited.update(nanos / 1000))
     }
 
   def kept(executor: String, grant: Grant, now: Long): Unit =
-    held.arrived(executor, Held(grant, now, kept = true))
+    held.arrived(executor, hold(grant, now, kept = true))
+
+  // The grant names its level, whose stage may have ended by now.
+  private def hold(grant: Grant, now: Long, kept: Boolean): Held =
+    Held(grant, kindsOfLevels.of(grant), now, kept)
 
   def expired(executor: String, ids: Seq[String]): Unit = {
     ids.foreach(held.forget(executor, _))
@@ -83,16 +95,16 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
       successful = false))
   }
 
-  def count(executor: String, jobClass: JobClass): Int = held.count(executor, jobClass)
+  def count(executor: String, kind: Kind): Int = held.count(executor, kind)
 
-  /** Spark chose a task for the executor: binds a grant of its class, which must be held. */
+  /** Spark chose a task for the executor: binds a grant of its kind, which must be held. */
   def bind(executor: String, task: Long, m: TaskSetManager, now: Long): Unit = {
     val level = levelOf(m)
     level.foreach { l =>
       l.progress.started(task, warmUp.since(executor, now))
       running(task) = Running(l, executor)
     }
-    held.take(executor, classOf(m), level.fold("")(_.name)).foreach { h =>
+    level.flatMap(l => held.take(executor, l.kind, l.name)).foreach { h =>
       (if (h.kept) metrics.reused else metrics.bound).inc()
       levels.used(h.grant.level)
       backend.foreach(_.send(executor, Bind(h.grant.id, task)))
@@ -132,7 +144,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
     if (level.demoted(now, cutoff)) {
       logInfo(s"${level.description.title} is long from now on: ${level.choice.why}")
       levels.remove(before)
-      levels.put(level.description)
+      put(level)
     }
   }
 

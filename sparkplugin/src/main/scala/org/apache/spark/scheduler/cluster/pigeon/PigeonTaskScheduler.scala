@@ -6,7 +6,7 @@ import org.apache.spark.{SparkContext, TaskState}
 import org.apache.spark.TaskState.TaskState
 import org.apache.spark.scheduler._
 
-import org.pigeonsched.spark.{JobClass, Refusal}
+import org.pigeonsched.spark.Refusal
 import org.pigeonsched.spark.grants.Grant
 
 /**
@@ -86,23 +86,23 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
     super.executorLost(executorId, reason)
   }
 
-  // One round of offers for each class that has grants here, the more urgent one first; each round
-  // sees only the stages of its class. Without a grant there is still a round, of no cores, because
+  // One round of offers for each kind that has grants here, the more urgent one first; each round
+  // sees only the stages of its kind. Without a grant there is still a round, of no cores, because
   // Spark does bookkeeping in it.
   private def offerGranted(
       offers: IndexedSeq[WorkerOffer],
       offer: IndexedSeq[WorkerOffer] => Seq[Seq[TaskDescription]]): Seq[Seq[TaskDescription]] = {
-    val classes = JobClass.all.filter(c => offers.exists(o => demand.count(o.executorId, c) > 0))
+    val kinds = demand.kinds.filter(k => offers.exists(o => demand.count(o.executorId, k) > 0))
     val emptyRound =
-      if (classes.nonEmpty && offers.forall(o => isExecutorAlive(o.executorId))) Nil
+      if (kinds.nonEmpty && offers.forall(o => isExecutorAlive(o.executorId))) Nil
       else offer(offers.map(_.copy(cores = 0)))
     val used = scala.collection.mutable.HashMap[String, Int]().withDefaultValue(0)
-    emptyRound ++ classes.flatMap { c =>
+    emptyRound ++ kinds.flatMap { k =>
       val open = offers.map { o =>
         val free = o.cores - used(o.executorId) * CPUS_PER_TASK
-        o.copy(cores = math.min(free, demand.count(o.executorId, c) * CPUS_PER_TASK))
+        o.copy(cores = math.min(free, demand.count(o.executorId, k) * CPUS_PER_TASK))
       }
-      val chosen = rootPool.restrictedTo(demand.classOf(_) == c)(offer(open))
+      val chosen = rootPool.restrictedTo(demand.kindOf(_).contains(k))(offer(open))
       chosen.foreach(_.foreach { t =>
         used(t.executorId) += 1
         Option(taskIdToTaskSetManager.get(t.taskId)).foreach(demand.bind(

@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.pigeon
 
 import org.apache.spark.SparkConf
 
-import org.pigeonsched.spark.{JobClass, Refusal}
+import org.pigeonsched.spark.{JobClass, Owner, Priority, Refusal}
 import org.pigeonsched.spark.classes.ClassChoice
 
 /**
@@ -13,6 +13,8 @@ import org.pigeonsched.spark.classes.ClassChoice
  * @param lease           whether slots may be kept from one task to the next while the cluster
  *                        allows it
  * @param jobClass        of all stages without a more specific setting
+ * @param owner           for whom it runs; None: its user
+ * @param priority        of its work among that of its owner, where a job sets none
  * @param cutoffNanos     between short and long; None: the cluster's own
  * @param applicationId   None: one is generated
  * @param sparkHome       on the nodes; None: the path of the driver's own Spark
@@ -24,6 +26,8 @@ private[spark] final case class Settings(
     grants: Boolean,
     lease: Boolean,
     jobClass: Option[String],
+    owner: Option[String],
+    priority: Int,
     cutoffNanos: Option[Long],
     applicationId: Option[String],
     sparkHome: Option[String],
@@ -44,6 +48,7 @@ private[spark] object Settings {
   val DefaultGrantTimeout = "30s"
 
   private val PoolClass = """spark\.pigeon\.pool\.(.+)\.class""".r
+  private val PoolOwner = """spark\.pigeon\.pool\.(.+)\.owner""".r
   private val Known =
     Set(
       Mode,
@@ -54,6 +59,8 @@ private[spark] object Settings {
       ClassPath,
       RegisterTimeout,
       GrantTimeout,
+      Owner.Property,
+      Priority.Property,
       ClassChoice.Property,
       ClassChoice.Estimate)
 
@@ -65,6 +72,8 @@ private[spark] object Settings {
       lease = conf.getBoolean(Lease, true),
       jobClass =
         conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),
+      owner = conf.getOption(Owner.Property).map(Owner.of(_, Owner.Property)),
+      priority = conf.getOption(Priority.Property).fold(0)(Priority.of),
       cutoffNanos = conf.getOption(Cutoff).map(_ => conf.getTimeAsMs(Cutoff, "1s") * 1000000),
       applicationId = conf.getOption(ApplicationId),
       sparkHome = conf.getOption(SparkHome),
@@ -86,12 +95,13 @@ private[spark] object Settings {
   private def checkNames(conf: SparkConf): Unit =
     conf.getAll.map(_._1).filter(_.startsWith("spark.pigeon.")).sorted.foreach {
       case key @ PoolClass(_) => JobClass.of(conf.get(key), key)
+      case key @ PoolOwner(_) => Owner.of(conf.get(key), key)
       case key if Known(key) =>
       case key => throw new Refusal(
           s"there is no setting $key",
           "the application's configuration",
           s"Pigeon's settings are ${Known.toSeq.sorted.mkString(", ")}" +
-            " and spark.pigeon.pool.<name>.class",
+            ", spark.pigeon.pool.<name>.class and spark.pigeon.pool.<name>.owner",
           "correct the name or leave the setting out")
     }
 }

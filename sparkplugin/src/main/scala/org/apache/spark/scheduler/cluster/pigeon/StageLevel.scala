@@ -5,10 +5,11 @@ import org.apache.spark.scheduler.TaskSet
 import org.pigeonsched.spark.JobClass
 import org.pigeonsched.spark.classes.{ClassChoice, Progress}
 import org.pigeonsched.spark.classes.ClassChoice.Choice
+import org.pigeonsched.spark.grants.Kind
 import org.pigeonsched.spark.grants.Levels.Description
 
 /**
- * A stage attempt as a level: its class, and the durations of its tasks so far.
+ * A stage attempt as a level: its class, owner and priority, and the durations of its tasks so far.
  *
  * A stage that is demoted continues as another level, because grants of the first one may be for
  * slots that long work must not use.
@@ -19,7 +20,9 @@ private[spark] final class StageLevel(
     taskSet: TaskSet,
     title: String,
     val key: Option[String],
-    first: Choice) {
+    first: Choice,
+    owner: String,
+    priority: Int) {
 
   val progress = new Progress
   val demand = new StageDemand
@@ -28,10 +31,12 @@ private[spark] final class StageLevel(
 
   def choice: Choice = chosen
 
+  def kind: Kind = Kind(chosen.jobClass, owner, priority)
+
   def name: String = s"${taskSet.stageId}.${taskSet.stageAttemptId}-${chosen.jobClass}"
 
   def description: Description =
-    Description(name, chosen.jobClass, chosen.estimateNanos, hosts, title, chosen.why)
+    Description(name, kind, chosen.estimateNanos, hosts, title, chosen.why)
 
   /**
    * Reports whether the stage has just turned out to be long. Checks only from time to time,

@@ -1,0 +1,48 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import org.apache.spark.SparkConf
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.pigeonsched.spark.{JobClass, Refusal}
+import org.pigeonsched.spark.grants.{Grant, Kind}
+
+class SettingsSuite extends AnyFunSuite {
+
+  private def conf(settings: (String, String)*): SparkConf =
+    new SparkConf(false).setAll(settings)
+
+  test("owner and priority are those of the application unless it sets none") {
+    val set = Settings.of(conf(
+      "spark.pigeon.owner" -> "team/alice",
+      "spark.pigeon.priority" -> "-2",
+      "spark.pigeon.pool.etl.owner" -> "team/etl",
+      "spark.pigeon.pool.a.b.owner" -> "team"))
+    assert(set.owner.contains("team/alice") && set.priority == -2)
+    val unset = Settings.of(conf())
+    assert(unset.owner.isEmpty && unset.priority == 0)
+  }
+
+  Seq(
+    "spark.pigeon.owner" -> "team//alice",
+    "spark.pigeon.pool.etl.owner" -> " ",
+    "spark.pigeon.priority" -> "urgent",
+    "spark.pigeon.pool.etl.class" -> "tiny",
+    "spark.pigeon.pool.etl.priority" -> "1",
+    "spark.pigeon.owners" -> "alice").foreach { case (key, value) =>
+    test(s"the refusal of $key=$value names the setting") {
+      assert(intercept[Refusal](Settings.of(conf(key -> value))).getMessage.contains(key))
+    }
+  }
+
+  test("grants of a forgotten level serve nobody") {
+    val kinds = new RecentKinds(most = 2)
+    val bob = Kind(JobClass.Short, "bob")
+    def grant(level: String) = Grant("id", level, JobClass.Short, 0)
+    kinds.put("1", bob)
+    kinds.put("2", Kind(JobClass.Short))
+    assert(kinds.of(grant("1")) == bob)
+    kinds.put("3", Kind(JobClass.Long))
+    assert(kinds.of(grant("1")) == bob && kinds.of(grant("3")).jobClass == JobClass.Long)
+    assert(!Seq("", "bob").contains(kinds.of(grant("2")).owner), "the least recently used")
+  }
+}
