@@ -65,3 +65,19 @@ func (x *Index) TakeIdle(a *App, k sched.WorkerKind) *Idler {
 	}
 	return best
 }
+
+// TakeIdleFor removes and returns an idle worker of one of the kinds for which a task of
+// the class waits, nil when there is none.
+func (x *Index) TakeIdleFor(c sched.Class, kinds []sched.WorkerKind) *Idler {
+	for _, a := range x.order {
+		if root := a.roots[c]; root == nil || root.leaf() == nil {
+			continue
+		}
+		for _, k := range kinds {
+			if e := x.TakeIdle(a, k); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
+}

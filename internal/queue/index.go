@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // App is one application, or the built-in backends under the name "". It exists
@@ -15,9 +16,9 @@ type App struct {
 	Workers  int // live workers that serve it
 	refs     int // services that include it, and jobs that name it
 	queued   [sched.NumClasses]int
-	runs     [sched.NumClasses]runList
-	rankings [sched.NumClasses]*ranking // nil for a class without an order
+	roots    [sched.NumClasses]*place // nil until a task waits
 	services []*Service
+	named    bool // an owner has a line for it
 }
 
 // Service is a set of applications served by the same workers. It exists while
@@ -40,14 +41,23 @@ type Index struct {
 	head     int64  // next at the head, going down
 	queued   [sched.NumClasses]int
 	idle     [sched.NumWorkerKinds]int
+	tree     *shares.Tree
+	begun    int64 // owners that began to wait
+	ranked   [sched.NumClasses]map[*Job]*ranked
 	orders   Orders
 	now      sched.Time // of the last Renew
 }
 
-// NewIndex returns an empty index, first in, first out in both classes.
+// NewIndex returns an empty index. Owners are served by their shares, and the tasks of one
+// owner first in, first out in both classes.
 func NewIndex() *Index {
-	return &Index{apps: make(map[string]*App), services: make(map[string]*Service), head: -1}
+	x := &Index{apps: make(map[string]*App), services: make(map[string]*Service), head: -1}
+	x.tree = shares.New(watcher{x})
+	return x
 }
+
+// Tree returns the owners and their shares.
+func (x *Index) Tree() *shares.Tree { return x.tree }
 
 // Find returns the application of that name, nil when no worker serves it and no
 // job names it.
@@ -58,9 +68,6 @@ func (x *Index) Hold(name string) *App {
 	a := x.apps[name]
 	if a == nil {
 		a = &App{Name: name}
-		for c, o := range x.orders.By {
-			a.rankings[c] = newRanking(o, sched.Class(c)) // below NumClasses
-		}
 		x.apps[name] = a
 		x.order = slices.Insert(x.order, x.position(name), a)
 	}
@@ -71,6 +78,9 @@ func (x *Index) Hold(name string) *App {
 // Release ends one Hold. Nothing may wait for the application at its last.
 func (x *Index) Release(a *App) {
 	if a.refs--; a.refs == 0 {
+		if a.roots[sched.Short] != nil || a.roots[sched.Long] != nil || a.named {
+			x.dropLines(a)
+		}
 		delete(x.apps, a.Name)
 		at := x.position(a.Name)
 		x.order = slices.Delete(x.order, at, at+1)
@@ -166,12 +176,33 @@ func (x *Index) OthersWait(app string, c sched.Class) bool {
 func (x *Index) Idle(k sched.WorkerKind) int { return x.idle[k] }
 
 // Oldest returns when the first waiting task of the class was queued; false when
-// none waits. It looks at every application: for reports, not for decisions.
+// none waits. It looks at every application and owner: for reports, not for decisions.
 func (x *Index) Oldest(c sched.Class) (since sched.Time, found bool) {
 	for _, a := range x.order {
-		if r := a.runs[c].first; r != nil && (!found || r.Since < since) {
-			since, found = r.Since, true
-		}
+		a.roots[c].each(func(k *lane) {
+			if r := k.first; !found || r.Since < since {
+				since, found = r.Since, true
+			}
+		})
 	}
 	return since, found
+}
+
+// each calls f for the lanes below a place in which something waits, in an order on
+// which no decision may depend.
+func (p *place) each(f func(*lane)) {
+	switch {
+	case p == nil:
+	case p.kids != nil && len(p.kids.slots) > 0:
+		for _, s := range p.kids.slots {
+			s.place.each(f)
+		}
+	case p.up == nil:
+	case p.more != nil:
+		for _, k := range p.more.list {
+			f(k)
+		}
+	default:
+		f(&p.lane)
+	}
 }

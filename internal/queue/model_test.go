@@ -40,7 +40,7 @@ var appNames = []string{"", "a", "b", "a\x00b"}
 
 func (m *model) first(names []string, c sched.Class) *task {
 	for i := range m.waiting[c] {
-		if slices.Contains(names, m.waiting[c][i].job.App.Name) {
+		if slices.Contains(names, m.waiting[c][i].job.App().Name) {
 			return &m.waiting[c][i]
 		}
 	}
@@ -168,7 +168,7 @@ func (m *model) leave(t *rapid.T) {
 				got = append(got, task{r.Job, r.First + i, r.Attempt, r.Since})
 			}
 		})
-		want := m.remove(func(o task) bool { return o.job.App == a })
+		want := m.remove(func(o task) bool { return o.job.App() == a })
 		if !slices.Equal(got, want) {
 			t.Fatalf("TakeAll returns %v, want %v", got, want)
 		}
@@ -212,8 +212,8 @@ func (m *model) takeIdle(t *rapid.T) {
 func (m *model) newJob(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job")
 	if old := m.jobs[i]; old.Queued == 0 {
-		m.held[old.App.Name]--
-		m.index.Release(old.App)
+		m.held[old.App().Name]--
+		m.index.Exit(old)
 		m.jobs[i] = m.enter(t)
 	}
 }
@@ -221,7 +221,9 @@ func (m *model) newJob(t *rapid.T) {
 func (m *model) enter(t *rapid.T) *queue.Job {
 	name := rapid.SampledFrom(appNames).Draw(t, "app")
 	m.held[name]++
-	return &queue.Job{App: m.index.Hold(name), Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
+	j := &queue.Job{Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
+	m.index.Enter(j, name, "", 0)
+	return j
 }
 
 // check compares everything that can be read without changing anything.
@@ -263,7 +265,7 @@ func (m *model) check(t *rapid.T) {
 	}
 	for c := range m.waiting {
 		for _, name := range []string{"", "a", "b", "never seen"} {
-			want := slices.ContainsFunc(slices.Concat(m.waiting[:c+1]...), func(o task) bool { return o.job.App.Name != name })
+			want := slices.ContainsFunc(slices.Concat(m.waiting[:c+1]...), func(o task) bool { return o.job.App().Name != name })
 			if got := m.index.OthersWait(name, sched.Class(c)); got != want {
 				t.Fatalf("others than %q wait as %v ones: %v, want %v", name, sched.Class(c), got, want)
 			}

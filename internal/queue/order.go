@@ -24,15 +24,20 @@ type Orders struct {
 func NewOrderedIndex(o Orders) *Index {
 	x := NewIndex()
 	x.orders = o
+	for c := range x.ranked {
+		if o.By[c] != nil {
+			x.ranked[c] = make(map[*Job]*ranked)
+		}
+	}
 	return x
 }
 
-// ranking holds the jobs of one application and class that wait: a binary heap.
+// ranking holds the jobs of one lane that wait: a binary heap.
 type ranking struct {
 	order Order
 	class sched.Class
 	heap  []*ranked
-	of    map[*Job]*ranked
+	of    map[*Job]*ranked // of all lanes of the class
 }
 
 // ranked is a job's entry. Ranks are compared as of the same Renew.
@@ -45,13 +50,6 @@ type ranked struct {
 
 func (e *ranked) before(o *ranked) bool {
 	return e.rank < o.rank || (e.rank == o.rank && e.seq < o.seq)
-}
-
-func newRanking(o Order, c sched.Class) *ranking {
-	if o == nil {
-		return nil
-	}
-	return &ranking{order: o, class: c, of: make(map[*Job]*ranked)}
 }
 
 func (k *ranking) top() *ranked {
@@ -139,7 +137,7 @@ func (x *Index) Renew(now sched.Time) {
 			continue
 		}
 		for _, a := range x.order {
-			a.rankings[c].renew()
+			a.roots[c].each(func(k *lane) { k.ranking.renew() })
 		}
 	}
 }
@@ -147,9 +145,9 @@ func (x *Index) Renew(now sched.Time) {
 // Changed records that the job's rank may be another, other than by its tasks
 // coming and going here.
 func (x *Index) Changed(j *Job) {
-	for _, k := range j.App.rankings {
-		if k != nil && j.QueuedAs(k.class) > 0 {
-			k.update(j, 0)
+	for _, k := range j.line.lanes {
+		if k != nil && k.ranking != nil && j.QueuedAs(k.ranking.class) > 0 {
+			k.ranking.update(j, 0)
 		}
 	}
 }
@@ -165,25 +163,58 @@ func (x *Index) FirstOf(names []string, c sched.Class) *Run {
 	return x.first(apps, c)
 }
 
-// firstRanked returns the run that is served before all ranks, else the one ranked first.
-func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
-	var urgent *Run
-	var best *ranked
-	for _, a := range apps {
-		if r := a.runs[c].first; r != nil && x.isUrgent(r) && (urgent == nil || r.seq < urgent.seq) {
-			urgent = r
-		}
-		if e := a.rankings[c].top(); e != nil && (best == nil || e.before(best)) {
-			best = e
+// next returns the run of a lane that is served next: one that goes before all ranks,
+// else that of the job ranked first.
+func (x *Index) next(k *lane, c sched.Class) *Run {
+	if k.ranking == nil || x.isUrgent(k.first) {
+		return k.first
+	}
+	return k.ranking.top().job.oldest(c)
+}
+
+// goesBefore reports whether what waits in a place is served before what waits in a place
+// for another application.
+func (x *Index) goesBefore(a, b *place) bool {
+	if a.node() != b.node() {
+		a, b = parting(a, b)
+		return slot{a.key(), a}.before(slot{b.key(), b})
+	}
+	k, l := a.top(), b.top()
+	if k.line.priority != l.line.priority {
+		return k.line.priority > l.line.priority
+	}
+	if k.ranking == nil {
+		return k.first.seq < l.first.seq
+	}
+	switch u, v := x.isUrgent(k.first), x.isUrgent(l.first); {
+	case u && v:
+		return k.first.seq < l.first.seq
+	case u != v:
+		return u
+	}
+	return k.ranking.top().before(l.ranking.top())
+}
+
+// parting returns the places, on the ways down to two leaves, where these ways part.
+func parting(a, b *place) (*place, *place) {
+	for d := a.depth() - b.depth(); d != 0; {
+		if d > 0 {
+			a, d = a.up, d-1
+		} else {
+			b, d = b.up, d+1
 		}
 	}
-	switch {
-	case urgent != nil:
-		return urgent
-	case best == nil:
-		return nil
+	for a.up.node() != b.up.node() {
+		a, b = a.up, b.up
 	}
-	return best.job.oldest(c)
+	return a, b
+}
+
+func (p *place) depth() (d int) {
+	for ; p.up != nil; p = p.up {
+		d++
+	}
+	return d
 }
 
 // isUrgent reports whether the run, the oldest of its queue, is served before all ranks: it

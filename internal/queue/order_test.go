@@ -65,22 +65,21 @@ func TestOrderedIndexAgainstScan(t *testing.T) {
 		x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: order}, Overdue: overdue})
 		service, _ := x.Join([]string{"a", "b"})
 		var jobs []*queue.Job // in order of entry
-		enter := func(j *queue.Job, now sched.Time) {
+		push := func(j *queue.Job, now sched.Time) {
 			x.PushTail(now, j, rapid.Int32Range(0, 5).Draw(t, "first"), rapid.Int32Range(1, 5).Draw(t, "count"), 1)
 		}
 		for now := sched.Time(1); now < 150; now++ {
 			x.Renew(now)
 			switch rapid.IntRange(0, 4).Draw(t, "act") {
 			case 0, 1:
-				app := x.Hold(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"))
-				j := &queue.Job{App: app, Estimate: sched.Time(rapid.Int64Range(1, 4).Draw(t, "estimate"))}
+				j := enter(x, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"), queue.Job{Estimate: sched.Time(rapid.Int64Range(1, 4).Draw(t, "estimate"))})
 				jobs = append(jobs, j)
-				enter(j, now)
+				push(j, now)
 			case 2:
 				if len(jobs) > 0 {
 					j := rapid.SampledFrom(jobs).Draw(t, "job")
 					if j.Queued > 0 { // a job that comes again would enter behind others
-						enter(j, now)
+						push(j, now)
 					}
 				}
 			case 3:
@@ -108,8 +107,8 @@ func TestRanksOfTasksAside(t *testing.T) {
 	order := &waiting{}
 	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{&aside{}, order}})
 	service, _ := x.Join([]string{""})
-	long := &queue.Job{App: x.Hold(""), Estimate: 5, Class: sched.Long}
-	short := &queue.Job{App: x.Hold(""), Estimate: 6}
+	long := enter(x, "", queue.Job{Estimate: 5, Class: sched.Long})
+	short := enter(x, "", queue.Job{Estimate: 6})
 	x.PushTail(1, short, 0, 1, 1)
 	x.PushTail(2, long, 1, 3, 1)
 	x.PushTailAs(sched.Short, 3, long, 0, 1, 1)
@@ -132,7 +131,7 @@ func (*aside) Rank(j *queue.Job) float64 {
 func TestHeadGoesBeforeRanks(t *testing.T) {
 	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: &waiting{}}})
 	service, _ := x.Join([]string{""})
-	small, big := &queue.Job{App: x.Hold(""), Estimate: 1}, &queue.Job{App: x.Hold(""), Estimate: 9}
+	small, big := enter(x, "", queue.Job{Estimate: 1}), enter(x, "", queue.Job{Estimate: 9})
 	x.PushTail(1, small, 0, 1, 1)
 	x.PushHead(2, big, 0, 1, 2)
 	if r := x.First(service, sched.Short); r.Job != big {
@@ -143,9 +142,15 @@ func TestHeadGoesBeforeRanks(t *testing.T) {
 // FirstOf serves a worker of another group by the names of its applications.
 func TestFirstOf(t *testing.T) {
 	x := queue.NewIndex()
-	j := &queue.Job{App: x.Hold("a")}
+	j := enter(x, "a", queue.Job{})
 	x.PushTail(1, j, 0, 1, 1)
 	if x.FirstOf([]string{"b"}, sched.Short) != nil || x.FirstOf([]string{"b", "a"}, sched.Short).Job != j || x.FirstOf([]string{"a"}, sched.Long) != nil {
 		t.Error("the applications are mixed up")
 	}
+}
+
+// enter adds a job of nobody in particular to an index.
+func enter(x *queue.Index, app string, j queue.Job) *queue.Job {
+	x.Enter(&j, app, "", 0)
+	return &j
 }

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // Job is what a master keeps of a job while it holds a task of it. There may be as
 // many as tasks: it is 64 bytes.
 type Job struct {
 	ID            sched.JobID
-	App           *App
 	Estimate      sched.Time
+	line          *line // its application, owner and priority
 	runs          *Run  // all waiting runs of the job, newest first
 	DistributorID int32 // distributor that its reports go to
 	Queued        int32 // tasks waiting here
@@ -52,9 +53,17 @@ type Run struct {
 	siblingNext *Run // in the job
 }
 
-type runList struct{ first, last *Run }
+// App returns the application that the job needs.
+func (j *Job) App() *App { return j.line.app }
 
-// PushTail queues count tasks of the job behind all others of its class.
+// Owner returns the leaf of the tree at which the job's tasks wait.
+func (j *Job) Owner() *shares.Node { return j.line.owner }
+
+// Priority returns the job's priority among those of its owner.
+func (j *Job) Priority() int32 { return j.line.priority }
+
+// PushTail queues count tasks of the job behind all others of its class, owner and
+// priority.
 func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) *Run {
 	return x.PushTailAs(j.Class, now, j, first, count, attempt)
 }
@@ -63,19 +72,24 @@ func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) *R
 func (x *Index) PushTailAs(c sched.Class, now sched.Time, j *Job, first, count, attempt int32) *Run {
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: now, seq: x.tail}
 	x.tail++
-	l := &j.App.runs[c]
+	l := x.laneOf(j, c)
 	r.prev = l.last
-	if l.last != nil {
+	was := l.first
+	if was != nil {
 		l.last.next = r
 	} else {
 		l.first = r
 	}
 	l.last = r
 	x.enter(r)
+	if was == nil {
+		x.filled(l)
+	}
 	return r
 }
 
-// PushHead queues count tasks of the job before all others of its class.
+// PushHead queues count tasks of the job before all others of its class, owner and
+// priority.
 func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) *Run {
 	return x.PushHeadAs(j.Class, now, j, first, count, attempt)
 }
@@ -84,15 +98,19 @@ func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) *R
 func (x *Index) PushHeadAs(c sched.Class, now sched.Time, j *Job, first, count, attempt int32) *Run {
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: now, seq: x.head}
 	x.head--
-	l := &j.App.runs[c]
+	l := x.laneOf(j, c)
 	r.next = l.first
-	if l.first != nil {
-		l.first.prev = r
+	was := l.first
+	if was != nil {
+		was.prev = r
 	} else {
 		l.last = r
 	}
 	l.first = r
 	x.enter(r)
+	if was == nil {
+		x.filled(l)
+	}
 	return r
 }
 
@@ -107,8 +125,10 @@ func (x *Index) count(r *Run, n int32) {
 	j := r.Job
 	j.Queued += n
 	x.queued[r.Class] += int(n)
-	j.App.queued[r.Class] += int(n)
-	if k := j.App.rankings[r.Class]; r.Class != j.Class {
+	l := j.line
+	l.app.queued[r.Class] += int(n)
+	x.tree.Wait(l.owner, r.Class, n)
+	if k := l.lanes[r.Class].ranking; r.Class != j.Class {
 		j.aside = uint16(int32(j.aside) + n) //nolint:gosec // there are few
 		if k != nil {
 			k.update(j, r.seq)
@@ -120,20 +140,24 @@ func (x *Index) count(r *Run, n int32) {
 }
 
 // First returns the run of the class whose first task is the next for a worker of
-// the service, nil when none of its applications has one waiting.
+// the service, nil when none of its applications has one that may be launched.
 func (x *Index) First(s *Service, c sched.Class) *Run { return x.first(s.apps, c) }
 
 func (x *Index) first(apps []*App, c sched.Class) *Run {
-	if x.orders.By[c] != nil {
-		return x.firstRanked(apps, c)
-	}
-	var best *Run
+	var best *place
 	for _, a := range apps {
-		if r := a.runs[c].first; r != nil && (best == nil || r.seq < best.seq) {
-			best = r
+		root := a.roots[c]
+		if root == nil {
+			continue
+		}
+		if p := root.leaf(); p != nil && (best == nil || x.goesBefore(p, best)) {
+			best = p
 		}
 	}
-	return best
+	if best == nil {
+		return nil
+	}
+	return x.next(best.top(), best.class)
 }
 
 // Take removes the first task of a queued run and returns its number.
@@ -152,7 +176,7 @@ func (x *Index) shrink(r *Run, n int32) {
 		return
 	}
 	j := r.Job
-	l := &j.App.runs[r.Class]
+	l := j.line.lanes[r.Class]
 	if r.prev != nil {
 		r.prev.next = r.next
 	} else {
@@ -168,6 +192,9 @@ func (x *Index) shrink(r *Run, n int32) {
 			*at = r.siblingNext
 			break
 		}
+	}
+	if l.first == nil {
+		x.emptied(l)
 	}
 }
 
@@ -222,7 +249,7 @@ func (x *Index) cut(r *Run, lo, hi int32) {
 	if r.next != nil {
 		r.next.prev = rest
 	} else {
-		r.Job.App.runs[r.Class].last = rest
+		r.Job.line.lanes[r.Class].last = rest
 	}
 	r.next = rest
 	x.enter(rest)
@@ -231,8 +258,13 @@ func (x *Index) cut(r *Run, lo, hi int32) {
 // TakeAll removes every waiting task of the application and calls f for each
 // run, short class first, in queue order.
 func (x *Index) TakeAll(a *App, f func(*Run)) {
-	for c := range a.runs {
-		for r := a.runs[c].first; r != nil; r = a.runs[c].first {
+	for _, root := range a.roots {
+		for root != nil && root.kids != nil && len(root.kids.slots) > 0 {
+			p := root
+			for p.kids != nil && len(p.kids.slots) > 0 {
+				p = p.kids.slots[0].place
+			}
+			r := p.top().first
 			out := *r
 			x.shrink(r, r.Count)
 			f(&out)

@@ -1,5 +1,5 @@
-// Package fifo is one central queue over all workers with zero decision time, in
-// order of arrival: YARN's FIFO in the Kairos paper's comparison.
+// Package fifo is one central queue over all workers with zero decision time, each
+// owner's tasks in order of arrival: YARN's FIFO in the Kairos paper's comparison.
 //
 //	distributor, worker   Pigeon's
 //	master                Pigeon's, one for all workers, to which every task is
@@ -41,6 +41,7 @@ var _ sched.MasterCore = Master{}
 // NewMaster returns a master without workers.
 func NewMaster(c sched.MasterConfig) Master {
 	c.Params.Weight, c.Params.Reserved = 0, 0
+	c.Params.Cutoff = 0 // owners are charged for all that their tasks use
 	return Master{pigeon.NewMaster(c)}
 }
 

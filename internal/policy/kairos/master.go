@@ -146,7 +146,8 @@ func (s *Master) enqueue(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // enter adds the job of a message. To the queue every job is short.
 func (s *Master) enter(m *sched.Message) *job {
-	j := &job{Job: queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, App: s.index.Hold(""), Estimate: m.Estimate}}
+	j := &job{Job: queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, Estimate: m.Estimate}}
+	s.index.Enter(&j.Job, "", "", 0) // owners are not distinguished
 	s.jobs[m.Job] = j
 	return j
 }
@@ -231,7 +232,7 @@ func (s *Master) forget(j *job, id sched.JobID, out *sched.Actions) {
 			return
 		}
 		delete(s.jobs, id)
-		s.index.Release(j.App)
+		s.index.Exit(&j.Job)
 	}
 	if !s.recovery.Has(id) {
 		out.Do(sched.Forget).Job = id

@@ -33,11 +33,11 @@ func (s *Master) place(now sched.Time, x work, count int32, head bool, out *sche
 }
 
 // launchAtIdle launches tasks at idle workers. It returns the first task for which none
-// was idle, and the number of such tasks.
+// was idle, or that a max forbids, and the number of such tasks.
 func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest work, left int32) {
 	for _, kind := range mayUse[x.class] {
-		for count > 0 {
-			e := s.index.TakeIdle(x.job.App, kind)
+		for count > 0 && s.mayLaunch(x.job) {
+			e := s.index.TakeIdle(x.job.App(), kind)
 			if e == nil {
 				break
 			}
@@ -52,7 +52,7 @@ func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest wor
 // next removes and returns the first task of a queued run. Only a canary waits in another
 // queue than its job's.
 func (s *Master) next(r *queue.Run) work {
-	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class}
+	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class, waited: true}
 	x.task = s.index.Take(r)
 	return x
 }
@@ -61,10 +61,12 @@ func (s *Master) next(r *queue.Run) work {
 func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) *sched.Message {
 	s.workers.occupy(w, x)
 	s.counts.Launches++
+	s.charge(w)
 	s.hooks.started(w, out)
 	m := out.Send(w.addr, kind)
-	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, x.job.App.Name
+	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, x.job.App().Name
 	m.Distributor, m.Estimate, m.Seq, m.Epoch = x.job.Distributor(), x.job.Estimate, w.seq, s.epoch
+	m.Owner = x.job.Owner().Path()
 	return m
 }
 

@@ -10,6 +10,10 @@ func (e *extension) isTrial(j *queue.Job, marks sched.Marks) bool {
 	return e.options.Canary && j.Class == sched.Long && marks.Has(sched.Canary)
 }
 
+// comesLast reports whether the task is a canary of an owner that runs more than its
+// share: it suspends nothing.
+func comesLast(x *work) bool { return x.trial && x.job.Owner().Over() }
+
 // watch is a worker's place in a watchlist.
 type watch struct {
 	on            bool

@@ -82,6 +82,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	var ok bool
 	if w.job != nil && w.id() == id {
 		x, ok = w.work, true
+		w.bill.since = s.now // it never ran
 		s.unlink(w)
 	} else {
 		x, ok = s.hooks.takeRefused(w, id)
@@ -94,7 +95,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		return
 	}
 	s.counts.Refused++
-	if j := x.job; j.App.Workers == 0 {
+	if j := x.job; j.App().Workers == 0 {
 		out.SendReturned(j.Distributor(), j.ID, x.task, 1, x.attempt, false)
 	} else {
 		if !x.trial {

@@ -77,7 +77,6 @@ func (s *Master) extend(o Options) {
 
 // stepBegins implements hooks.
 func (e *extension) stepBegins(now sched.Time) {
-	e.now = now
 	e.index.Renew(now)
 }
 
@@ -141,8 +140,11 @@ func (e *extension) placeElsewhere(x work, count int32, out *sched.Actions) (res
 // moves places an arriving task for which no worker is idle somewhere other than the
 // queue, and reports whether it could.
 func (e *extension) moves(x work, out *sched.Actions) bool {
+	if !e.mayLaunch(x.job) {
+		return false
+	}
 	o := &e.options
-	if o.Suspend && o.Patience == 0 && x.class == sched.Short && e.preempt(x, out) {
+	if o.Suspend && o.Patience == 0 && x.class == sched.Short && !comesLast(&x) && e.preempt(x, out) {
 		return true
 	}
 	return !x.moved && e.overflow(x, out)

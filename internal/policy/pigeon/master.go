@@ -17,9 +17,11 @@ var mayUse = [sched.NumClasses][]sched.WorkerKind{
 // Master keeps one queue per class and the idle workers of one group.
 //
 // Invariant: while a task waits, no worker that may take it and serves its
-// application is idle.
+// application is idle, unless its owner runs as much as its max allows.
 type Master struct {
 	cfg       sched.MasterConfig
+	now       sched.Time // of the step
+	live      int        // workers
 	index     *queue.Index
 	jobs      map[sched.JobID]*queue.Job
 	workers   workers
@@ -49,6 +51,7 @@ type worker struct {
 	kindSent   bool // its kind was sent
 	seq        uint64
 	work               // the task it runs; no job when it is idle or its task is unknown
+	bill       bill    // of that task
 	prev, next *worker // workers of the same job, in order of launch
 	ended      ended.List
 	suspension // of the extension alone
@@ -62,6 +65,7 @@ type work struct {
 	class   sched.Class // as which it is served; the job's, except for a canary
 	moved   bool        // it came from another group
 	trial   bool        // it is a canary that has not run for a cutoff
+	waited  bool        // in the queue
 }
 
 func (x *work) id() sched.AttemptID {
@@ -101,7 +105,15 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	if !m.Valid() {
 		return
 	}
+	s.now = now
+	s.index.Tree().Renew(now)
 	s.hooks.stepBegins(now)
+	s.process(now, from, m, out)
+	s.offerFreed(out)
+}
+
+// process processes a valid message.
+func (s *Master) process(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch m.Kind {
 	case sched.Tasks:
 		s.tasks(now, m, out)
@@ -129,6 +141,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.hooks.spareElsewhere(from, m.Serves, m.Reserved, out)
 	case sched.MasterUp, sched.MasterLost:
 		s.hooks.masterChanged(m.Peer, m.Kind == sched.MasterUp)
+	case sched.SetShares:
+		s.setShares(from, m)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
@@ -197,7 +211,8 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // newJob adds the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
-	j := &queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
+	j := &queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
+	s.index.Enter(j, m.App, m.Owner, m.Priority)
 	s.jobs[m.Job] = j
 	s.hooks.jobAdded(j, m.Arrival, m.Total)
 	return j
@@ -208,6 +223,7 @@ func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Re
 
 // repeated records what a message says about a job that is known here.
 func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+	s.changeOwner(j, m.Owner, m.Priority)
 	if j.Class != m.Class { // a registering worker may have reported another one
 		s.reclass(now, j, m.Class, out)
 	}
@@ -224,7 +240,7 @@ func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out 
 	s.eachHeld(j, known.KnowAll)
 	known.EachEarlier(m.Attempt, func(first, count int32) {
 		s.index.Remove(j, first, count)
-		if j.App.Workers == 0 {
+		if j.App().Workers == 0 {
 			out.SendReturned(m.Distributor, j.ID, first, count, m.Attempt, false)
 			return
 		}
@@ -267,7 +283,7 @@ func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 		}
 		delete(s.jobs, id)
 		s.hooks.jobForgotten(j)
-		s.index.Release(j.App)
+		s.index.Exit(j)
 	}
 	if !s.recovery.over { // tasks of it may wait in the recovery
 		s.recovery.forgot = append(s.recovery.forgot, id)

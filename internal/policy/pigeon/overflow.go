@@ -12,7 +12,6 @@ import (
 // transfer moves tasks between groups, for an [extension].
 type transfer struct {
 	*Master
-	now    sched.Time // of the step
 	draws  *rand.Rand
 	peers  []peer  // by master id
 	others []int32 // masters that are up, ascending
@@ -94,7 +93,7 @@ func (x *transfer) overflow(t work, out *sched.Actions) bool {
 	after, _ := slices.BinarySearch(x.others, x.cfg.Self.ID)
 	for i := range x.others {
 		id := x.others[(after+i)%len(x.others)]
-		if p := &x.peers[id]; p.flag[t.class] && slices.Contains(p.serves, t.job.App.Name) {
+		if p := &x.peers[id]; p.flag[t.class] && slices.Contains(p.serves, t.job.App().Name) {
 			p.flag = [sched.NumClasses]bool{}
 			x.move(t, id, out)
 			return true

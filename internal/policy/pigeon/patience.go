@@ -37,8 +37,8 @@ func (e *extension) patienceEnded(out *sched.Actions) {
 	if j == nil || !waitsAs(j, sched.Short, p.task) {
 		return
 	}
-	r := e.index.FirstOf([]string{j.App.Name}, sched.Short)
-	if r != nil && e.victim(j.App.Name) != nil {
+	r := e.index.FirstOf([]string{j.App().Name}, sched.Short)
+	if r != nil && e.victim(j.App().Name) != nil {
 		e.preempt(e.next(r), out)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // suspension is a master's record of a slot whose task it may suspend.
@@ -30,6 +31,7 @@ type stint struct {
 type held struct {
 	work
 	stint stint
+	bill  bill
 }
 
 // begin records that the worker starts or continues its task.
@@ -63,15 +65,19 @@ func (e *extension) changed(w *worker, j *queue.Job) {
 }
 
 // victim returns the worker whose long task is suspended for a short one of the
-// application: the task with the largest index, of equal ones the one begun last.
+// application: of the owner that is most over its share of what runs, the task with the
+// largest index, of equal ones the one begun last.
 func (e *extension) victim(app string) (victim *worker) {
 	var largest float64
 	for _, w := range e.longs {
 		f, est := e.facts[w.job], estimate(w.job, e.measure.cutoff)
 		left := max(est-w.stint.attained-(e.now-w.stint.since), est/4)
 		v := e.measure.of(est, e.measure.unfinished(f, w.job), e.now-f.arrival, left)
-		if victim != nil && (v < largest || (v == largest && w.stint.number < victim.stint.number)) {
-			continue
+		if victim != nil {
+			switch over := shares.Excess(w.job.Owner(), victim.job.Owner()); {
+			case over < 0, over == 0 && (v < largest || (v == largest && w.stint.number < victim.stint.number)):
+				continue
+			}
 		}
 		if slices.Contains(w.service.Names, app) {
 			victim, largest = w, v
@@ -83,7 +89,7 @@ func (e *extension) victim(app string) (victim *worker) {
 // preempt launches a short task in place of a long one; false when no long one can be
 // suspended for it.
 func (e *extension) preempt(x work, out *sched.Actions) bool {
-	w := e.victim(x.job.App.Name)
+	w := e.victim(x.job.App().Name)
 	if w == nil {
 		return false
 	}
@@ -93,7 +99,7 @@ func (e *extension) preempt(x work, out *sched.Actions) bool {
 
 // suspend makes the worker suspend its task and run another.
 func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
-	h := &held{work: w.work, stint: w.stint}
+	h := &held{work: w.work, stint: w.stint, bill: e.pause(w)}
 	h.stint.attained += e.now - w.stint.since
 	w.held, w.overtook = h, true
 	e.facts[h.job].held++
@@ -113,6 +119,7 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 	if w.held != nil && id.Attempt > 0 && w.held.id() == id {
 		w.ended.Add(e.now, id, w.held.job.Distributor())
 		e.taskEnds(&w.held.work)
+		e.settle(&w.held.bill, true)
 		e.forget(e.release(w).job.ID, out)
 		if w.overtook {
 			w.overtook = false
@@ -133,7 +140,7 @@ func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched
 	switch {
 	case w.held != nil && w.held.id() == id:
 	case w.held == nil && w.job != nil && w.id() == id:
-		h := &held{work: w.work, stint: w.stint}
+		h := &held{work: w.work, stint: w.stint, bill: e.pause(w)}
 		e.facts[h.job].held++
 		e.unlink(w)
 		w.held = h
@@ -151,6 +158,7 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	h := e.release(w)
 	w.overtook, w.firm = false, true
 	e.workers.occupy(w, h.work)
+	e.unpause(w, h.bill)
 	e.changed(w, h.job)
 	e.begin(w, h.stint.attained, out)
 }
@@ -160,6 +168,7 @@ func (e *extension) resume(w *worker, out *sched.Actions) {
 	h := e.release(w)
 	w.resumed = true
 	e.workers.occupy(w, h.work)
+	e.unpause(w, h.bill)
 	e.changed(w, h.job)
 	e.begin(w, h.stint.attained, out)
 	e.sendContinue(w, out)
@@ -187,6 +196,7 @@ func (e *extension) takeRefused(w *worker, id sched.AttemptID) (x work, ok bool)
 	if w.held == nil || w.held.id() != id {
 		return x, false
 	}
+	e.settle(&w.held.bill, true)
 	return e.release(w).work, true
 }
 
@@ -198,7 +208,7 @@ func (e *extension) mayAdopt(w *worker, id sched.AttemptID) bool {
 // adopt implements hooks.
 func (e *extension) adopt(w *worker, x work) {
 	x.class = sched.Long // no other is suspended
-	w.held = &held{work: x}
+	w.held = &held{work: x, bill: bill{leaf: x.job.Owner(), class: sched.Long}}
 	e.facts[x.job].held++
 	e.changed(w, x.job)
 }
@@ -207,6 +217,7 @@ func (e *extension) adopt(w *worker, x work) {
 func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
 	if h := e.release(w); h != nil {
 		e.counts.Lost++
+		e.settle(&h.bill, true)
 		out.SendLost(h.job.Distributor(), h.id(), w.node.id, m)
 		e.forget(h.job.ID, out)
 	}
@@ -240,6 +251,7 @@ func (e *extension) jobDropped(j *queue.Job, first, count int32, out *sched.Acti
 			return
 		}
 		h := e.release(w)
+		e.settle(&h.bill, true)
 		e.kill(w, h.id(), out)
 	})
 }

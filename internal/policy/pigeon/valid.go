@@ -2,6 +2,7 @@ package pigeon
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -44,6 +45,9 @@ func (s *Master) Valid() error {
 	if err := s.hooks.valid(); err != nil {
 		return err
 	}
+	if err := s.validShares(); err != nil {
+		return err
+	}
 	return s.validJobs()
 }
 
@@ -81,14 +85,14 @@ func (s *Master) validJobs() error {
 			running++
 		}
 		switch {
-		case j.ID != id || s.index.Find(j.App.Name) != j.App:
-			return fmt.Errorf("job %s is recorded as %s, of application %q", j.ID, id, j.App.Name)
+		case j.ID != id || s.index.Find(j.App().Name) != j.App():
+			return fmt.Errorf("job %s is recorded as %s, of application %q", j.ID, id, j.App().Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
 		case waiting+running == 0 && s.hooks.suspended(j) == 0:
 			return fmt.Errorf("job %s is kept with nothing queued or running", id)
-		case waiting > 0 && j.App.Workers == 0:
-			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App.Name)
+		case waiting > 0 && j.App().Workers == 0:
+			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App().Name)
 		}
 	}
 	for c := range queued {
@@ -109,3 +113,56 @@ func (w *Worker) Valid() error {
 
 // Valid checks the distributor's invariants between steps.
 func (d *Distributor) Valid() error { return d.led.Valid() }
+
+// validShares compares what the tree of owners counts with the workers.
+func (s *Master) validShares() error {
+	if err := s.index.Valid(); err != nil {
+		return err
+	}
+	type sums struct{ running [sched.NumClasses]int }
+	ran, total := map[string]*sums{}, sums{}
+	add := func(b *bill, running int) error {
+		if b.leaf == nil {
+			return fmt.Errorf("a task is charged to nobody")
+		}
+		if ran[b.leaf.Path()] == nil {
+			ran[b.leaf.Path()] = &sums{}
+		}
+		ran[b.leaf.Path()].running[b.class] += running
+		total.running[b.class] += running
+		return nil
+	}
+	for _, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		if w.job != nil {
+			if err := add(&w.bill, 1); err != nil {
+				return err
+			}
+		} else if w.bill.leaf != nil {
+			return fmt.Errorf("worker %d runs nothing, and %q is charged", w.addr.ID, w.bill.leaf.Path())
+		}
+		if w.held != nil {
+			if err := add(&w.held.bill, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range s.Owners() {
+		want := total.running
+		if v.Owner != "" {
+			want = [sched.NumClasses]int{}
+			for path, r := range ran {
+				if path == v.Owner || strings.HasPrefix(path, v.Owner+"/") {
+					want[0] += r.running[0]
+					want[1] += r.running[1]
+				}
+			}
+		}
+		if v.Running != want {
+			return fmt.Errorf("owner %q runs %v, counted as %v", v.Owner, want, v.Running)
+		}
+	}
+	return nil
+}

@@ -111,6 +111,3 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	}
 	return v
 }
-
-// Owners implements [sched.GroupView].
-func (s *Master) Owners() []sched.OwnerView { return nil }

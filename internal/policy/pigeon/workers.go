@@ -17,6 +17,8 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	w := &worker{addr: m.Peer, seq: m.Seq, reserved: m.Reserved && m.Fixed, fixed: m.Fixed}
 	w.Worker = m.Peer.ID
 	s.workers.add(w)
+	s.live++
+	s.index.Tree().SetWorkers(s.live)
 	s.slots.add(w, m.Node)
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
@@ -40,6 +42,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
 	s.workers.occupy(w, s.workOf(m))
+	s.charge(w)
 	s.hooks.started(w, out)
 	s.sendHolding(m, out)
 }
@@ -104,6 +107,8 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.slots.remove(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil
+	s.live--
+	s.index.Tree().SetWorkers(s.live)
 	s.balanceReserved(out)
 }
 
