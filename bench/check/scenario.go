@@ -48,6 +48,10 @@ func prepareFirst(spec string, seed uint64, first int) (*scenario, error) {
 	if r.IntN(2) == 0 {
 		d.Weight = 2 + r.IntN(4)
 	}
+	people, err := drawOwners(r, &d)
+	if err != nil {
+		return nil, err
+	}
 	runs, err := d.Runs()
 	if err != nil {
 		return nil, err
@@ -56,10 +60,35 @@ func prepareFirst(spec string, seed uint64, first int) (*scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scenario{run: &runs[0], workload: w, flags: []string{
+	return &scenario{run: &runs[0], workload: w, flags: append([]string{
 		"--trace", trace, "--seed", strconv.FormatUint(seed, 10), "--workers", strconv.Itoa(workers), "--groups", strconv.Itoa(groups), "--frontends", strconv.Itoa(frontends),
 		"--reserved", fmt.Sprint(d.Reserved), "--weight", strconv.Itoa(d.Weight),
-	}}, nil
+	}, people...)}, nil
+}
+
+// drawOwners gives the jobs of two runs of three owners, priorities and shares, and has some of the jobs of
+// every second run declare nothing. It returns the flags for that.
+func drawOwners(r *rand.Rand, d *experiment.Description) (flags []string, err error) {
+	if r.IntN(3) > 0 {
+		owners := fmt.Sprintf("%d,skew=1,priorities=%d", 1+r.IntN(4), 1+r.IntN(3))
+		if d.Workload.Owners, err = workload.ParseOwners(owners); err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--owners", owners)
+		share, text := sched.Share{Owner: "o1", Weight: 2}, "o1=2"
+		if d.Weight == 0 && r.IntN(2) == 0 { // the check of W knows of no owner at its limit
+			share.Max, text = 0.5, "o1=2,max=0.5"
+		}
+		if r.IntN(2) == 0 {
+			d.Shares, d.HalfLife = []sched.Share{share}, 10*time.Second
+			flags = append(flags, "--share", text, "--half-life", d.HalfLife.String())
+		}
+	}
+	if r.IntN(2) == 0 {
+		d.Workload.Undeclared = 0.5
+		flags = append(flags, "--declared", "0.5")
+	}
+	return flags, nil
 }
 
 // until returns the end of the faults of the run.

@@ -39,6 +39,8 @@ type Description struct {
 	Weight int
 	// Shares are the configured shares of owners; the masters receive them at their start.
 	Shares []sched.Share
+	// OwnersFile is the file that the shares come from, for the masters of live runs; "" for none.
+	OwnersFile string
 	// HalfLife is that of what the long class remembers of an owner's use, in the workload's
 	// time; 0: nothing.
 	HalfLife time.Duration

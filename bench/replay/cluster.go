@@ -66,7 +66,7 @@ func Spec(run *experiment.Run) cluster.Spec {
 	d, slots := run.Description, run.Cores.SlotsPerWorker()
 	spec := cluster.Spec{
 		Slots: slots, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
-		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed,
+		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed, OwnersFile: d.OwnersFile,
 	}
 	groups := d.Groups
 	if run.Cores.SingleMaster() && slots > 1 {

@@ -30,15 +30,17 @@ type Owners struct {
 	Burst int `json:"burst"`
 	// Absent leaves the jobs of the flood out. All others are as with them.
 	Absent bool `json:"absent"`
+	// Priorities is the number of priorities, from 0, that are drawn for jobs; 0 and 1: none are.
+	Priorities int `json:"priorities,omitempty"`
 }
 
-// ParseOwners reads N[,skew=1][,flood=0.5][,burst=1000][,absent=true].
+// ParseOwners reads N[,skew=1][,flood=0.5][,burst=1000][,absent=true][,priorities=3].
 func ParseOwners(text string) (*Owners, error) {
 	count, rest, _ := strings.Cut(text, ",")
 	s := parseSpec("assign jobs to --owners", text, "owners="+count+","+rest)
 	o := &Owners{
 		Count: s.whole("owners", 1, 1, MaxOwners), Skew: s.number("skew", 0, 0, 10), Flood: s.number("flood", 0, 0, 1),
-		Burst: s.whole("burst", 1000, 1, MaxTasks), Absent: s.flag("absent"),
+		Burst: s.whole("burst", 1000, 1, MaxTasks), Absent: s.flag("absent"), Priorities: s.whole("priorities", 1, 1, 1000),
 	}
 	switch {
 	case s.err() != nil:
@@ -68,6 +70,9 @@ func (w *Workload) Assign(o *Owners, seed uint64) *Workload {
 		draw := newRand(seed, streamOwners<<32+uint64(out.Jobs[i].Line)) //nolint:gosec // a line number
 		pick := draw.Float64()
 		lots[i] = draw.Float64()
+		if o.Priorities > 1 {
+			out.Jobs[i].Priority = int32(draw.IntN(o.Priorities)) //nolint:gosec // at most 1000
+		}
 		k, _ := slices.BinarySearchFunc(below, pick, func(x, pick float64) int {
 			if x > pick {
 				return 1

@@ -94,6 +94,16 @@ func TestOwnerOfAKey(t *testing.T) {
 	if w.Jobs[0].Owner != "" || w.Owners() != nil {
 		t.Error("the receiver changed")
 	}
+	seen := map[int32]int{}
+	for i, j := range assigned(t, w, "20,skew=0.5,priorities=3", 3).Jobs {
+		seen[j.Priority]++
+		if j.Owner != all.Jobs[i].Owner {
+			t.Fatal("priorities change owners")
+		}
+	}
+	if len(seen) != 3 || seen[0]+seen[1]+seen[2] != 500 || seen[2] < 100 {
+		t.Errorf("priorities %v", seen)
+	}
 }
 
 func TestOwnersRefused(t *testing.T) {

@@ -31,6 +31,7 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	fs.Float64Var(&e.desc.Reserved, "reserved", 0.10, "share of each group's workers that take short tasks only")
 	fs.IntVar(&e.desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringArrayVar(&e.shares, "share", nil, "OWNER=WEIGHT[,max=0.5][,min=0.1]: the share of an owner, in simulation; repeatable (default: weight 1 for each)")
+	fs.StringVar(&e.desc.OwnersFile, "owners-file", "", "file with shares and half_life (see docs/shares.md), in simulation and for clusters that are started")
 	fs.DurationVar(&e.desc.HalfLife, "half-life", 0, "of what the long class remembers of an owner's use, in simulation (0: nothing)")
 	fs.DurationVar(&e.desc.Window, "window", time.Duration(measure.Window), "length of the spans of time in which owners' shares are compared")
 	fs.IntVar(&e.desc.Seeds, "seeds", 1, "number of seeds, from --seed on; each is a run of its own")
@@ -57,7 +58,7 @@ func (e *experimentFlags) description() (experiment.Description, error) {
 	}
 	o, err := e.workload.settings()
 	if err == nil {
-		d.Shares, err = parseShares(e.shares)
+		err = e.readShares(&d)
 	}
 	d.Workload, d.Cutoff, d.Seed = o, e.workload.cutoff, o.Seed
 	return d, err

@@ -2,28 +2,47 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
+// readShares reads the shares from the file or the flags.
+func (e *experimentFlags) readShares(d *experiment.Description) (err error) {
+	if d.OwnersFile == "" {
+		d.Shares, err = parseShares(e.shares)
+		return err
+	}
+	if len(e.shares) > 0 || e.flags.Changed("half-life") {
+		return fmt.Errorf("--owners-file %s is set beside --share or --half-life; nothing was run; write all into the file", d.OwnersFile)
+	}
+	f, err := owners.Load(d.OwnersFile)
+	if err != nil {
+		return fmt.Errorf("--owners-file: %w; nothing was run", err)
+	}
+	d.Shares, d.HalfLife = f.Shares.Message().More.Shares, f.HalfLife
+	return nil
+}
+
 // parseShares reads the values of --share.
-func parseShares(texts []string) (shares []sched.Share, err error) {
+func parseShares(texts []string) (list []sched.Share, err error) {
+	const form = "nothing was run; write OWNER=WEIGHT[,max=0.5][,min=0.1]"
 	for _, text := range texts {
 		s, err := parseShare(text)
-		if err == nil && slices.ContainsFunc(shares, func(o sched.Share) bool { return o.Owner == s.Owner }) {
-			err = fmt.Errorf("the owner has a share already")
-		}
 		if err != nil {
-			return nil, fmt.Errorf("--share %s: %w; nothing was run; write OWNER=WEIGHT[,max=0.5][,min=0.1]", text, err)
+			return nil, fmt.Errorf("--share %s: %w; %s", text, err, form)
 		}
-		shares = append(shares, s)
+		list = append(list, s)
 	}
-	return shares, nil
+	if err := shares.Check(list); err != nil {
+		return nil, fmt.Errorf("--share: %w; %s", err, form)
+	}
+	return list, nil
 }
 
 func parseShare(text string) (s sched.Share, err error) {
@@ -36,8 +55,8 @@ func parseShare(text string) (s sched.Share, err error) {
 	if err := api.CheckOwner(s.Owner); err != nil {
 		return s, err
 	}
-	if s.Weight, err = strconv.ParseFloat(first[at+1:], 64); err != nil || !(s.Weight > 0) || math.IsInf(s.Weight, 0) {
-		return s, fmt.Errorf("the weight %q is no number above 0", first[at+1:])
+	if s.Weight, err = strconv.ParseFloat(first[at+1:], 64); err != nil {
+		return s, fmt.Errorf("the weight %q is no number", first[at+1:])
 	}
 	for part := range strings.SplitSeq(rest, ",") {
 		key, value, _ := strings.Cut(part, "=")
@@ -48,8 +67,8 @@ func parseShare(text string) (s sched.Share, err error) {
 		if !known {
 			return s, fmt.Errorf("it has no key %q; its keys are max and min", key)
 		}
-		if *set, err = strconv.ParseFloat(value, 64); err != nil || !(*set > 0 && *set <= 1) {
-			return s, fmt.Errorf("%s=%s is no share above 0 and up to 1", key, value)
+		if *set, err = strconv.ParseFloat(value, 64); err != nil {
+			return s, fmt.Errorf("%s=%s is no number", key, value)
 		}
 	}
 	return s, nil

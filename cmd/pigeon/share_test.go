@@ -15,14 +15,14 @@ func TestShares(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for text, part := range map[string]string{
-		"team": "no weight", "=1": "no weight", "team=0": "no number above 0", "team=NaN": "no number above 0", "team=inf": "no number above 0",
-		"a//b=1": "empty", "team=1,mx=2": `no key "mx"`, "team=1,max=2": "no share above 0", "team=1,min=-1": "no share above 0",
+		"team": "no weight", "=1": "no weight", "team=0": "a weight is from", "team=NaN": "a weight is from", "team=inf": "a weight is from", "team=x": "no number",
+		"a//b=1": "empty", "team=1,mx=2": `no key "mx"`, "team=1,max=2": "above 0 and at most 1", "team=1,min=-1": "from 0 to 1",
 	} {
 		if _, err := parseShares([]string{text}); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v, want %q", text, err, part)
 		}
 	}
-	if _, err := parseShares([]string{"a=1", "a=2"}); err == nil || !strings.Contains(err.Error(), "already") {
+	if _, err := parseShares([]string{"a=1", "a=2"}); err == nil || !strings.Contains(err.Error(), "two shares") {
 		t.Errorf("a share given twice: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.IntVar(&w.options.Jobs, "jobs", 0, "the first so many jobs (0 = all)")
 	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
-	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of so many tasks; leave its jobs out)")
+	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of so many tasks; leave its jobs out; draw priorities)")
 	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
 }
