@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -101,7 +102,7 @@ func TestAnnouncement(t *testing.T) {
 		if b.Sender.Name != f.cfg.ID || b.Address != f.InternalAddr() || b.Incarnation == 0 {
 			t.Errorf("announced %+v", b)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Limit):
 		t.Fatal("nothing was announced")
 	}
 }

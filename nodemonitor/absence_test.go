@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -57,12 +58,12 @@ func (w *world) launchOf(frontend string, slot int32, seq uint64, id sched.Attem
 // gone, and nothing of others.
 func TestAbsentFrontendIsForgotten(t *testing.T) {
 	w := newWorld(t, false)
-	n := w.start(func(c *Config) { c.FrontendForget = time.Minute })
+	n := w.start(func(c *Config) { c.FrontendForget = time.Hour })
 	w.update(func() { w.ack = false })
 	absent, other := attemptOf(1, 0), attemptOf(2, 0)
 	n.deliver(w.launchOf("absent", 0, 0, absent, sleepFor(0)), w.launch(1, 0, other, sleepFor(0)))
 	n.until("both are kept", func(o *owner) bool { return keptBy(o) == 2 })
-	n.ahead(50 * sched.Second)
+	n.ahead(50 * sched.Time(time.Minute))
 	before := len(w.reportsNow())
 	w.await("the other frontend was heard since", func() bool { return len(w.reports) > before+1 })
 	n.look(func(o *owner) {
@@ -70,7 +71,7 @@ func TestAbsentFrontendIsForgotten(t *testing.T) {
 			t.Error("a result was forgotten before its time")
 		}
 	})
-	n.ahead(15 * sched.Second)
+	n.ahead(15 * sched.Time(time.Minute))
 	n.until("it is forgotten", func(o *owner) bool { return !o.results.Keeps(absent) })
 	n.look(func(o *owner) {
 		if !o.results.Keeps(other) {
@@ -84,9 +85,15 @@ func TestAbsentFrontendIsForgotten(t *testing.T) {
 	})
 }
 
-// ahead sets the owner's clock ahead.
+// ahead sets the owner's clock ahead, as if the node had run all that time: otherwise the
+// jump is a pause of the node's own, which is nobody's silence. A heartbeat may be in the
+// same batch of events.
 func (n *testNode) ahead(by sched.Time) {
-	n.look(func(o *owner) { o.clock = o.clock.Ahead(by) })
+	n.look(func(o *owner) {
+		o.clock = o.clock.Ahead(by)
+		o.now = o.clock.Now()
+		o.pauses = protocol.NewPauses(sched.Time(n.cfg.Heartbeat))
+	})
 }
 
 // TestAbsentFrontendAtWorkersWithQueues: where launches are not denied one by one, those of a
@@ -131,6 +138,12 @@ func TestAbsentFrontendAtWorkersWithQueues(t *testing.T) {
 			})
 
 			n.deliver(assign("", attemptOf(2, 1), sleepFor(time.Hour)), assign("absent", attemptOf(1, 4), sleepFor(time.Hour)))
+			n.until("the last has ended unstarted, or waits", func(o *owner) bool {
+				if strings.HasPrefix(policy, "kairos") { // it has a core for it
+					return keptBy(o) == 5
+				}
+				return o.workers.Attempts() == 2
+			})
 			n.ahead(sched.Time(time.Hour))
 			n.until("it is forgotten", func(o *owner) bool {
 				return keptBy(o) == 0 && o.workers.Attempts() == 1

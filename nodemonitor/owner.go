@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
@@ -53,6 +54,7 @@ type owner struct {
 	waiting        *daemon.ByteLimit           // the batches in the inbox
 	numbered       atomic.Bool                 // the workers have their cores; read when batches come in
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
+	pauses         protocol.Pauses             // of this process, between two heartbeats
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.
@@ -75,7 +77,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	if err := n.openBackends(deps, p); err != nil {
 		return err
 	}
-	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post, waiting: daemon.NewByteLimit("limit", inboxBytes)}
+	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post, waiting: daemon.NewByteLimit("limit", inboxBytes),
+		pauses: protocol.NewPauses(sched.Time(n.cfg.Heartbeat))}
 	n.metrics.WatchInbox(o.waiting.Refused)
 	if p.SingleMaster() {
 		o.addrs = addrmap.NewNumbered()
@@ -171,7 +174,7 @@ func (o *owner) handle(batch []event) {
 func (o *owner) repeat() {
 	o.workers.StopCutOff()
 	o.workers.Repeat()
-	o.results.Repeat()
+	o.results.Repeat(o.pauses.Since(o.now))
 }
 
 // post puts an event of this node itself into the owner's inbox. When the owner has ended

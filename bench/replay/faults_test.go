@@ -206,8 +206,9 @@ func incarnations(groups []api.MasterState, others ...map[string]bool) map[strin
 	return names
 }
 
-// healWithin bounds the time in which the cluster has all its workers back.
-const healWithin = 30 * time.Second
+// healWithin bounds the time in which the cluster has all its workers back, on a machine
+// that is busy with other things.
+const healWithin = 2 * time.Minute
 
 // askUntil requests the groups of every frontend until wanted accepts them.
 func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterState) error) error {

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -58,17 +57,16 @@ type Reporter struct {
 	cfg       Config
 	notices   Notifier // nil without NATS
 	store     *store
-	frontends []*frontend // by distributor number
-	dirty     []*frontend // with fresh results
-	scratch   []wire.Item // of a notice
-	muted     bool        // no more calls
-	pauses    protocol.Pauses
+	frontends []*frontend   // by distributor number
+	dirty     []*frontend   // with fresh results
+	scratch   []wire.Item   // of a notice
+	muted     bool          // no more calls
 	drained   chan struct{} // closed when the last calls have been answered; nil before HandOver
 }
 
 // New returns a reporter that keeps nothing.
 func New(cfg Config) *Reporter {
-	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes, cfg.FirstNumber), pauses: protocol.NewPauses(cfg.Heartbeat)}
+	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes, cfg.FirstNumber)}
 }
 
 // UseNotices has results travel as notices from now on.
@@ -205,9 +203,9 @@ func (r *Reporter) Flush() {
 // Repeat sends, every heartbeat, the results that were not acknowledged within one. A
 // frontend that does not answer at its last address may have come back at another,
 // which its answer to a notice carries. The results of one that was not reached for too
-// long are forgotten; time in which this node did not run is not their silence.
-func (r *Reporter) Repeat() {
-	away := r.pauses.Since(r.cfg.Now())
+// long are forgotten. For the time away, since the last call, this node did not run itself:
+// that is not their silence.
+func (r *Reporter) Repeat(away sched.Time) {
 	for _, f := range r.frontends {
 		f.heardAt = max(f.heardAt, min(f.heardAt+away, r.cfg.Now()))
 		r.forgetAbsent(f)

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -104,7 +103,6 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 		frontend := func(t *rapid.T) sched.Addr {
 			return sched.Addr{Role: sched.Distributor, ID: rapid.Int32Range(0, 1).Draw(t, "frontend")}
 		}
-		w.r.Repeat()
 		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 0}, "h:0")
 		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 1}, "h:1")
 		owns := func(at sched.Addr) bool {
@@ -132,7 +130,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 			"a heartbeat": func(t *rapid.T) {
 				w.refuses = rapid.Bool().Draw(t, "without NATS")
 				w.now += sched.Second
-				w.r.Repeat()
+				w.r.Repeat(0)
 			},
 			"a long time": func(t *rapid.T) {
 				w.now += sched.Time(rapid.IntRange(1, 40).Draw(t, "minutes")) * sched.Time(time.Minute)
@@ -141,8 +139,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 						delete(model, id)
 					}
 				}
-				w.r.pauses = protocol.NewPauses(sched.Second) // heartbeats went on meanwhile
-				w.r.Repeat()
+				w.r.Repeat(0) // heartbeats went on meanwhile
 			},
 			"a pause of the node": func(*rapid.T) {
 				const pause = 2 * forgetAfter
@@ -150,7 +147,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 				for at, last := range heard {
 					heard[at] = last + pause - sched.Second
 				}
-				w.r.Repeat()
+				w.r.Repeat(pause - sched.Second)
 			},
 			"an acknowledgement": func(t *rapid.T) {
 				if len(w.notices) == 0 {
