@@ -41,6 +41,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		return e, nil
 	}
 	e.Why = append(srv.owner.dispatch.WaitSentences(&s.status, views), e.Why...)
+	explainShares(e, srv.owner.dispatch.GroupOwners(ctx), views)
 	return e, nil
 }
 

@@ -1,5 +1,11 @@
 package api
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // OwnerShares is how slots are shared between owners, and what owners may hold at a frontend.
 type OwnerShares struct {
 	Groups []GroupOwners // each group is shared by itself
@@ -12,7 +18,7 @@ type GroupOwners struct {
 	Reachable    bool         `json:"reachable"`               // whether its master answered; without an answer all else is 0
 	Fair         bool         `json:"fair"`                    // whether its policy shares slots between owners
 	Slots        int          `json:"slots"`                   // all that serve tasks
-	HalfLife     float64      `json:"half_life"`               // seconds after which half of an owner's use of the long class is forgotten; 0: never
+	HalfLife     float64      `json:"half_life"`               // seconds after which half of an owner's use of the long class is forgotten; 0: nothing is remembered
 	Owners       []OwnerShare `json:"owners"`                  // each after its parent, the whole first
 	Omitted      int          `json:"omitted,omitempty"`       // owners beyond the most that are listed
 	Problem      string       `json:"problem,omitempty"`       // why the shares could not be read again; those before stay in effect
@@ -54,4 +60,48 @@ type QuotaState struct {
 	MaxTasks int    `json:"max_tasks"` // 0: no limit
 	Bytes    int64  `json:"bytes"`     // of its unfinished jobs
 	MaxBytes int64  `json:"max_bytes"` // 0: no limit
+}
+
+// SumOwners returns the owners of several groups as one list, each after its parent,
+// children by path: slots, tasks and slot-seconds are summed, what is configured is that of
+// the first group that has the owner.
+func SumOwners(groups []GroupOwners) []OwnerShare {
+	at := map[string]int{}
+	var sum []OwnerShare
+	for g := range groups {
+		for _, o := range groups[g].Owners {
+			i, ok := at[o.Owner]
+			if !ok {
+				at[o.Owner] = len(sum)
+				sum = append(sum, o)
+				continue
+			}
+			sum[i].add(&o)
+		}
+	}
+	slices.SortFunc(sum, func(a, b OwnerShare) int { return compareOwners(a.Owner, b.Owner) })
+	return sum
+}
+
+func (s *OwnerShare) add(o *OwnerShare) {
+	s.Entitled += o.Entitled
+	s.RunningShort, s.RunningLong = s.RunningShort+o.RunningShort, s.RunningLong+o.RunningLong
+	s.QueuedShort, s.QueuedLong = s.QueuedShort+o.QueuedShort, s.QueuedLong+o.QueuedLong
+	s.UsedShort, s.UsedLong = s.UsedShort+o.UsedShort, s.UsedLong+o.UsedLong
+	s.LeadShort, s.LeadLong = s.LeadShort+o.LeadShort, s.LeadLong+o.LeadLong
+}
+
+// compareOwners orders paths level by level, so that each follows its parent at once.
+func compareOwners(a, b string) int {
+	for {
+		levelA, restA, moreA := strings.Cut(a, "/")
+		levelB, restB, moreB := strings.Cut(b, "/")
+		switch c := strings.Compare(levelA, levelB); {
+		case c != 0:
+			return c
+		case !moreA || !moreB:
+			return cmp.Compare(len(a), len(b))
+		}
+		a, b = restA, restB
+	}
 }

@@ -1,0 +1,173 @@
+package frontend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// shownAhead bounds the owners that an explanation lists as served before a job's owner,
+// and namedAhead those that its sentence names.
+const (
+	shownAhead = 10
+	namedAhead = 3
+)
+
+// explainShares adds to the explanation of an unfinished job what its owner is entitled to,
+// what it has used, and who is served before it: of the groups where its tasks wait, or of all
+// when none waits. Where there is one owner it adds nothing.
+func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.JobView) {
+	waits := map[int]bool{}
+	for i := range views {
+		if s := &views[i].Share; s.Queued > 0 {
+			waits[s.Group] = true
+		}
+	}
+	var counted []api.GroupOwners
+	slots := 0
+	for i := range groups {
+		if g := &groups[i]; g.Fair && (len(waits) == 0 || waits[g.Group]) {
+			counted = append(counted, *g)
+			slots += g.Slots
+		}
+	}
+	t := shareTree{owners: api.SumOwners(counted), slots: slots, class: e.Status.Class, owner: e.Status.Owner}
+	if len(t.owners) == 0 || !t.shared() {
+		return
+	}
+	e.Owners, e.Ahead = t.levels()
+	if sentence := t.sentence(e.Owners, e.Ahead, len(waits) > 0); sentence != "" {
+		e.Why = append(e.Why, sentence)
+	}
+	e.Ahead = e.Ahead[:min(len(e.Ahead), shownAhead)]
+}
+
+// shareTree is the owners of some groups as one of them sees it.
+type shareTree struct {
+	owners []api.OwnerShare // each after its parent, the whole first
+	slots  int
+	class  string // of its job
+	owner  string
+}
+
+// wants returns the tasks of an owner that run or wait.
+func wants(o *api.OwnerShare) int {
+	return o.RunningShort + o.RunningLong + o.QueuedShort + o.QueuedLong
+}
+
+func (t *shareTree) find(path string) *api.OwnerShare {
+	if i := slices.IndexFunc(t.owners, func(o api.OwnerShare) bool { return o.Owner == path }); i >= 0 {
+		return &t.owners[i]
+	}
+	return nil
+}
+
+// shared reports whether others want slots beside the owner.
+func (t *shareTree) shared() bool {
+	if t.owner == "" {
+		return len(t.owners) > 1
+	}
+	own := 0
+	if o := t.find(t.owner); o != nil {
+		own = wants(o)
+	}
+	return wants(&t.owners[0]) > own
+}
+
+// lead returns by how many slot-seconds an owner is ahead, and how many of its tasks wait, of
+// the job's class.
+func (t *shareTree) lead(o *api.OwnerShare) (lead float64, waiting int) {
+	if t.class == sched.Long.String() {
+		return o.LeadLong, o.QueuedLong
+	}
+	return o.LeadShort, o.QueuedShort
+}
+
+// levels returns the levels of the owner, and the owners of these levels that are served
+// before it, the first first.
+func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
+	above := ""
+	for level := range strings.SplitSeq(t.owner, "/") {
+		path := strings.TrimPrefix(above+"/"+level, "/")
+		o := t.find(path)
+		if o == nil || path == "" {
+			break
+		}
+		levels = append(levels, *o)
+		lead, _ := t.lead(o)
+		from := len(ahead)
+		for i := range t.owners {
+			other := &t.owners[i]
+			theirs, waiting := t.lead(other)
+			if other.Owner != "" && other.Owner != path && parentOf(other.Owner) == above && waiting > 0 && theirs < lead {
+				ahead = append(ahead, *other)
+			}
+		}
+		slices.SortStableFunc(ahead[from:], func(a, b api.OwnerShare) int {
+			leadA, _ := t.lead(&a)
+			leadB, _ := t.lead(&b)
+			return cmp.Compare(leadA, leadB)
+		})
+		above = path
+	}
+	return levels, ahead
+}
+
+func parentOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, '/'))] }
+
+// sentence describes the owner's share, and who is served before it if its tasks wait.
+func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string {
+	if len(levels) == 0 {
+		others := 0
+		for i := range t.owners[1:] {
+			if o := &t.owners[1+i]; !strings.Contains(o.Owner, "/") && wants(o) > 0 {
+				others++
+			}
+		}
+		name := "nobody in particular"
+		if t.owner != "" {
+			name = strconv.Quote(t.owner)
+		}
+		return fmt.Sprintf("Its owner is %s, which shares %s with %s.", name, sched.Count(t.slots, "slot", "slots"), sched.Count(others, "owner", "owners"))
+	}
+	o := &levels[len(levels)-1]
+	var b strings.Builder
+	fmt.Fprintf(&b, "Its owner %q is entitled to %.1f of %s and has %d; it has used %.1f s of slots for short tasks and %.1f s for long ones.",
+		o.Owner, o.Entitled, sched.Count(t.slots, "slot", "slots"), o.RunningShort+o.RunningLong, o.UsedShort, o.UsedLong)
+	if !waits {
+		return b.String()
+	}
+	for i := range levels {
+		if l := &levels[i]; l.Max > 0 && float64(l.RunningShort+l.RunningLong) >= l.Max*float64(t.slots)-1 {
+			fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.Owner, 100*l.Max)
+			return b.String()
+		}
+	}
+	if len(ahead) == 0 {
+		b.WriteString(" No other owner is served before it.")
+		return b.String()
+	}
+	for i := range levels {
+		if lead, _ := t.lead(&levels[i]); lead > 0 {
+			fmt.Fprintf(&b, " Owner %q has used %.1f s more than its share allows.", levels[i].Owner, lead)
+		}
+	}
+	var names []string
+	for i := range ahead[:min(len(ahead), namedAhead)] {
+		a := &ahead[i]
+		_, waiting := t.lead(a)
+		names = append(names, fmt.Sprintf("%q (weight %g, %d of %.1f slots, %d waiting)", a.Owner, a.Weight, a.RunningShort+a.RunningLong, a.Entitled, waiting))
+	}
+	fmt.Fprintf(&b, " %s served before it: %s", sched.Count(len(ahead), "owner is", "owners are"), strings.Join(names, ", "))
+	if len(ahead) > namedAhead {
+		b.WriteString(", ...")
+	}
+	b.WriteString(".")
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package frontend
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// tree is three groups: alice has taken more than her part of the team's, and the team more
+// than its part; nothing of group 2 waits for her.
+func tree() []api.GroupOwners {
+	group := func(number int) api.GroupOwners {
+		return api.GroupOwners{Group: number, Reachable: true, Fair: true, Slots: 4, Owners: []api.OwnerShare{
+			{Owner: "", Weight: 1, Entitled: 4, RunningShort: 4, QueuedShort: 109},
+			{Owner: "batch", Weight: 1, Entitled: 1, QueuedLong: 7},
+			{Owner: "carol", Weight: 1, Entitled: 1, RunningShort: 1, QueuedShort: 2},
+			{Owner: "dave", Weight: 4, Entitled: 2, QueuedShort: 3, LeadShort: 9},
+			{Owner: "team", Weight: 2, Entitled: 2, RunningShort: 3, QueuedShort: 104, UsedShort: 30, LeadShort: 2.5},
+			{Owner: "team/alice", Weight: 1, Entitled: 1, RunningShort: 2, QueuedShort: 100, UsedShort: 20, UsedLong: 1.5, LeadShort: 6},
+			{Owner: "team/bob", Weight: 3, Entitled: 1, RunningShort: 1, QueuedShort: 4, UsedShort: 10, LeadShort: 0.5},
+			{Owner: "team/zoe", Weight: 3, QueuedShort: 0},
+		}}
+	}
+	return []api.GroupOwners{group(0), group(1), group(2)}
+}
+
+func explained(owner, class string, groups []api.GroupOwners, queued ...int) *api.Explanation {
+	e := &api.Explanation{Status: api.Status{Owner: owner, Class: class}}
+	var views []wire.JobView
+	for g, n := range queued {
+		views = append(views, wire.JobView{Share: api.GroupShare{Group: g, Reachable: true, Queued: n}})
+	}
+	explainShares(e, groups, views)
+	return e
+}
+
+func names(list []api.OwnerShare) (names []string) {
+	for i := range list {
+		names = append(names, list[i].Owner)
+	}
+	return names
+}
+
+func TestExplainShares(t *testing.T) {
+	for _, c := range []struct {
+		name, owner, class string
+		queued             []int
+		levels, ahead      []string
+		want               string
+	}{
+		{"waits in two groups", "team/alice", "short", []int{1, 5, 0}, []string{"team", "team/alice"}, []string{"carol", "team/bob"},
+			`Its owner "team/alice" is entitled to 2.0 of 8 slots and has 4; it has used 40.0 s of slots for short tasks and 3.0 s for long ones. Owner "team" has used 5.0 s more than its share allows. ` +
+				`Owner "team/alice" has used 12.0 s more than its share allows. 2 owners are served before it: "carol" (weight 1, 2 of 2.0 slots, 4 waiting), "team/bob" (weight 3, 2 of 2.0 slots, 8 waiting).`},
+		{"the first", "carol", "short", []int{1}, []string{"carol"}, nil,
+			`Its owner "carol" is entitled to 1.0 of 4 slots and has 1; it has used 0.0 s of slots for short tasks and 0.0 s for long ones. No other owner is served before it.`},
+		{"another class", "team/alice", "long", []int{1}, []string{"team", "team/alice"}, nil,
+			`Its owner "team/alice" is entitled to 1.0 of 4 slots and has 2; it has used 20.0 s of slots for short tasks and 1.5 s for long ones. No other owner is served before it.`},
+		{"nothing waits", "carol", "short", []int{0, 0, 0}, []string{"carol"}, nil,
+			`Its owner "carol" is entitled to 3.0 of 12 slots and has 3; it has used 0.0 s of slots for short tasks and 0.0 s for long ones.`},
+		{"nobody in particular", "", "short", []int{1}, nil, nil, "Its owner is nobody in particular, which shares 4 slots with 4 owners."},
+		{"unknown to the masters", "new", "short", []int{1}, nil, nil, `Its owner is "new", which shares 4 slots with 4 owners.`},
+	} {
+		e := explained(c.owner, c.class, tree(), c.queued...)
+		if got := strings.Join(e.Why, "\n"); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+		if !reflect.DeepEqual(names(e.Owners), c.levels) || !reflect.DeepEqual(names(e.Ahead), c.ahead) {
+			t.Errorf("%s: levels %q, ahead %q", c.name, names(e.Owners), names(e.Ahead))
+		}
+	}
+}
+
+func TestExplainMax(t *testing.T) {
+	groups := tree()[:1]
+	groups[0].Owners[4].Max = 0.75 // of 4 slots: the 3 that the team has
+	if e := explained("team/bob", "short", groups, 1); !strings.Contains(strings.Join(e.Why, ""), `Owner "team" has as many slots as its max of 75% allows`) {
+		t.Errorf("%q", e.Why)
+	}
+}
+
+// TestExplainOneOwner: where there is one owner, and where shares do not count, nothing is
+// said about shares.
+func TestExplainOneOwner(t *testing.T) {
+	alone := []api.GroupOwners{{Reachable: true, Fair: true, Slots: 4, Owners: []api.OwnerShare{
+		{Owner: "", RunningShort: 4, QueuedShort: 9}, {Owner: "a", RunningShort: 4, QueuedShort: 9}, {Owner: "a/b", RunningShort: 4, QueuedShort: 9},
+	}}}
+	for name, c := range map[string]struct {
+		owner  string
+		groups []api.GroupOwners
+	}{
+		"one owner": {"a/b", alone}, "one owner, of the whole": {"", []api.GroupOwners{{Reachable: true, Fair: true, Owners: []api.OwnerShare{{QueuedShort: 9}}}}},
+		"no shares": {"a", []api.GroupOwners{{Reachable: true}}}, "no answer": {"a", []api.GroupOwners{{}}}, "no groups": {"a", nil},
+	} {
+		if e := explained(c.owner, "short", c.groups, 3); len(e.Why)+len(e.Owners)+len(e.Ahead) != 0 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
