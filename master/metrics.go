@@ -24,6 +24,7 @@ type metrics struct {
 	full     prometheus.Counter   // tasks returned for want of bytes
 	unknown  *daemon.KindRefusals
 	refused  map[string]prometheus.Counter // hellos, by reason
+	owners   ownerMetrics
 	snapshot atomic.Pointer[metricsSnapshot]
 	taken    time.Time // when the snapshot was taken; only the owner uses it
 }
@@ -55,6 +56,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		full:     m.Counters("tasks_refused_total", "Tasks returned to their frontend, which tries again, by reason: their payloads have no room in max_bytes.", "reason", "max_bytes")[0],
 		unknown:  daemon.NewKindRefusals(m),
 		refused:  newRefusedHellos(m),
+		owners:   newOwnerMetrics(m, class),
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })
@@ -108,6 +110,7 @@ func (e *metrics) refresh(o *owner) {
 	}
 	e.taken = time.Now()
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: o.core.view.Totals(), epoch: o.epoch.Number, payloads: o.payloads.Bytes(), nodes: o.nodes.Len(), siblings: o.siblings.reached()})
+	e.owners.refresh(o.core.view)
 }
 
 // waited returns how many seconds have passed since an instant; 0 when nothing waits.

@@ -63,8 +63,7 @@ func (t *Table) Add(j *Job) {
 	t.held.add(j)
 	t.order.add(j)
 	j.arrived = t.opts.Clock.Now()
-	t.opts.Metrics.accepted[j.Submission.Class].Inc()
-	t.opts.Metrics.classified[j.Submission.Origin].Inc()
+	t.opts.Metrics.accept(j)
 }
 
 // AddGrant enters a job of an application's level.
