@@ -49,6 +49,9 @@ func (o *owner) broadcast(a *sched.Action) {
 func (o *owner) addPayload(it *wire.Item, to wire.Ref) {
 	extra, arrived := o.payloads.Of(it.Msg.AttemptID())
 	it.Extra = extra
+	if it.Msg.Owner == "" { // under a policy that knows none
+		it.Msg.Owner = o.payloads.Owner(it.Msg.Job)
+	}
 	if it.Msg.App != "" {
 		if it.Contended = o.core.view.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
 			o.leases.launched(&it.Msg)

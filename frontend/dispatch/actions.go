@@ -52,7 +52,7 @@ func (o *actions) sendMaster(a *sched.Action) {
 	}
 	it := wire.Item{From: o.opts.Self, To: addrmap.MasterRef(int(a.To.ID)), Msg: a.Msg}
 	if a.Msg.Kind == sched.Tasks {
-		it.Extra = o.payloads(&a.Msg, a.Msg.Count)
+		it.Extra = o.payloads(&it.Msg, a.Msg.Count)
 	}
 	if len(m.pending) == 0 {
 		o.masters.dirty = append(o.masters.dirty, m)
@@ -71,7 +71,7 @@ func (o *actions) sendWorker(a *sched.Action) {
 	it := wire.Item{From: o.opts.Self, To: to, Msg: a.Msg}
 	switch a.Msg.Kind {
 	case sched.Launch:
-		it.Extra = o.payloads(&a.Msg, 1)
+		it.Extra = o.payloads(&it.Msg, 1)
 		it.Trace = o.opts.Jobs.Launching(&a.Msg, to)
 	case sched.Probe:
 		o.reservations.sent(a.Msg.Job)
@@ -91,7 +91,12 @@ func (o *actions) sendFrontends(a *sched.Action) {
 }
 
 // payloads returns what is sent beside a message that has count tasks, from its First on.
+// The message names the owner of its job also under policies that know none, so that nodes
+// can show it.
 func (o *actions) payloads(m *sched.Message, count int32) wire.Extra {
+	if m.Owner == "" {
+		m.Owner, m.Priority = o.opts.Jobs.Owner(m.Job)
+	}
 	x := o.opts.Jobs.Payloads(m, count)
 	x.FrontendAddress, x.SchedulerAddress = o.process.Internal, o.process.Scheduler
 	return x

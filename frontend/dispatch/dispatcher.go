@@ -23,6 +23,8 @@ type Jobs interface {
 	// Payloads returns the payloads of count tasks of a message, from its First on, and
 	// what else is sent beside them.
 	Payloads(m *sched.Message, count int32) wire.Extra
+	// Owner returns for whom a job runs and its priority.
+	Owner(job sched.JobID) (owner string, priority int32)
 	// Launching is called for each task that is launched at a worker without a master,
 	// and returns the trace context of its attempt.
 	Launching(m *sched.Message, at wire.Ref) api.Trace

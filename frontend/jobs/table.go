@@ -171,6 +171,14 @@ func (t *Table) Payloads(m *sched.Message, count int32) (x wire.Extra) {
 	return x
 }
 
+// Owner returns for whom a job runs and its priority.
+func (t *Table) Owner(id sched.JobID) (owner string, priority int32) {
+	if j := t.jobs[id]; j != nil {
+		return j.Status.Owner, j.Status.Priority
+	}
+	return "", 0
+}
+
 // Launching records the stage before a launch at a worker without a master, and returns
 // the trace context of the attempt.
 func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {

@@ -19,6 +19,7 @@ type Store struct {
 
 type job struct {
 	extra  wire.Extra // without payloads and task ids
+	owner  string     // for whom it runs
 	ranges []taskRange
 }
 
@@ -74,7 +75,7 @@ func (s *Store) Put(it *wire.Item) {
 		j = &job{}
 		s.jobs[it.Msg.Job] = j
 	}
-	j.extra = it.Extra
+	j.extra, j.owner = it.Extra, it.Msg.Owner
 	j.extra.Payloads, j.extra.TaskIDs = nil, nil
 	r := taskRange{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now(), bytes: Size(it)}
 	j.ranges = slices.DeleteFunc(j.ranges, func(old taskRange) bool {
@@ -120,6 +121,14 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 		return e, r.arrived
 	}
 	return e, arrived
+}
+
+// Owner returns for whom a job runs.
+func (s *Store) Owner(id sched.JobID) string {
+	if j := s.jobs[id]; j != nil {
+		return j.owner
+	}
+	return ""
 }
 
 // Drop removes a job.
