@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +18,7 @@ import (
 func TestOwners(t *testing.T) {
 	b, line := runDev(t, "--groups", "1", "--nodes", "2", "--slots", "2")
 	defer b.stop()
-	t.Run("shown", func(t *testing.T) { testOwnerShown(t, line) })
+	t.Run("shown", testOwnerShown)
 	t.Run("settings", testOwnerSettings)
 	t.Run("selection", testOwnerSelection)
 	t.Run("keys", testOwnerKeys)
@@ -28,7 +26,7 @@ func TestOwners(t *testing.T) {
 	t.Run("published", func(c *testing.T) { testPublishedOwners(c, t, line) })
 }
 
-func testOwnerShown(t *testing.T, line devLine) {
+func testOwnerShown(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	job := succeed(t, "submit", "--key", "shown", "--owner", "team/alice", "--priority", "-5", "--name", "nightly build", "--",
 		"sh", "-c", "while ! [ -e "+gate+" ]; do sleep 0.01; done")
@@ -51,9 +49,6 @@ func testOwnerShown(t *testing.T, line devLine) {
 	if text := succeed(t, "nodes"); !strings.Contains(text, "OWNERS") || !strings.Contains(text, "team/alice") {
 		t.Errorf("nodes prints\n%s", text)
 	}
-	if text := fetch(t, line.Web+"/metrics"); !strings.Contains(text, `pigeon_frontend_owner_jobs_accepted_total{owner="team/alice"} 1`) {
-		t.Errorf("the frontend's metrics:\n%s", text)
-	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -64,24 +59,6 @@ func testOwnerShown(t *testing.T, line devLine) {
 	await.Until(t, "nothing at the nodes", func() bool {
 		return !slices.ContainsFunc(lines[api.Node](t, succeed(t, "nodes", "-o", "json")), func(n api.Node) bool { return n.Owners != nil })
 	})
-}
-
-func fetch(t *testing.T, url string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != http.StatusOK {
-		t.Fatalf("%s: status %d, %v", url, r.StatusCode, err)
-	}
-	return string(text)
 }
 
 // Without a word it is the user who calls; else the flag, the environment or the file.
