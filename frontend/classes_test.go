@@ -19,13 +19,20 @@ import (
 // long. It returns the status from the time of its acceptance.
 func (w *world) ran(f *frontOf, r *api.Request, elapsed time.Duration) api.Status {
 	w.t.Helper()
+	return w.ranSuspended(f, r, elapsed, 0)
+}
+
+// ranSuspended is ran for tasks that were suspended for a part of that time.
+func (w *world) ranSuspended(f *frontOf, r *api.Request, elapsed, suspended time.Duration) api.Status {
+	w.t.Helper()
 	s, err := f.Status(w.t.Context(), w.submit(f, r))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	b := report(f, s.Job, 0, sched.Done)
 	one := b.Items[0]
-	one.Elapsed, one.Msg.Attempt, b.Items = elapsed, max(1, f.Submitted(s.Job).Attempt), nil
+	one.Elapsed, one.Suspended = elapsed, suspended
+	one.Msg.Attempt, b.Items = max(1, f.Submitted(s.Job).Attempt), nil
 	for i := range r.Tasks {
 		one.Msg.First = int32(i)
 		b.Items = append(b.Items, one)
@@ -96,6 +103,17 @@ func TestClassesAreLearned(t *testing.T) {
 	f = w.restartFrontend(f)
 	if c, why := w.reason(f, work("train", 1)); c != "short" || why != "default: neither class nor estimate was given" {
 		t.Errorf("with classes: declared it is %s: %s", c, why)
+	}
+}
+
+// The time in which a task was suspended does not count.
+func TestSuspendedTimeIsNotLearned(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.ranSuspended(f, work("train", 3), 7*time.Second, 6500*time.Millisecond)
+	if c, why := w.reason(f, work("train", 1)); c != "short" || !strings.Contains(why, "estimate 0.5 s") {
+		t.Errorf("it is %s: %s", c, why)
 	}
 }
 

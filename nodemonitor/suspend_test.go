@@ -123,12 +123,14 @@ func TestSuspendedSleeps(t *testing.T) {
 	preempt := w.launch(0, 0, short, sleepFor(time.Millisecond))
 	preempt.Msg.Kind, preempt.Msg.Kept = sched.Preempt, []sched.AttemptID{long}
 	n.deliver(preempt)
-	w.reported(short)
+	if r := w.reported(short); r.Suspended != 0 {
+		t.Errorf("the short task was suspended for %v", r.Suspended)
+	}
 	resume := w.launch(0, 3, long, sleepFor(0))
 	resume.Msg.Kind, resume.Extra = sched.Continue, wire.Extra{}
 	n.deliver(resume)
-	if r := w.reported(long); r.Msg.Outcome != sched.Done || r.Elapsed < 200*time.Millisecond {
-		t.Errorf("report %s, elapsed %v", sched.Describe(&r.Msg), r.Elapsed)
+	if r := w.reported(long); r.Msg.Outcome != sched.Done || r.Elapsed < 200*time.Millisecond || r.Suspended <= 0 || r.Suspended >= r.Elapsed {
+		t.Errorf("report %s, elapsed %v, suspended %v", sched.Describe(&r.Msg), r.Elapsed, r.Suspended)
 	}
 }
 

@@ -176,6 +176,8 @@ struct TMessage {
   // Of the user, as the application gave them; passed to backends.
   64: optional string userGroup = ""
   65: optional i32 userPriority = 0
+  // Report: for how much of elapsedNanos the attempt was suspended.
+  66: optional i64 suspendedNanos = 0
 }
 
 /*

@@ -204,6 +204,8 @@ struct TExplanation {
   // where there is one owner.
   5: optional list<TOwnerShare> owners
   6: optional list<TOwnerShare> ahead
+  // How the class of the job was decided, while it has not ended.
+  7: optional string classReason = ""
 }
 
 // What an owner, with all owners below it, is entitled to in a group and what it

@@ -44,10 +44,11 @@ func (t *Table) begin(j *Job) {
 	j.run = t.opts.Learner.Begin(&classes.Job{Owner: r.Owner, Work: r.Work()}, &classes.Verdict{Class: j.Submission.Class, Origin: j.Submission.Origin})
 }
 
-// learn learns from an accepted result.
+// learn learns from an accepted result. The time in which the attempt was suspended does not
+// count.
 func (t *records) learn(j *Job, report *wire.Item, succeeded bool) {
 	now := t.opts.Clock.Now()
-	t.opts.Learner.TaskEnded(now, &j.run, sched.Time(report.Elapsed), succeeded, j.ranShort(now-sched.Time(report.Elapsed)))
+	t.opts.Learner.TaskEnded(now, &j.run, sched.Time(max(0, report.Elapsed-max(0, report.Suspended))), succeeded, j.ranShort(now-sched.Time(report.Elapsed)))
 }
 
 // turn is the last change of a job's class after its acceptance.

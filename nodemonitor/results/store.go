@@ -13,16 +13,17 @@ const maxReason = 4096
 
 // Result is how an attempt ended.
 type Result struct {
-	ID       sched.AttemptID
-	Outcome  sched.Outcome
-	Slot     int32
-	Reason   string
-	Tail     []byte    // end of stderr
-	Trace    api.Trace // of the span "running"
-	Elapsed  time.Duration
-	Exit     int // status of a process
-	Started  time.Time
-	Finished time.Time
+	ID        sched.AttemptID
+	Outcome   sched.Outcome
+	Slot      int32
+	Reason    string
+	Tail      []byte    // end of stderr
+	Trace     api.Trace // of the span "running"
+	Elapsed   time.Duration
+	Suspended time.Duration // for how much of that it was suspended
+	Exit      int           // status of a process
+	Started   time.Time
+	Finished  time.Time
 }
 
 func (r *Result) bytes() int64 { return int64(len(r.Reason) + len(r.Tail)) }
@@ -156,6 +157,6 @@ func (e *entry) item(node wire.Ref, it *wire.Item) {
 	m := &it.Msg
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt
 	m.Outcome, m.Reason = e.Outcome, e.Reason
-	it.Elapsed, it.Started, it.Finished = e.Elapsed, e.Started, e.Finished
+	it.Elapsed, it.Suspended, it.Started, it.Finished = e.Elapsed, e.Suspended, e.Started, e.Finished
 	it.Tail, it.Exit, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Trace, e.number
 }

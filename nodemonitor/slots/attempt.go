@@ -28,6 +28,7 @@ type attempt struct {
 	ran         time.Duration // before since
 	worker      *worker
 	phase       phase
+	paused      bool            // it was suspended before, or is
 	backend     backend.Backend // once it has started; nil for a duplicate
 	duplicate   bool            // it was started before: nothing was started
 	killed      bool            // Kill of its backend was called

@@ -92,6 +92,7 @@ func (s *attempts) enter(a *attempt, p phase) {
 		w.running++
 		a.since = time.Now()
 	}
+	a.paused = a.paused || p == suspended
 	s.metrics.slots[w.counted][busy] += w.running - before
 	s.metrics.slots[w.counted][idle] -= w.running - before
 	a.phase = p

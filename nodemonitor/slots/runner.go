@@ -119,6 +119,9 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	}
 	if !end.Started.IsZero() {
 		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)
+		if a.paused {
+			kept.Suspended = max(kept.Elapsed-a.service(), 0)
+		}
 		r.cfg.Metrics.ran[a.class].Observe(kept.Elapsed.Seconds())
 	}
 	r.cfg.Metrics.ended[m.Outcome].Inc()

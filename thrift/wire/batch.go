@@ -61,11 +61,12 @@ type Extra struct {
 	MaxDisconnect time.Duration
 
 	// Of a report.
-	Elapsed  time.Duration // by the node's monotonic clock
-	Started  time.Time     // by the node's wall clock, to be shown only
-	Finished time.Time
-	Tail     []byte // the end of a failed process's stderr
-	Exit     int    // status of a process, 128 + n after signal n
+	Elapsed   time.Duration // by the node's monotonic clock
+	Suspended time.Duration // for how much of that it was suspended
+	Started   time.Time     // by the node's wall clock, to be shown only
+	Finished  time.Time
+	Tail      []byte // the end of a failed process's stderr
+	Exit      int    // status of a process, 128 + n after signal n
 	// ResultNumber is the number of the result among those of the node's process; its
 	// acknowledgement repeats it. 0 from a node of an earlier version.
 	ResultNumber int64

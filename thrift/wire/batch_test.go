@@ -141,7 +141,7 @@ func drawItem(t *rapid.T, kind sched.Kind, b *wire.Batch, here *names) wire.Item
 	it.Extra = wire.Extra{
 		JobName: rapid.String().Draw(t, "job name"), User: "u", FrontendAddress: "127.0.0.1:3", SchedulerAddress: "127.0.0.1:4",
 		Trace:   api.Trace{Traceparent: rapid.String().Draw(t, "parent"), Tracestate: rapid.String().Draw(t, "state")},
-		Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")), Tail: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "tail"),
+		Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")), Suspended: time.Duration(rapid.Int64().Draw(t, "suspended")), Tail: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "tail"),
 		Started: drawInstant(t), Finished: drawInstant(t),
 	}
 	if rapid.Bool().Draw(t, "with payloads") {

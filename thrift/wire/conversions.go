@@ -133,12 +133,13 @@ func executorStateFrom(t *application.TExecutorState) (v api.ExecutorState) {
 
 func explanationTo(v api.Explanation) *published.TExplanation {
 	return &published.TExplanation{
-		Status: statusTo(v.Status),
-		Why:    v.Why,
-		Groups: mapped(v.Groups, groupShareTo),
-		Tasks:  mapped(v.Tasks, taskStatusTo),
-		Owners: mapped(v.Owners, ownerShareTo),
-		Ahead:  mapped(v.Ahead, ownerShareTo),
+		Status:      statusTo(v.Status),
+		Why:         v.Why,
+		Groups:      mapped(v.Groups, groupShareTo),
+		Tasks:       mapped(v.Tasks, taskStatusTo),
+		ClassReason: v.ClassReason,
+		Owners:      mapped(v.Owners, ownerShareTo),
+		Ahead:       mapped(v.Ahead, ownerShareTo),
 	}
 }
 
@@ -147,12 +148,13 @@ func explanationFrom(t *published.TExplanation) (v api.Explanation) {
 		return v
 	}
 	return api.Explanation{
-		Status: statusFrom(t.Status),
-		Why:    t.Why,
-		Groups: mapped(t.Groups, groupShareFrom),
-		Tasks:  mapped(t.Tasks, taskStatusFrom),
-		Owners: mapped(t.Owners, ownerShareFrom),
-		Ahead:  mapped(t.Ahead, ownerShareFrom),
+		Status:      statusFrom(t.Status),
+		Why:         t.Why,
+		Groups:      mapped(t.Groups, groupShareFrom),
+		Tasks:       mapped(t.Tasks, taskStatusFrom),
+		ClassReason: t.ClassReason,
+		Owners:      mapped(t.Owners, ownerShareFrom),
+		Ahead:       mapped(t.Ahead, ownerShareFrom),
 	}
 }
 

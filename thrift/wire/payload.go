@@ -19,6 +19,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 	t.TaskIds, t.Trace, t.Tail = e.TaskIDs, traceTo(e.Trace), e.Tail
 	t.Contended, t.UserGroup, t.UserPriority = e.Contended, e.UserGroup, e.UserPriority
 	t.ElapsedNanos, t.ExitStatus, t.ResultNumber = int64(e.Elapsed), n32(e.Exit), e.ResultNumber
+	t.SuspendedNanos = int64(e.Suspended)
 	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
 	t.MaxDisconnectNanos = int64(e.MaxDisconnect)
 	t.Payloads, err = payloadsTo(e.Payloads)
@@ -30,6 +31,7 @@ func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	e.TaskIDs, e.Trace, e.Tail = t.TaskIds, traceFrom(t.Trace), t.Tail
 	e.Contended, e.UserGroup, e.UserPriority = t.Contended, t.UserGroup, t.UserPriority
 	e.Elapsed, e.Exit, e.ResultNumber = time.Duration(t.ElapsedNanos), int(t.ExitStatus), t.ResultNumber
+	e.Suspended = time.Duration(t.SuspendedNanos)
 	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
 	e.MaxDisconnect = time.Duration(t.MaxDisconnectNanos)
 	e.Payloads, err = payloadsFrom(t.Payloads)

@@ -2715,6 +2715,7 @@ func (p *TMore) String() string {
 //   - CoreDisconnectNanos
 //   - UserGroup
 //   - UserPriority
+//   - SuspendedNanos
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -2772,7 +2773,8 @@ type TMessage struct {
 	ResultNumber     int64                    `thrift:"resultNumber,63" db:"resultNumber" json:"resultNumber"`
 	UserGroup        string                   `thrift:"userGroup,64" db:"userGroup" json:"userGroup"`
 	UserPriority     int32                    `thrift:"userPriority,65" db:"userPriority" json:"userPriority"`
-	// unused fields # 66 to 69
+	SuspendedNanos   int64                    `thrift:"suspendedNanos,66" db:"suspendedNanos" json:"suspendedNanos"`
+	// unused fields # 67 to 69
 	MaxDisconnectNanos  int64 `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
 	CoreDisconnectNanos int64 `thrift:"coreDisconnectNanos,71" db:"coreDisconnectNanos" json:"coreDisconnectNanos"`
 }
@@ -3134,6 +3136,12 @@ var TMessage_UserPriority_DEFAULT int32 = 0
 func (p *TMessage) GetUserPriority() int32 {
 	return p.UserPriority
 }
+
+var TMessage_SuspendedNanos_DEFAULT int64 = 0
+
+func (p *TMessage) GetSuspendedNanos() int64 {
+	return p.SuspendedNanos
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3356,6 +3364,10 @@ func (p *TMessage) IsSetUserGroup() bool {
 
 func (p *TMessage) IsSetUserPriority() bool {
 	return p.UserPriority != TMessage_UserPriority_DEFAULT
+}
+
+func (p *TMessage) IsSetSuspendedNanos() bool {
+	return p.SuspendedNanos != TMessage_SuspendedNanos_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3942,6 +3954,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 66:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField66(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4517,6 +4539,15 @@ func (p *TMessage) ReadField65(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField66(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 66: ", err)
+	} else {
+		p.SuspendedNanos = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4685,6 +4716,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField65(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField66(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField70(ctx, oprot); err != nil {
@@ -5558,6 +5592,21 @@ func (p *TMessage) writeField65(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField66(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuspendedNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "suspendedNanos", thrift.I64, 66); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 66:suspendedNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.SuspendedNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.suspendedNanos (66) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 66:suspendedNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField70(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetMaxDisconnectNanos() {
 		if err := oprot.WriteFieldBegin(ctx, "maxDisconnectNanos", thrift.I64, 70); err != nil {
@@ -5781,6 +5830,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.UserPriority != other.UserPriority {
+		return false
+	}
+	if p.SuspendedNanos != other.SuspendedNanos {
 		return false
 	}
 	if p.MaxDisconnectNanos != other.MaxDisconnectNanos {

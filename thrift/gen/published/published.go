@@ -5326,13 +5326,15 @@ func (p *TGroupShare) String() string {
 //   - Tasks
 //   - Owners
 //   - Ahead
+//   - ClassReason
 type TExplanation struct {
-	Status *TJobStatus    `thrift:"status,1" db:"status" json:"status,omitempty"`
-	Why    []string       `thrift:"why,2" db:"why" json:"why"`
-	Groups []*TGroupShare `thrift:"groups,3" db:"groups" json:"groups"`
-	Tasks  []*TTaskStatus `thrift:"tasks,4" db:"tasks" json:"tasks"`
-	Owners []*TOwnerShare `thrift:"owners,5" db:"owners" json:"owners,omitempty"`
-	Ahead  []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
+	Status      *TJobStatus    `thrift:"status,1" db:"status" json:"status,omitempty"`
+	Why         []string       `thrift:"why,2" db:"why" json:"why"`
+	Groups      []*TGroupShare `thrift:"groups,3" db:"groups" json:"groups"`
+	Tasks       []*TTaskStatus `thrift:"tasks,4" db:"tasks" json:"tasks"`
+	Owners      []*TOwnerShare `thrift:"owners,5" db:"owners" json:"owners,omitempty"`
+	Ahead       []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
+	ClassReason string         `thrift:"classReason,7" db:"classReason" json:"classReason"`
 }
 
 func NewTExplanation() *TExplanation {
@@ -5371,6 +5373,12 @@ var TExplanation_Ahead_DEFAULT []*TOwnerShare
 func (p *TExplanation) GetAhead() []*TOwnerShare {
 	return p.Ahead
 }
+
+var TExplanation_ClassReason_DEFAULT string = ""
+
+func (p *TExplanation) GetClassReason() string {
+	return p.ClassReason
+}
 func (p *TExplanation) IsSetStatus() bool {
 	return p.Status != nil
 }
@@ -5381,6 +5389,10 @@ func (p *TExplanation) IsSetOwners() bool {
 
 func (p *TExplanation) IsSetAhead() bool {
 	return p.Ahead != nil
+}
+
+func (p *TExplanation) IsSetClassReason() bool {
+	return p.ClassReason != TExplanation_ClassReason_DEFAULT
 }
 
 func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -5450,6 +5462,16 @@ func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 6:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5582,6 +5604,15 @@ func (p *TExplanation) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TExplanation) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.ClassReason = v
+	}
+	return nil
+}
+
 func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TExplanation"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -5603,6 +5634,9 @@ func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5739,6 +5773,21 @@ func (p *TExplanation) writeField6(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TExplanation) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetClassReason() {
+		if err := oprot.WriteFieldBegin(ctx, "classReason", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:classReason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.ClassReason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.classReason (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:classReason: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExplanation) Equals(other *TExplanation) bool {
 	if p == other {
 		return true
@@ -5792,6 +5841,9 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		if !_tgt.Equals(_src19) {
 			return false
 		}
+	}
+	if p.ClassReason != other.ClassReason {
+		return false
 	}
 	return true
 }
