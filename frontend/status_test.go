@@ -204,7 +204,9 @@ func TestHTTP(t *testing.T) {
 	w.master()
 	w.node(0, 2)
 	f := w.frontend(func(c *frontend.Config) { c.HTTP = "127.0.0.1:0" })
-	w.done(f, w.submit(f, sleeps("job", 3, time.Millisecond)))
+	job := sleeps("job", 3, time.Millisecond)
+	job.Owner = "team/alice"
+	w.done(f, w.submit(f, job))
 	_, _, err := f.Submit(t.Context(), sleeps("none", 0, 0))
 	if err == nil {
 		t.Error("a job without tasks was accepted")
@@ -221,7 +223,7 @@ func TestHTTP(t *testing.T) {
 	for _, line := range []string{
 		`pigeon_frontend_jobs_accepted_total{class="short"} 1`, `pigeon_frontend_jobs_ended_total{state="completed"} 1`, `pigeon_frontend_jobs_refused_total{reason="invalid"} 1`,
 		"pigeon_frontend_unfinished_tasks 0", `pigeon_frontend_completion_seconds_count{class="short"} 1`, `pigeon_frontend_queueing_seconds_count{class="short"} 3`,
-		"pigeon_frontend_messages_waiting 0",
+		"pigeon_frontend_messages_waiting 0", `pigeon_frontend_owner_jobs_accepted_total{owner="team/alice"} 1`,
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("the metrics have no %q", line)

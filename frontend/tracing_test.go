@@ -168,6 +168,7 @@ func TestTraces(t *testing.T) {
 	f := w.frontend()
 	for i := range 50 {
 		job := sleeps(fmt.Sprintf("job-%02d", i), 1+i%6, time.Millisecond)
+		job.Owner, job.Priority = fmt.Sprint("team/o", i), int32(i) //nolint:gosec // small
 		w.submit(f, job)
 	}
 	w.submit(f, &api.Request{Key: "retried", Backend: api.BackendExec, Retries: 1, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", "exit 1"}}}}}})
@@ -192,6 +193,18 @@ func TestTraces(t *testing.T) {
 		}
 		if jobs[id].root.Name != "job" || text(jobs[id].root, "state") != "completed" || !slices.Equal(got, want) {
 			t.Errorf("%s (%s): %q, want %q", id, text(jobs[id].root, "state"), got, want)
+		}
+	}
+	for i := range 50 {
+		root := jobs[fmt.Sprintf("job-%02d", i)].root
+		if priority := number(root, "pigeon.priority"); i > 0 && priority != int64(i) || i == 0 && priority != -1 {
+			t.Errorf("the span of job %d has the priority %d", i, priority)
+		}
+	}
+	for _, s := range r.spans {
+		var i int
+		if _, err := fmt.Sscanf(text(s, "job"), "job-%d", &i); err == nil && text(s, "pigeon.owner") != fmt.Sprint("team/o", i) {
+			t.Errorf("span %q of job %d is for %q", s.Name, i, text(s, "pigeon.owner"))
 		}
 	}
 	if got, want := jobs["retried"].stages(t), []string{"0/1:" + whole, "0/2:" + whole}; !slices.Equal(got, want) {

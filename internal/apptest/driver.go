@@ -59,6 +59,8 @@ type Spec struct {
 	Slots     int // of an executor
 	Memory    int64
 	Coarse    bool
+	User      string
+	Owner     string
 	Argv      []string // of an executor; nil for the test binary itself
 }
 
@@ -88,7 +90,7 @@ func Start(s Spec) (*Driver, error) {
 		argv = []string{"/proc/self/exe"}
 	}
 	d.app = api.Application{
-		ID: s.ID, Name: "test", Incarnation: time.Now().UnixNano(), Grants: !s.Coarse, Template: api.Template{
+		ID: s.ID, Name: "test", Incarnation: time.Now().UnixNano(), Grants: !s.Coarse, User: s.User, Owner: s.Owner, Template: api.Template{
 			Argv:   append(argv, Verb, l.Addr().String(), "{{NODE}}", "{{APP_ID}}", "{{EXECUTOR_ID}}", "{{TOKEN}}", slots),
 			Memory: max(s.Memory, 1), Slots: s.Slots, Reach: l.Addr().String(), ReachSetting: "none",
 		},
@@ -125,9 +127,14 @@ func (d *Driver) Close(graceful bool) error {
 
 // Add adds a level with so many pieces of work.
 func (d *Driver) Add(name, class string, pieces int, work time.Duration) {
+	d.AddLevel(api.Level{Name: name, Class: class}, pieces, work)
+}
+
+// AddLevel adds a level with so many pieces of work.
+func (d *Driver) AddLevel(l api.Level, pieces int, work time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.levels = append(d.levels, &level{Level: api.Level{Name: name, Class: class}, work: work, waiting: pieces, running: map[string]string{}, since: time.Now()})
+	d.levels = append(d.levels, &level{Level: l, work: work, waiting: pieces, running: map[string]string{}, since: time.Now()})
 	d.changed()
 }
 
