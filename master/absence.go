@@ -47,6 +47,6 @@ func (a *absence) begin(now sched.Time) []string {
 // returnUnreached has the core return what waits here for absent frontends.
 func (o *owner) returnUnreached() {
 	for _, name := range o.absence.begin(o.core.clock.Now()) {
-		o.ownerAway(o.addrs.Addr(frontendRef(name)), awayUnreached)
+		o.frontendAway(o.addrs.Addr(frontendRef(name)), awayUnreached)
 	}
 }

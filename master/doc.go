@@ -21,7 +21,7 @@
 //	publication    the membership, as fast as its readers allow
 //	leaseRevoker   ends the leases of slots that tasks wait for
 //
-// The owner passes messages between them; they are independent of each other.
+// The owner goroutine passes messages between them; they are independent of each other.
 //
 // # Which core
 //

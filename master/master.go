@@ -37,7 +37,7 @@ type Master struct {
 	waiting     *daemon.ByteLimit
 	loop        *runloop.Loop[func()]
 	owner       *owner
-	epoch       atomic.Uint64 // the owner's, for the batches it sends
+	epoch       atomic.Uint64 // the owner goroutine's, for the batches it sends
 	forgetAfter time.Duration // for how long peers must be gone
 	server      *server.Server
 	web         *telemetry.Server // nil when off
@@ -159,7 +159,7 @@ func (m *Master) Run(ctx context.Context) error {
 	})
 }
 
-// connectNotices subscribes to the group's idle notices, and connects the owner's notices
+// connectNotices subscribes to the group's idle notices, and connects the owner goroutine's notices
 // of waiting tasks.
 func (m *Master) connectNotices() error {
 	if m.owner.core.core == nil {

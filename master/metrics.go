@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// metrics counts the owner's work and keeps a snapshot of the queues that other
+// metrics counts the owner goroutine's work and keeps a snapshot of the queues that other
 // goroutines may read.
 type metrics struct {
 	*telemetry.Metrics
@@ -26,7 +26,7 @@ type metrics struct {
 	refused  map[string]prometheus.Counter // hellos, by reason
 	owners   ownerMetrics
 	snapshot atomic.Pointer[metricsSnapshot]
-	taken    time.Time // when the snapshot was taken; only the owner uses it
+	taken    time.Time // when the snapshot was taken; only the owner goroutine uses it
 }
 
 // metricsSnapshot is the group at one moment.
@@ -38,7 +38,7 @@ type metricsSnapshot struct {
 	siblings int
 }
 
-// snapshotEvery is how old a snapshot may be while the owner is busy.
+// snapshotEvery is how old a snapshot may be while the owner goroutine is busy.
 const snapshotEvery = 20 * time.Millisecond
 
 func newMetrics(now func() sched.Time) *metrics {
@@ -102,7 +102,7 @@ func (e *metrics) message(k sched.Kind) {
 	}
 }
 
-// refresh takes a new snapshot when the last is old enough. An idle owner is
+// refresh takes a new snapshot when the last is old enough. An idle owner goroutine is
 // woken by its sweep, so the snapshot is never older than a sweep.
 func (e *metrics) refresh(o *owner) {
 	if time.Since(e.taken) < snapshotEvery {

@@ -60,8 +60,8 @@ func (o *owner) addDaemons(p sched.Policy) {
 		Group: o.cfg.Group, Policy: p, LostAfter: o.cfg.LostAfter, Addrs: o.addrs, Core: o.core, Links: o.links, Jobs: o.payloads,
 		Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
 	})
-	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.ownerUp, o.core.clock.Now, o.log)
-	o.frontends.returnTasks = o.ownerAway
+	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.frontendUp, o.core.clock.Now, o.log)
+	o.frontends.returnTasks = o.frontendAway
 	o.absence = newAbsence(sched.Time(o.cfg.MasterLost), o.core.clock.Now())
 	o.core.view = o.nodes.View()
 	if o.core.core != nil {
@@ -69,13 +69,13 @@ func (o *owner) addDaemons(p sched.Policy) {
 	}
 }
 
-// ownerUp has the core tell a new process of a frontend what the group holds of it.
-func (o *owner) ownerUp(frontend sched.Addr) {
+// frontendUp has the core tell a new process of a frontend what the group holds of it.
+func (o *owner) frontendUp(frontend sched.Addr) {
 	o.core.StepShell(&sched.Message{Kind: sched.DistributorUp, Distributor: frontend})
 }
 
-// ownerAway has the core return the tasks that wait for a frontend.
-func (o *owner) ownerAway(frontend sched.Addr, why awayReason) {
+// frontendAway has the core return the tasks that wait for a frontend.
+func (o *owner) frontendAway(frontend sched.Addr, why awayReason) {
 	ref, _ := o.addrs.Ref(frontend)
 	o.metrics.away[why].Inc()
 	o.log.Warn("the tasks that wait for a silent frontend are returned to it; others go on", "frontend", ref.Name, "reason", awayReasons[why])

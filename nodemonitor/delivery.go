@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// deliveries accepts batches of other daemons into the owner's inbox.
+// deliveries accepts batches of other daemons into the inbox of the owner goroutine.
 type deliveries struct {
 	node        string
 	incarnation int64
@@ -109,7 +109,7 @@ func (d *deliveries) busy(what string) error {
 	}
 }
 
-// enter puts a batch into the owner's inbox.
+// enter puts a batch into the inbox of the owner goroutine.
 func (d *deliveries) enter(e event) error {
 	err := d.post(e)
 	var full *runloop.FullError

@@ -26,7 +26,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// inboxLimit bounds the batches of others in the owner's inbox. Events of this node itself
+// inboxLimit bounds the batches of others in the inbox of the owner goroutine. Events of this node itself
 // (an end for each slot, an answer for each frontend) are bounded where they begin, and
 // always have room.
 const inboxLimit = 10_000

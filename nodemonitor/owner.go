@@ -19,7 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// event is one entry of the owner's inbox.
+// event is one entry of the owner goroutine's inbox.
 type event struct {
 	kind  eventKind
 	end   slots.End   // ended
@@ -177,7 +177,7 @@ func (o *owner) repeat() {
 	o.results.Repeat(o.pauses.Since(o.now))
 }
 
-// post puts an event of this node itself into the owner's inbox. When the owner has ended
+// post puts an event of this node itself into the inbox of the owner goroutine. When that has ended
 // the event is dropped.
 func (n *NodeMonitor) post(e event) { _ = n.loop.PostUnbounded(e) }
 
@@ -185,7 +185,7 @@ func (n *NodeMonitor) post(e event) { _ = n.loop.PostUnbounded(e) }
 func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
 
 // call runs a function on the owner goroutine and waits for it; it returns false when the
-// owner has ended.
+// goroutine has ended.
 func (n *NodeMonitor) call(f func()) bool {
 	done := make(chan struct{})
 	if err := n.loop.PostUnbounded(event{do: func() { f(); close(done) }}); err != nil {

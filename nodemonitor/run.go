@@ -48,7 +48,7 @@ func (n *NodeMonitor) follow(ctx context.Context) {
 	}
 }
 
-// repeat has the owner send again, every heartbeat, the messages that were not answered.
+// repeat has the owner goroutine send again, every heartbeat, the messages that were not answered.
 func (n *NodeMonitor) repeat(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Heartbeat)
 	defer tick.Stop()

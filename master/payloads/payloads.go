@@ -66,7 +66,7 @@ func (s *Store) Bytes() int64 { return s.bytes }
 // New returns an empty store.
 func New() *Store { return &Store{jobs: map[sched.JobID]*job{}} }
 
-// Put keeps the data of tasks. The latest message counts, also for the job: its owner may
+// Put keeps the data of tasks. The latest message counts, also for the job: its frontend may
 // listen at another address by now, and a node that registered with a task of the job
 // reported less. A range that arrives again replaces the first.
 func (s *Store) Put(it *wire.Item) {
@@ -90,9 +90,9 @@ func (s *Store) Put(it *wire.Item) {
 }
 
 // Adopt keeps the name of a job of which a registering node has a task.
-func (s *Store) Adopt(id sched.JobID, name, ownerAddress string) {
+func (s *Store) Adopt(id sched.JobID, name, frontendAddress string) {
 	if s.jobs[id] == nil {
-		s.jobs[id] = &job{extra: wire.Extra{JobName: name, FrontendAddress: ownerAddress}}
+		s.jobs[id] = &job{extra: wire.Extra{JobName: name, FrontendAddress: frontendAddress}}
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// Metrics are the metrics of Workers. The count of slots is the owner's, and published
+// Metrics are the metrics of Workers. The count of slots is the owner goroutine's, and published
 // after a batch.
 type Metrics struct {
 	slots     slotCounts

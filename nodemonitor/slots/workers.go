@@ -58,10 +58,10 @@ type Config struct {
 	Kept      Kept
 	Names     Directory
 	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
-	// Ended is called by any goroutine with the end of an attempt, which the owner of
+	// Ended is called by any goroutine with the end of an attempt, which the owner goroutine of
 	// the workers hands to their method Ended.
 	Ended func(End)
-	// Timer is called when a timer that a core has set expires; the owner then calls
+	// Timer is called when a timer that a core has set expires; the owner goroutine then calls
 	// Timeout.
 	Timer func(self sched.Addr, token uint64)
 	// Changed is called when slots were added or removed, or serve other applications.

@@ -82,9 +82,9 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.DistributorUp:
-		s.ownerUp(m.Distributor, out)
+		s.distributorUp(m.Distributor, out)
 	case sched.DistributorAway:
-		s.ownerAway(m.Distributor, out)
+		s.distributorAway(m.Distributor, out)
 	case sched.ResultsKept:
 		if n := s.node(m.Peer); n != nil {
 			n.ended.Keep(now, m.Kept)

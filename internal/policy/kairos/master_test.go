@@ -344,7 +344,7 @@ func TestRankingAgainstSort(t *testing.T) {
 }
 
 // What waits for a distributor that has been silent for long is returned to it.
-func TestOwnerAway(t *testing.T) {
+func TestDistributorAway(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Count: 6, Attempt: 1, Distributor: distributor})
 	held, waits := d.s.nodes[0].tasks, d.s.Queued()

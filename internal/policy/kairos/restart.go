@@ -52,8 +52,8 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 	}
 }
 
-// ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+// distributorUp answers a distributor that was started again with what is held here for it.
+func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return
 	}
@@ -65,9 +65,9 @@ func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
 	recovery.Answered(distributor, out)
 }
 
-// ownerAway returns what waits here for a distributor that has been silent for long: others
+// distributorAway returns what waits here for a distributor that has been silent for long: others
 // wait, and nobody would take the results. What is at nodes continues.
-func (s *Master) ownerAway(distributor sched.Addr, out *sched.Actions) {
+func (s *Master) distributorAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool {
 		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && j.Queued > 0

@@ -77,7 +77,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.WorkerLost:
 		s.workerLost(now, m, out)
 	case sched.DistributorUp:
-		s.ownerUp(m.Distributor, out)
+		s.distributorUp(m.Distributor, out)
 	case sched.ResultsKept:
 		if w := s.worker(m.Peer.ID); w != nil && m.Peer.Role == sched.Worker {
 			w.ended.Keep(now, m.Kept)

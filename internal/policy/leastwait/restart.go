@@ -51,8 +51,8 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 	}
 }
 
-// ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+// distributorUp answers a distributor that was started again with what is held here for it.
+func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return
 	}

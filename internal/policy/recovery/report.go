@@ -53,7 +53,7 @@ func Return(m *sched.Message, known *Known, out *sched.Actions) {
 	})
 }
 
-// Holdings collects what a master holds of a job, for the answer to OwnerUp.
+// Holdings collects what a master holds of a job, for the answer to DistributorUp.
 type Holdings struct{ list []holding }
 
 type holding struct{ first, count, attempt int32 }
@@ -92,7 +92,7 @@ func (h *Holdings) each(f func(holding)) {
 	h.list = h.list[:0]
 }
 
-// Answered ends the answer to OwnerUp.
+// Answered ends the answer to DistributorUp.
 func Answered(distributor sched.Addr, out *sched.Actions) { out.Send(distributor, sched.Holding) }
 
 // Sorted returns the ids of the jobs of a distributor in an order that does not depend on that

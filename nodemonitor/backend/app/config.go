@@ -63,7 +63,7 @@ type Events interface {
 	ServesChanged(apps []string)
 }
 
-// TaskRef names a task as a report does. App and Owner may be empty; they decide
+// TaskRef names a task as a report does. App and Frontend may be empty; they decide
 // only between tasks of equal names.
 type TaskRef struct {
 	Job      string // requestId
