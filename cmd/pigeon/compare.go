@@ -160,6 +160,12 @@ func commandLine(cmd *cobra.Command) []string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
 		case pflag.SliceValue:
+			if f.Name == shareFlag { // a value has commas of its own
+				for _, s := range v.GetSlice() {
+					words = append(words, "--"+f.Name, s)
+				}
+				return
+			}
 			words = append(words, "--"+f.Name, strings.Join(v.GetSlice(), ","))
 		default:
 			if f.Value.Type() == "bool" {

@@ -12,6 +12,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
+// shareFlag is the flag of one owner's share.
+const shareFlag = "share"
+
 // readShares reads the shares from the file or the flags.
 func (e *experimentFlags) readShares(d *experiment.Description) (err error) {
 	if d.OwnersFile == "" {

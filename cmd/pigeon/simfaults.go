@@ -145,6 +145,12 @@ func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs in
 	}
 	words = append(words, "--jobs", strconv.Itoa(jobs), "--policy", run.Policy)
 	fs.Visit(func(given *pflag.Flag) {
+		if list, ok := given.Value.(pflag.SliceValue); ok && given.Name == shareFlag {
+			for _, s := range list.GetSlice() {
+				words = append(words, "--"+given.Name+"="+s)
+			}
+			return
+		}
 		if !slices.Contains([]string{"faults", "fault-kinds", "only-faults", "jobs", "policy"}, given.Name) {
 			words = append(words, "--"+given.Name+"="+strings.Trim(given.Value.String(), "[]"))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy/priority"
 	"github.com/pigeon-sched/pigeon/internal/policy/random"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
+	"github.com/pigeon-sched/pigeon/internal/policy/static"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -40,6 +41,7 @@ func table() []entry {
 		{name: priority.Name, open: openPriority},
 		{name: peacock.Name, open: openPeacock},
 		{name: kairos.Name, open: openKairos},
+		{name: static.Name, open: openStatic, apart: true},
 		{name: random.Name, open: plain(random.Policy), apart: true},
 	}
 }
@@ -78,7 +80,13 @@ const (
 	maxRatio  = 100       // probes for each task
 	maxLeast  = 10_000    // probes for each job
 	maxTries  = 10_000    // workers asked each time one turns idle
+	maxParts  = 10_000    // partitions
 )
+
+func openStatic(*sched.Params) (func() sched.Policy, []parameter) {
+	o := static.Defaults()
+	return func() sched.Policy { return static.Policy(o) }, []parameter{whole("owners", &o.Owners, 1, maxParts)}
+}
 
 func openSparrow(*sched.Params) (func() sched.Policy, []parameter) {
 	o := sparrow.Defaults()
