@@ -49,7 +49,7 @@ func actions(t *testing.T, spec string, seed uint64) []byte {
 
 // drawless lists the policies that draw nothing: their central scheduler knows all
 // workers.
-var drawless = []string{"fifo", "priority", "kairos"}
+var drawless = []string{"fifo", "priority", "static", "kairos"}
 
 // The same seed produces the same actions, byte for byte; another seed produces others if
 // the policy draws.
