@@ -161,21 +161,20 @@ func (x *Index) renewed(p *place) {
 	if p.at < 0 {
 		return
 	}
-	h := p.up.kids
-	was := &h.slots[p.at].key
-	key := p.key()
-	if math.IsInf(*was, 1) && !math.IsInf(key, 1) {
+	h, key := p.up.kids, p.key()
+	was := h.slots[p.at].key
+	if math.IsInf(was, 1) && !math.IsInf(key, 1) {
 		x.begin(p) // it begins to wait again
 		key = p.key()
 	}
-	if key == *was && !math.IsInf(key, -1) {
+	if key == was && !math.IsInf(key, -1) {
 		return
 	}
-	*was = key
 	blocked := h.blocked()
+	h.slots[p.at].key = key
 	h.settle(p.at)
-	if up := p.up; blocked != h.blocked() || math.IsInf(key, 1) {
-		x.renewed(up)
+	if blocked != h.blocked() {
+		x.renewed(p.up)
 	}
 }
 

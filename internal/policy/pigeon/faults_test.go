@@ -50,7 +50,24 @@ func scenarioOf(r *rand.Rand, seed uint64) *scenario {
 		}
 		s.jobs = append(s.jobs, j)
 	}
+	s.drawOwners(sched.Rand(seed, 1))
 	return s
+}
+
+// drawOwners gives the jobs of two scenarios of three owners and priorities, and some of
+// the owners shares. None has a max, of which the check of W does not know.
+func (s *scenario) drawOwners(r *rand.Rand) {
+	if r.IntN(3) == 0 {
+		return
+	}
+	owners := []string{"", "u", "u/v", "u/w", "x"}
+	for i := range s.jobs {
+		s.jobs[i].Owner, s.jobs[i].Priority = owners[r.IntN(len(owners))], int32(r.IntN(3)) //nolint:gosec // below 3
+	}
+	if r.IntN(2) == 0 {
+		s.cfg.Shares = []sched.Share{{Owner: "u", Weight: 0.5, Min: 0.3}, {Owner: "u/v", Weight: 3}}
+		s.cfg.HalfLife = sched.Time(r.IntN(2)) * sched.Second
+	}
 }
 
 // check runs the scenarios of so many seeds.

@@ -17,10 +17,23 @@ func FuzzMaster(f *testing.F) {
 		{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, App: "b", Distributor: distributor, Class: sched.Long},
 		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout},
 	}
+	plausible = append(plausible, ofOwners("a")...)
 	f.Fuzz(func(t *testing.T, recovers bool, share byte, data []byte) {
 		cfg := sched.MasterConfig{Recover: recovers, MaxTasks: 50, Params: sched.Params{Weight: 3, Reserved: float64(share) / 200}}
 		corefuzz.Drive(t, pigeon.NewMaster(cfg), data, 1, plausible...)
 	})
+}
+
+// ofOwners are messages about owners and their shares.
+func ofOwners(app string) []sched.Message {
+	return []sched.Message{
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 4, Attempt: 1, App: app, Distributor: distributor, Owner: "u/v", Estimate: 3},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 5}, Count: 4, Attempt: 1, App: app, Distributor: distributor, Owner: "u", Priority: 2},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 6}, Count: 4, Attempt: 1, App: app, Distributor: distributor, Owner: "x", Class: sched.Long},
+		{Kind: sched.SetShares, More: &sched.More{Shares: []sched.Share{{Owner: "u", Weight: 1, Max: 0.5}, {Owner: "x", Weight: 2, Min: 0.5}}}},
+		{Kind: sched.SetShares, More: &sched.More{Shares: []sched.Share{{Owner: "u/v", Weight: 1, Max: 0.1}}, HalfLife: sched.Second}},
+		{Kind: sched.SetShares, More: &sched.More{}},
+	}
 }
 
 func FuzzDistributor(f *testing.F) {

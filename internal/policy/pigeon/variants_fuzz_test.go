@@ -23,6 +23,7 @@ func FuzzVariants(f *testing.F) {
 		{Kind: sched.Spare, Serves: []string{"a", "b"}}, {Kind: sched.Spare, Serves: []string{"a"}, Reserved: true},
 		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout, Token: 1},
 	}
+	plausible = append(plausible, ofOwners("b")...)
 	f.Fuzz(func(t *testing.T, patient bool, data []byte) {
 		o := pigeon.XOptions()
 		o.Guard, o.Tail = patient, !patient

@@ -3,6 +3,7 @@ package corefuzz
 
 import (
 	"encoding/binary"
+	"math"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -108,6 +109,7 @@ func (t *tape) message() (from sched.Addr, m sched.Message) {
 	if flags&64 > 0 {
 		m.Retries, m.Losses, m.Marks, m.Epoch, m.Token = t.byte(), t.byte(), sched.Marks(t.byte()%32), uint64(t.byte()/100), uint64(t.byte()%16)
 		m.Estimate, m.Arrival, m.Key = t.time(), t.time(), uint64(t.byte())
+		m.Owner, m.Priority = t.owner(), t.number()
 	}
 	if flags&128 > 0 {
 		m.More = t.more(&m)
@@ -115,7 +117,16 @@ func (t *tape) message() (from sched.Addr, m sched.Message) {
 	return t.addr(), m
 }
 
-// more is what rides on the messages of the rivals.
+func (t *tape) owner() string {
+	return [...]string{"", "u", "u/v", "u/w", "x", "x/y/z", "a//b", "1/2/3/4/5/6/7/8/9/10"}[t.byte()%8]
+}
+
+// part is a weight or a share, and now and then nonsense.
+func (t *tape) part() float64 {
+	return [...]float64{0, 0.1, 0.5, 1, 0.25, 3, -1, math.Inf(1)}[t.byte()%8]
+}
+
+// more is what rides on the messages of the rivals, and the shares of owners.
 func (t *tape) more(of *sched.Message) *sched.More {
 	m := &sched.More{Stamp: t.time(), Threshold: t.time(), Load: sched.Load{Queued: int64(t.number()), Work: t.time()}}
 	for range t.byte() % 4 {
@@ -125,6 +136,8 @@ func (t *tape) more(of *sched.Message) *sched.More {
 		})
 		m.Slots = append(m.Slots, sched.Attained{ID: of.AttemptID(), Service: t.time(), Running: t.byte()%2 > 0}, sched.Attained{})
 		m.Bits = append(m.Bits, uint64(t.byte()))
+		m.Shares = append(m.Shares, sched.Share{Owner: t.owner(), Weight: t.part(), Max: t.part(), Min: t.part()})
+		m.HalfLife = t.time() * sched.Second
 	}
 	return m
 }
