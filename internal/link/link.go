@@ -26,6 +26,7 @@ type Link struct {
 	mu         sync.Mutex
 	queue      []wire.Item
 	queueBytes int
+	spare      []wire.Item // an emptied queue, the next one
 	closed     bool
 	stale      bool   // the peer is another process and Reset was not called yet
 	peer       int64  // its incarnation, 0 before the first answer
@@ -122,15 +123,16 @@ func (l *Link) run() {
 // drain sends until nothing is queued.
 func (l *Link) drain() {
 	for {
-		parcels, gen := l.collect()
-		if parcels == nil {
+		items, bytes, gen := l.collect()
+		if len(items) == 0 {
 			return
 		}
-		for _, p := range parcels {
+		for _, p := range l.parcels(items, bytes) {
 			if !l.send(p, gen) {
 				break
 			}
 		}
+		l.recycle(items)
 	}
 }
 

@@ -77,18 +77,37 @@ type parcel struct {
 	bytes int
 }
 
-// collect removes everything that is queued and returns it, cut into parcels, with the generation it
-// belongs to. Messages wait in order, so all parcels go before what comes next.
-func (l *Link) collect() (parcels []parcel, gen uint64) {
+// collect removes everything that is queued and returns it, with its bytes and the generation
+// it belongs to. Messages wait in order, so all of it goes before what comes next.
+func (l *Link) collect() (items []wire.Item, bytes int, gen uint64) {
 	l.mu.Lock()
-	items, bytes, gen := l.queue, l.queueBytes, l.gen
-	l.queue, l.queueBytes = nil, 0
-	l.mu.Unlock()
-	if len(items) == 0 {
-		return nil, gen
+	defer l.mu.Unlock()
+	items, bytes, gen = l.queue, l.queueBytes, l.gen
+	if len(items) > 0 {
+		l.queue, l.queueBytes, l.spare = l.spare, 0, nil
 	}
+	return items, bytes, gen
+}
+
+// maxSpare bounds the queue that is kept for reuse, of items with about 600 bytes each.
+const maxSpare = 256
+
+// recycle keeps an emptied queue for what comes next: the peer has what was in it, or nobody
+// waits for that.
+func (l *Link) recycle(items []wire.Item) {
+	if cap(items) > maxSpare {
+		return
+	}
+	clear(items)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = items[:0]
+}
+
+// parcels cuts items into batches.
+func (l *Link) parcels(items []wire.Item, bytes int) (parcels []parcel) {
 	if len(items) <= l.opts.BatchItems && bytes <= l.opts.BatchBytes {
-		return []parcel{{items, len(items), bytes}}, gen
+		return []parcel{{items, len(items), bytes}}
 	}
 	for _, run := range wire.Cut(items, l.opts.BatchBytes) {
 		for len(run) > 0 {
@@ -100,7 +119,7 @@ func (l *Link) collect() (parcels []parcel, gen uint64) {
 	// Cutting may have divided messages; the last parcel carries the count.
 	last := &parcels[len(parcels)-1]
 	last.count, last.bytes = len(items), bytes
-	return parcels, gen
+	return parcels
 }
 
 // release subtracts a parcel from the counts of the queue, unless Reset has done so.

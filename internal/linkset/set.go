@@ -46,7 +46,16 @@ type Set struct {
 	last  uint64      // highest sequence number of the links that were closed
 	dirty []*peerLink // with items to send at the next Flush
 	used  *list.List  // links that keep their connection, the last used first; empty without MaxOpen
+	// free are emptied lists of items, so that a batch costs no allocation here: as many as
+	// had items at one Flush, at most maxFree.
+	free [][]wire.Item
 }
+
+// An item has about 600 bytes, so that the lists for reuse have 10 MB at most.
+const (
+	maxFree      = 64
+	maxFreeItems = 256
+)
 
 // peerLink is the link to one peer; the link itself is nil until something was sent there.
 type peerLink struct {
@@ -151,6 +160,9 @@ func (s *Set) Queue(it *wire.Item) bool {
 	}
 	if len(w.pending) == 0 {
 		s.dirty = append(s.dirty, w)
+		if n := len(s.free); n > 0 && w.pending == nil {
+			w.pending, s.free = s.free[n-1], s.free[:n-1]
+		}
 	}
 	w.pending = append(w.pending, *it)
 	return true
@@ -174,6 +186,7 @@ func (s *Set) Flush() {
 			s.opts.Log.Error("the link to a peer accepts no messages", "peer", w.peer.String(), "messages", len(items), "error", err)
 			s.opts.OnRefused(w.peer, len(items), err)
 		}
+		s.recycle(items) // the link has copied them
 	}
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]
@@ -239,6 +252,14 @@ func (s *Set) disconnect(w *peerLink) {
 	s.used.Remove(w.place)
 	w.place = nil
 	w.pool.Rest()
+}
+
+// recycle keeps an emptied list for the next batches.
+func (s *Set) recycle(items []wire.Item) {
+	if len(s.free) < maxFree && cap(items) <= maxFreeItems {
+		clear(items)
+		s.free = append(s.free, items[:0])
+	}
 }
 
 // discard drops what was not sent to the peer yet.
