@@ -2,7 +2,10 @@ package frontend_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/apptest"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -77,6 +81,46 @@ func TestOwnersSurviveRestarts(t *testing.T) {
 	if s, err := f.Status(t.Context(), "said"); err != nil || s.State != api.StateCancelled || s.Owner != "team/alice" || s.Priority != 7 || s.Name != "nightly" {
 		t.Errorf("an ended job after a restart: %+v, %v", s, err)
 	}
+}
+
+// A master's metrics name the owners of what runs and waits there, and what they used.
+func TestMetricsOfOwners(t *testing.T) {
+	w := newWorld(t)
+	m := w.master(func(c *master.Config) { c.HTTP = "127.0.0.1:0" })
+	w.node(0, 1)
+	f := w.frontend()
+	page := ""
+	defer func() {
+		if t.Failed() {
+			t.Log(page)
+		}
+	}()
+	has := func(series string) func() bool {
+		return func() bool {
+			_, page = get(t, "http://"+m.HTTP()+"/metrics")
+			return strings.Contains(page, series)
+		}
+	}
+	folder := t.TempDir()
+	first := script("first", "while ! [ -e $1/gate ]; do sleep 0.01; done", folder)
+	first.Owner = "team/alice"
+	second := sleeps("second", 3, time.Hour)
+	second.Owner = "team/alice"
+	w.submit(f, first)
+	daemontest.Await(t, "the owner of what runs", has(`pigeon_master_owner_running_tasks{class="short",owner="team/alice"} 1`))
+	w.submit(f, second)
+	daemontest.Await(t, "the owner of what waits", has(`pigeon_master_owner_queued_tasks{class="short",owner="team/alice"} 3`))
+	if err := os.WriteFile(filepath.Join(folder, "gate"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.done(f, "first")
+	daemontest.Await(t, "what it used", func() bool {
+		_, page = get(t, "http://"+m.HTTP()+"/metrics")
+		_, after, found := strings.Cut(page, `pigeon_master_owner_slot_seconds_total{class="short",owner="team/alice"} `)
+		text, _, _ := strings.Cut(after, "\n")
+		seconds, err := strconv.ParseFloat(text, 64)
+		return found && err == nil && seconds > 0
+	})
 }
 
 // Owner and priority reach masters with the tasks, also under policies that know none and

@@ -52,8 +52,8 @@ func (c clientConfig) Validate() error {
 			return &config.FieldError{Key: "frontend", Problem: fmt.Sprintf("%q is no host:port", address)}
 		}
 	}
-	if err := api.CheckOwner(c.Owner); err != nil {
-		return &config.FieldError{Key: "owner", Problem: err.Error()}
+	if e, wrong := errors.AsType[*api.Error](api.CheckOwner(c.Owner)); wrong {
+		return &config.FieldError{Key: "owner", Problem: e.What + "; " + e.Next}
 	}
 	return nil
 }

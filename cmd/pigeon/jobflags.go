@@ -22,7 +22,7 @@ import (
 type jobFlags struct {
 	cmd         *cobra.Command
 	flags       *pflag.FlagSet
-	priority    int32
+	priority    priorityFlag
 	name        string
 	class       string
 	estimate    time.Duration
@@ -39,7 +39,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.SetInterspersed(false) // what follows the program's name is the program's
 	j := &jobFlags{cmd: cmd, flags: fs}
 	addOwnerFlag(cmd)
-	fs.Int32Var(&j.priority, "priority", 0, fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))
+	fs.Var(&j.priority, "priority", fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))
 	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program and its first argument)", api.MaxNameBytes))
 	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
@@ -66,7 +66,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
 		MaxDisconnect: j.disconnect,
 		// Without an owner the frontend derives it from the user.
-		Backend: api.BackendSleep, User: userName(), Owner: settings.Owner, Priority: j.priority, Name: j.name,
+		Backend: api.BackendSleep, User: userName(), Owner: settings.Owner, Priority: int32(j.priority), Name: j.name,
 	}
 	payload := api.Payload{Backend: api.BackendSleep, Sleep: sleep}
 	if len(argv) > 0 {
@@ -117,6 +117,24 @@ func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 		e.Dir = dir
 	}
 	return e, nil
+}
+
+// priorityFlag is the priority of a job.
+type priorityFlag int32
+
+func (p *priorityFlag) String() string { return strconv.Itoa(int(*p)) }
+
+// Type implements [pflag.Value].
+func (p *priorityFlag) Type() string { return "int" }
+
+// Set implements [pflag.Value].
+func (p *priorityFlag) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return fmt.Errorf("that is no priority; use a whole number from %d to %d", math.MinInt32, math.MaxInt32)
+	}
+	*p = priorityFlag(n)
+	return nil
 }
 
 // addOwnerFlag adds the flag --owner, which is a setting.

@@ -143,8 +143,8 @@ func testOwnerMistakes(t *testing.T) {
 		{[]string{"submit", "--owner", strings.Repeat("a", 1<<20), "--sleep", "1s"}, "1048576 bytes, more than the limit of 255"},
 		{[]string{"submit", "--name", strings.Repeat("a", 1<<20), "--sleep", "1s"}, "1048576 bytes, more than the limit of 256"},
 		{[]string{"submit", "--name", "a\x00b", "--sleep", "1s"}, "a control character"},
-		{[]string{"submit", "--priority", "99999999999", "--sleep", "1s"}, "--priority"},
-		{[]string{"submit", "--priority", "high", "--sleep", "1s"}, "--priority"},
+		{[]string{"submit", "--priority", "99999999999", "--sleep", "1s"}, "use a whole number from -2147483648 to 2147483647"},
+		{[]string{"submit", "--priority", "high", "--sleep", "1s"}, "that is no priority"},
 		{[]string{"status", "--owner", "team/"}, `"team/"`},
 		{[]string{"status", "--owner", "team", "whose"}, "leave one out"},
 	} {
