@@ -10,11 +10,16 @@ import (
 // Owners returns what a master shows: the owners that use or want workers, or that have a
 // share, each after its parent, children by path.
 func (t *Tree) Owners() []sched.OwnerView {
-	return t.view(nil, t.root, float64(t.workers))
+	return t.view(nil, t.root, float64(t.workers), nextTags{})
 }
 
+// nextTags are the tags of the children of a node that are served next, by class: leads
+// are measured from them.
+type nextTags [sched.NumClasses]float64
+
 // view appends the node and what is shown below it, nothing if there is nothing to show.
-func (t *Tree) view(list []sched.OwnerView, n *Node, entitled float64) []sched.OwnerView {
+// next is that of its parent.
+func (t *Tree) view(list []sched.OwnerView, n *Node, entitled float64, next nextTags) []sched.OwnerView {
 	at := len(list)
 	v := sched.OwnerView{Owner: n.path, Share: sched.Share{Owner: n.path, Weight: 1}, Entitled: entitled, Used: n.used}
 	shown := n.parent == nil || n.isActive()
@@ -23,13 +28,13 @@ func (t *Tree) view(list []sched.OwnerView, n *Node, entitled float64) []sched.O
 	}
 	for c := range n.tag {
 		v.Running[c], v.Queued[c] = int(n.running[c]), int(n.waiting[c])
-		v.Lead[c] = t.lead(n, sched.Class(c))
+		v.Lead[c] = t.lead(n, sched.Class(c), next[c])
 	}
 	list = append(list, v)
 	if n.isInner() {
-		parts := t.divide(n, entitled)
+		parts, next := t.divide(n, entitled), t.nextTags(n)
 		for i, child := range n.inner.children {
-			list = t.view(list, child, parts[i])
+			list = t.view(list, child, parts[i], next)
 		}
 	}
 	if len(list) == at+1 && !shown {
@@ -38,24 +43,33 @@ func (t *Tree) view(list []sched.OwnerView, n *Node, entitled float64) []sched.O
 	return list
 }
 
-// lead returns by how much worker time the node is ahead of the sibling that is served
-// next, or of where it would start, if none waits.
-func (t *Tree) lead(n *Node, c sched.Class) sched.Time {
+// nextTags returns the tag of the child of a node that is served next in each class, or of
+// where one would start, if none waits.
+func (t *Tree) nextTags(n *Node) nextTags {
+	next := nextTags{math.Inf(1), math.Inf(1)}
+	n.each(func(s *Node) {
+		for c := range next {
+			if s.waiting[c] > 0 && !s.capped {
+				next[c] = min(next[c], s.tag[c])
+			}
+		}
+	})
+	for c := range next {
+		if math.IsInf(next[c], 1) {
+			if next[c] = n.inner.now[c]; t.memory.remembers(sched.Class(c)) {
+				next[c] = 0
+			}
+		}
+	}
+	return next
+}
+
+// lead returns by how much worker time the node is ahead of that tag.
+func (t *Tree) lead(n *Node, c sched.Class, next float64) sched.Time {
 	if n.parent == nil || n.waiting[c]|n.running[c] == 0 {
 		return 0
 	}
-	least := math.Inf(1)
-	n.parent.each(func(s *Node) {
-		if s.waiting[c] > 0 && !s.capped {
-			least = min(least, s.tag[c])
-		}
-	})
-	if math.IsInf(least, 1) {
-		if least = n.parent.inner.now[c]; t.memory.remembers(c) {
-			least = 0
-		}
-	}
-	ahead := (n.tag[c] - least) * float64(n.weight()) / one
+	ahead := (n.tag[c] - next) * float64(n.weight()) / one
 	if t.memory.remembers(c) {
 		ahead /= t.memory.scale
 	}
