@@ -53,7 +53,7 @@ func (o *owner) addPayload(it *wire.Item, to wire.Ref) {
 		it.Msg.Owner = o.payloads.Owner(it.Msg.Job)
 	}
 	if it.Msg.App != "" {
-		if it.Contended = o.core.view.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
+		if it.Contended = o.core.view.Contended(it.Msg.App, it.Msg.Owner, it.Msg.Class); !it.Contended {
 			o.leases.launched(&it.Msg)
 		}
 	}

@@ -18,15 +18,15 @@ type leaseRevoker struct {
 	codec    *wire.Codec
 	publish  func(data []byte) error // nil without NATS
 
-	// leases are the applications and classes of which a grant may have a lease: one was
+	// leases are the applications, owners and classes of which a grant may have a lease: one was
 	// launched while no other task waited, and no notice has ended its lease since.
 	leases map[lease]bool
 }
 
-// lease is kept for all grants of an application and class together.
+// lease is kept for all grants of an application, owner and class together.
 type lease struct {
-	app   string
-	class sched.Class
+	app, owner string
+	class      sched.Class
 }
 
 func newLeaseRevoker(codec *wire.Codec, envelope wire.Batch, log *slog.Logger) *leaseRevoker {
@@ -36,19 +36,19 @@ func newLeaseRevoker(codec *wire.Codec, envelope wire.Batch, log *slog.Logger) *
 // launched records a launch for whose worker no other task waits.
 func (r *leaseRevoker) launched(m *sched.Message) {
 	if r.publish != nil && m.App != "" {
-		r.leases[lease{m.App, m.Class}] = true
+		r.leases[lease{m.App, m.Owner, m.Class}] = true
 	}
 }
 
 // mayExist reports whether there may be leases at all.
 func (r *leaseRevoker) mayExist() bool { return len(r.leases) > 0 }
 
-// revoke publishes that tasks wait, if a lease may delay them: one of another application,
-// of a class that is not more urgent.
+// revoke publishes that tasks wait, if a lease may delay them: one of another application
+// or owner, of a class that is not more urgent.
 func (r *leaseRevoker) revoke(m *sched.Message) {
 	found := false
 	for l := range r.leases { // they do not depend on each other
-		if l.app != m.App && l.class >= m.Class {
+		if (l.app != m.App || l.owner != m.Owner) && l.class >= m.Class {
 			delete(r.leases, l)
 			found = true
 		}
@@ -56,7 +56,7 @@ func (r *leaseRevoker) revoke(m *sched.Message) {
 	if !found {
 		return
 	}
-	waiting := sched.Message{Kind: sched.Tasks, Job: m.Job, Attempt: m.Attempt, Count: m.Count, Class: m.Class, App: m.App}
+	waiting := sched.Message{Kind: sched.Tasks, Job: m.Job, Attempt: m.Attempt, Count: m.Count, Class: m.Class, App: m.App, Owner: m.Owner}
 	r.envelope.Items = []wire.Item{{From: r.envelope.Sender, Msg: waiting}}
 	data, err := r.codec.Append(nil, &r.envelope)
 	if err == nil {

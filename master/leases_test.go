@@ -39,14 +39,15 @@ func TestLeasesAreRevoked(t *testing.T) {
 	slots := daemontest.Slots(1, 1)
 	slots[0].Serves = []string{"", "a", "b"}
 	n.Register(wire.Hello{Slots: slots})
+	owner := ""
 	of := func(job uint64, app string, c sched.Class) wire.Item {
 		it := daemontest.Tasks(job, 1)
-		it.Msg.App, it.Msg.Class = app, c
+		it.Msg.App, it.Msg.Class, it.Msg.Owner = app, c, owner
 		return it
 	}
 	expect := func(app string, c sched.Class) {
 		t.Helper()
-		if got := <-published; got.App != app || got.Class != c || got.Kind != sched.Tasks {
+		if got := <-published; got.App != app || got.Owner != owner || got.Class != c || got.Kind != sched.Tasks {
 			t.Errorf("published %s, want tasks of %s, %v", sched.Describe(&got), app, c)
 		}
 	}
@@ -64,8 +65,9 @@ func TestLeasesAreRevoked(t *testing.T) {
 	}
 	f.Send(of(6, "a", sched.Long))
 	n.AwaitGot(sched.Launch, 6)
-	f.Send(of(7, "", sched.Long))
-	expect("", sched.Long)
+	owner = "bob"
+	f.Send(of(7, "a", sched.Long)) // of the same application, and of another owner
+	expect("a", sched.Long)
 	if len(published) > 0 {
 		t.Errorf("published more than once: %d", len(published))
 	}

@@ -304,8 +304,8 @@ func TestFullOfPayloads(t *testing.T) {
 	}
 }
 
-// A launch carries whether others wait for the slot: tasks of another application that
-// are as urgent.
+// A launch carries whether others wait for the slot: tasks of another application, or of
+// another owner of the same, that are as urgent.
 func TestLaunchTellsWhetherOthersWait(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -328,6 +328,37 @@ func TestLaunchTellsWhetherOthersWait(t *testing.T) {
 			t.Errorf("launch %d of %s: others wait: %v, want %v", i, l.Msg.App, l.Contended, contended)
 		}
 		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: uint64(i) + 2})) //nolint:gosec // small
+	}
+}
+
+// The levels of one application may be of different owners: a slot that one of them has is
+// contended while tasks of another one wait.
+func TestLaunchTellsWhetherOtherOwnersWait(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	slots := daemontest.Slots(1, 1)
+	slots[0].Serves = []string{"", "a"}
+	n.Register(wire.Hello{Slots: slots})
+	of := func(job uint64, owner string) wire.Item {
+		it := daemontest.Tasks(job, 1)
+		it.Msg.App, it.Msg.Owner, it.Msg.Class = "a", owner, sched.Short
+		return it
+	}
+	f.Send(of(1, "alice"), of(2, "alice"), of(3, "bob"), of(4, "bob"))
+	var contended []string
+	for i := range 4 {
+		if l := n.AwaitGot(sched.Launch, i+1)[i]; l.Contended {
+			contended = append(contended, l.Msg.Owner)
+		}
+		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: uint64(i) + 2})) //nolint:gosec // small
+	}
+	// The first arrived alone; they alternate, and the last one of each waits for nobody else.
+	if len(contended) < 1 || len(contended) > 2 {
+		t.Errorf("others waited at the launches of %v", contended)
 	}
 }
 

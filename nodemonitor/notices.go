@@ -88,9 +88,9 @@ func (n *notices) onAnnounced(handle func(*wire.Batch)) error {
 	})
 }
 
-// onWaiting calls handle with the application and class of tasks that wait at the
+// onWaiting calls handle with the application, owner and class of tasks that wait at the
 // master.
-func (n *notices) onWaiting(handle func(app string, c sched.Class)) error {
+func (n *notices) onWaiting(handle func(app, owner string, c sched.Class)) error {
 	return n.conn.Subscribe(notice.WaitingSubject(n.cfg.Cluster, n.cfg.Group), func(data []byte) {
 		b, err := n.codec.Decode(data)
 		if err != nil {
@@ -99,7 +99,7 @@ func (n *notices) onWaiting(handle func(app string, c sched.Class)) error {
 		}
 		for i := range b.Items {
 			if m := &b.Items[i].Msg; b.Sender.Role == sched.Master && m.Kind == sched.Tasks {
-				handle(m.App, m.Class)
+				handle(m.App, m.Owner, m.Class)
 			}
 		}
 	})

@@ -17,6 +17,8 @@ const (
 	peopleStreams = 2
 	peopleLoad    = 0.2 // of all slots, by each stream
 	floodTasks    = 10_000
+
+	peopleRehearsal = 30 * time.Second // of the streams alone, before they are measured
 )
 
 // peopleRate is how many jobs a second one stream submits.
@@ -124,19 +126,20 @@ func (s *suite) serve(ctx context.Context, m *manager, way people) (x served, er
 		return x, err
 	}
 	if way.cold {
-		x.beside, err = s.beside(ctx, flood, short)
+		x.beside, err = s.beside(ctx, way, flood, short)
 		return x, err
 	}
-	for _, seeds := range []int{peopleStreams, 0} { // a rehearsal first: compilers settle
-		if x.alone, err = s.streamsOf(ctx, short, seeds); err != nil {
-			return x, err
-		}
+	if _, err := s.streamsOf(ctx, short, peopleStreams, peopleRehearsal); err != nil {
+		return x, err
+	}
+	if x.alone, err = s.streamsOf(ctx, short, 0, streamTime); err != nil {
+		return x, err
 	}
 	if flood, err = s.place.warm(ctx, m, "flood", slices.Concat(way.all, way.flood)...); err != nil {
 		return x, err
 	}
 	defer flood.Close(grace)
-	x.beside, err = s.beside(ctx, flood, short)
+	x.beside, err = s.beside(ctx, way, flood, short)
 	return x, err
 }
 
@@ -166,20 +169,28 @@ func (s *suite) streamDrivers(ctx context.Context, m *manager, way people) (list
 	return list, starts.Wait()
 }
 
-// beside begins the flood and the streams together, and waits for both. A driver whose work
-// has ended is closed, so that its slots are free for others.
-func (s *suite) beside(ctx context.Context, flood *driver.Driver, short []*driver.Driver) (all []float64, err error) {
+// beside begins the flood and the streams together, and returns when the streams have ended:
+// the flood takes longer. Where a driver has all slots while it is there, it is closed when
+// its own work has ended.
+func (s *suite) beside(ctx context.Context, way people, flood *driver.Driver, short []*driver.Driver) (all []float64, err error) {
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error {
-		defer flood.Close(grace)
-		_, err := oneJob(ctx, flood, floodTasks, streamSleep)
-		return err
-	})
+	if err := flood.Send(fmt.Sprintf("sleep %d %d", floodTasks, streamSleep.Milliseconds())); err != nil {
+		return nil, err
+	}
+	if way.cold {
+		work.Go(func() error {
+			defer flood.Close(grace)
+			_, err := flood.Seconds(ctx, "the flood")
+			return err
+		})
+	}
 	took := make([][]float64, len(short))
 	for k, d := range short {
 		work.Go(func() (err error) {
-			defer d.Close(grace)
-			took[k], err = d.Ask(ctx, s.peopleStream(k))
+			if way.cold {
+				defer d.Close(grace)
+			}
+			took[k], err = d.Ask(ctx, s.peopleStream(k, streamTime))
 			return err
 		})
 	}
@@ -188,12 +199,12 @@ func (s *suite) beside(ctx context.Context, flood *driver.Driver, short []*drive
 }
 
 // streamsOf runs the streams without the flood.
-func (s *suite) streamsOf(ctx context.Context, short []*driver.Driver, seeds int) ([]float64, error) {
+func (s *suite) streamsOf(ctx context.Context, short []*driver.Driver, seeds int, lasts time.Duration) ([]float64, error) {
 	work, ctx := errgroup.WithContext(ctx)
 	took := make([][]float64, len(short))
 	for k, d := range short {
 		work.Go(func() (err error) {
-			took[k], err = d.Ask(ctx, s.peopleStream(k+seeds))
+			took[k], err = d.Ask(ctx, s.peopleStream(k+seeds, lasts))
 			return err
 		})
 	}
@@ -202,12 +213,12 @@ func (s *suite) streamsOf(ctx context.Context, short []*driver.Driver, seeds int
 }
 
 // peopleArrivals are the times at which the jobs of a stream are submitted.
-func (s *suite) peopleArrivals(k int) string {
-	return seconds(Arrivals(s.o.Seed, uint64(k), peopleRate, streamTime)) //nolint:gosec // a small number
+func (s *suite) peopleArrivals(k int, lasts time.Duration) string {
+	return seconds(Arrivals(s.o.Seed, uint64(k), peopleRate, lasts)) //nolint:gosec // a small number
 }
 
-func (s *suite) peopleStream(k int) string {
-	return fmt.Sprintf("stream %d %d %s", streamTasks, streamSleep.Milliseconds(), s.peopleArrivals(k))
+func (s *suite) peopleStream(k int, lasts time.Duration) string {
+	return fmt.Sprintf("stream %d %d %s", streamTasks, streamSleep.Milliseconds(), s.peopleArrivals(k, lasts))
 }
 
 // serveByPools runs all in one application.
@@ -219,11 +230,12 @@ func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x ser
 	defer d.Close(grace)
 	for _, run := range []struct {
 		tasks, seeds int
+		lasts        time.Duration
 		out          *[]float64
-	}{{0, peopleStreams, &x.alone}, {0, 0, &x.alone}, {floodTasks, 0, &x.beside}} {
+	}{{0, peopleStreams, peopleRehearsal, &x.alone}, {0, 0, streamTime, &x.alone}, {floodTasks, 0, streamTime, &x.beside}} {
 		command := fmt.Sprintf("pools %d %d %d", run.tasks, streamTasks, streamSleep.Milliseconds())
 		for k := range peopleStreams {
-			command += " " + s.peopleArrivals(k+run.seeds)
+			command += " " + s.peopleArrivals(k+run.seeds, run.lasts)
 		}
 		if *run.out, err = d.Ask(ctx, command); err != nil {
 			return x, err

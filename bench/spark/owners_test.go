@@ -39,7 +39,7 @@ func TestPeopleWays(t *testing.T) {
 		t.Errorf("%v jobs in a stream", jobs)
 	}
 	s := suite{o: Options{Seed: 1}}
-	if text := s.peopleStream(0); !strings.HasPrefix(text, "stream 10 50 0.") || text == s.peopleStream(1) {
+	if text := s.peopleStream(0, streamTime); !strings.HasPrefix(text, "stream 10 50 0.") || text == s.peopleStream(1, streamTime) {
 		t.Errorf("%.40s", text)
 	}
 	if owners := poolOwners(); !slices.Contains(owners, "spark.pigeon.pool.stream2.owner=stream2") || len(owners) != 4 {

@@ -161,11 +161,11 @@ func (x *Index) Served() []string {
 func (x *Index) Queued(c sched.Class) int { return x.queued[c] }
 
 // OthersWait reports whether tasks of the class, or of a more urgent one, wait that are
-// of another application than the one of this name.
-func (x *Index) OthersWait(app string, c sched.Class) bool {
+// of another application than the one of this name, or of another owner.
+func (x *Index) OthersWait(app, owner string, c sched.Class) bool {
 	a := x.apps[app]
 	for k := sched.Class(0); k <= c; k++ {
-		if x.queued[k] > 0 && (a == nil || x.queued[k] > a.queued[k]) {
+		if x.queued[k] > 0 && (a == nil || x.queued[k] > a.queued[k] || a.roots[k].hasOthers(owner)) {
 			return true
 		}
 	}

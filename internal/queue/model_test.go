@@ -266,7 +266,7 @@ func (m *model) check(t *rapid.T) {
 	for c := range m.waiting {
 		for _, name := range []string{"", "a", "b", "never seen"} {
 			want := slices.ContainsFunc(slices.Concat(m.waiting[:c+1]...), func(o task) bool { return o.job.App().Name != name })
-			if got := m.index.OthersWait(name, sched.Class(c)); got != want {
+			if got := m.index.OthersWait(name, "", sched.Class(c)); got != want {
 				t.Fatalf("others than %q wait as %v ones: %v, want %v", name, sched.Class(c), got, want)
 			}
 		}

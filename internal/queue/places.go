@@ -70,6 +70,15 @@ func (p *place) key() float64 {
 // blocked reports whether a max forbids all that waits below.
 func (h *heap) blocked() bool { return math.IsInf(h.slots[0].key, 1) }
 
+// hasOthers reports whether tasks wait at or below a place, where some do, that are of
+// another owner.
+func (p *place) hasOthers(owner string) bool {
+	for p.kids != nil && len(p.kids.slots) == 1 {
+		p = p.kids.slots[0].place
+	}
+	return p.kids != nil && len(p.kids.slots) > 1 || p.node().Path() != owner
+}
+
 // newPlace makes the place of a line, and those above it.
 func (x *Index) newPlace(l *line, c sched.Class) *place {
 	p := &place{at: -1, class: c, lane: lane{line: l}}

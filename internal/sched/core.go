@@ -57,8 +57,8 @@ type (
 		// Owners returns the owners that use or want workers, or that a share names, each
 		// after its parent; nil where workers are not shared by owner.
 		Owners() []OwnerView
-		// Contended reports whether tasks of other applications wait that would be
+		// Contended reports whether tasks of other applications or owners wait that would be
 		// served before the next task of this application and class.
-		Contended(app string, c Class) bool
+		Contended(app, owner string, c Class) bool
 	}
 )

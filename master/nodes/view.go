@@ -100,4 +100,4 @@ func (View) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
 func (View) Owners() []sched.OwnerView { return nil }
 
 // Contended reports false: nothing waits here.
-func (View) Contended(string, sched.Class) bool { return false }
+func (View) Contended(_, _ string, _ sched.Class) bool { return false }

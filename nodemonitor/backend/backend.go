@@ -24,7 +24,9 @@ type Task struct {
 	Frontend string // host:port of the frontend; schedulerAddress on the published wire
 	Slot     int32
 	Payload  api.Payload
-	// Contended is set when tasks of other applications that are as urgent waited at the
+	// Owner is for whom it runs.
+	Owner string
+	// Contended is set when tasks of other applications or owners that are as urgent waited at the
 	// launch.
 	Contended bool
 }

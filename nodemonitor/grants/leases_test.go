@@ -70,16 +70,16 @@ func TestLeaseEndsByTheMastersWord(t *testing.T) {
 		w.launch(2, false, false)
 		first := w.poll(0)
 		w.launch(3, false, false) // it is not answered yet
-		w.OthersWait("a", sched.Short)
+		w.OthersWait("a", "", sched.Short)
 		if s := w.Stats(); s.Recalled != 0 {
 			t.Errorf("an application's own tasks end its leases: %+v", s)
 		}
-		w.OthersWait("b", sched.Long)
+		w.OthersWait("b", "", sched.Long)
 		second := w.poll(first.UpTo)
 		if len(second.Grants) != 1 || second.Grants[0].Lease != 0 || !slices.Equal(second.GiveBack, names(2)) {
 			t.Errorf("long tasks of another wait, and the executor received %+v", second)
 		}
-		w.OthersWait("b", sched.Short)
+		w.OthersWait("b", "", sched.Short)
 		if third := w.poll(second.UpTo); !slices.Equal(third.GiveBack, names(1, 2)) {
 			t.Errorf("short tasks of another wait, and the executor received %+v", third)
 		}
@@ -94,7 +94,7 @@ func TestLeaseIsNotGivenAgain(t *testing.T) {
 		if lost := w.poll(0); len(lost.Grants) != 1 || lost.Grants[0].Lease == 0 {
 			t.Fatalf("when no others wait: %+v", lost)
 		}
-		w.OthersWait("b", sched.Short)
+		w.OthersWait("b", "", sched.Short)
 		if again := w.poll(0); len(again.Grants) != 1 || again.Grants[0].Lease != 0 {
 			t.Errorf("others wait, and the grant is answered again as %+v", again)
 		}
@@ -132,6 +132,25 @@ func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 		w.SetNotices(false)
 		if s := w.Stats(); s.Recalled != 2 {
 			t.Errorf("notices were switched off twice: %+v", s)
+		}
+	})
+}
+
+// The word that tasks of an owner wait ends the leases of the other owners of the same
+// application, and none of its own.
+func TestLeaseEndsForAnotherOwner(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 8)
+		for task, owner := range map[int]string{1: "alice", 2: "bob"} {
+			w.Start(backend.Task{ID: attempt(task), App: "a", Owner: owner, HT: true}, func(backend.Result) {})
+		}
+		first := w.poll(0)
+		if len(first.Grants) != 2 || first.Grants[0].Lease == 0 || first.Grants[1].Lease == 0 {
+			t.Fatalf("when no others wait: %+v", first)
+		}
+		w.OthersWait("a", "bob", sched.Short)
+		if second := w.poll(first.UpTo); !slices.Equal(second.GiveBack, names(1)) {
+			t.Errorf("bob's tasks wait, and the executor received %+v", second)
 		}
 	})
 }

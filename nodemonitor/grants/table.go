@@ -95,11 +95,12 @@ func (t *Table) SetNotices(yes bool) {
 	})
 }
 
-// OthersWait is called when tasks of an application and class wait at the master: it
-// ends the leases of other applications that are not more urgent.
-func (t *Table) OthersWait(app string, c sched.Class) {
+// OthersWait is called when tasks of an application, owner and class wait at the master: it
+// ends the leases of other applications and owners that are not more urgent. A slot that
+// one owner keeps is not for another one of the same application.
+func (t *Table) OthersWait(app, owner string, c sched.Class) {
 	t.update(func(*ends) {
-		t.assignments.leases.recall(t.assignments.grants, c, func(g *grant) bool { return g.task.App == app })
+		t.assignments.leases.recall(t.assignments.grants, c, func(g *grant) bool { return g.task.App == app && g.task.Owner == owner })
 	})
 }
 

@@ -86,7 +86,7 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 }
 
 // Contended implements [sched.GroupView]: there is one application.
-func (s *Master) Contended(string, sched.Class) bool { return false }
+func (s *Master) Contended(_, _ string, _ sched.Class) bool { return false }
 
 // Owners implements [sched.GroupView]: workers are not shared by owner.
 func (s *Master) Owners() []sched.OwnerView { return nil }

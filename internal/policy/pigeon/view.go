@@ -77,9 +77,11 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Contended reports whether tasks of other applications wait that are as urgent as one
-// of this application and class.
-func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
+// Contended reports whether tasks of other applications or owners wait that are as urgent
+// as one of this application, owner and class.
+func (s *Master) Contended(app, owner string, c sched.Class) bool {
+	return s.index.OthersWait(app, owner, c)
+}
 
 // WorkerView returns the state of a worker; one that is not idle has a task, or is about
 // to report that it has none.

@@ -3,7 +3,7 @@ package org.pigeonsched.spark.bench
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
-import scala.concurrent.{Await, Promise}
+import scala.concurrent.{Await, Future, Promise}
 import scala.concurrent.duration.Duration
 import scala.util.{Failure, Success, Try}
 
@@ -47,27 +47,31 @@ final class SleepJobs(sc: SparkContext) {
     took.toSeq
   }
 
-  /** Streams in pools of their own beside a large job in another; the seconds of their jobs. */
+  /**
+   * Streams in pools of their own beside a large job in another; the seconds of their jobs. Returns
+   * when the streams have ended, unless the large job failed.
+   */
   def pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]]): Seq[Double] = {
-    val work: Seq[(String, () => Seq[Double])] = ("flood", () => {
-      if (flood > 0) one(flood, millis)
-      Nil
-    }) +: streams.zipWithIndex.map { case (at, k) =>
-      s"stream${k + 1}" -> (() => stream(tasks, millis, at))
+    val large = inPool("flood")(if (flood > 0) one(flood, millis))
+    val outcomes = streams.zipWithIndex.map { case (at, k) =>
+      inPool(s"stream${k + 1}")(stream(tasks, millis, at))
     }
-    // A thread for each: the pool is a property of the submitting thread.
-    val outcomes = work.map { case (pool, body) =>
-      val outcome = Promise[Seq[Double]]()
-      val thread = new Thread(() =>
-        outcome.complete(Try {
-          sc.setLocalProperty(SparkPool, pool)
-          body()
-        }))
-      thread.setDaemon(true)
-      thread.start()
-      outcome.future
-    }
-    outcomes.flatMap(Await.result(_, Duration.Inf))
+    val took = outcomes.flatMap(Await.result(_, Duration.Inf))
+    large.value.foreach(_.get)
+    took
+  }
+
+  // In a thread of its own: the pool is a property of the submitting thread.
+  private def inPool[T](pool: String)(body: => T): Future[T] = {
+    val outcome = Promise[T]()
+    val thread = new Thread(() =>
+      outcome.complete(Try {
+        sc.setLocalProperty(SparkPool, pool)
+        body
+      }))
+    thread.setDaemon(true)
+    thread.start()
+    outcome.future
   }
 
   private def submit(tasks: Int, millis: Int) = {

@@ -19,8 +19,8 @@ private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cu
   val history = new History
 
   /**
-   * Throws a Refusal when a local property names no class or no priority. Called by the thread of Spark's DAG
-   * scheduler.
+   * Throws a Refusal when a local property names no class or no priority. Called by the thread of
+   * Spark's DAG scheduler.
    */
   def level(taskSet: TaskSet): StageLevel = {
     val stage = sc.dagScheduler.stageIdToStage.get(taskSet.stageId)

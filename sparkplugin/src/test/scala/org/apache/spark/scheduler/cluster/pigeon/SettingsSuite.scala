@@ -1,7 +1,8 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
-import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.SparkConf
 
 import org.pigeonsched.spark.{JobClass, Refusal}
 import org.pigeonsched.spark.grants.{Grant, Kind}
@@ -37,7 +38,7 @@ class SettingsSuite extends AnyFunSuite {
   test("grants of a forgotten level serve nobody") {
     val kinds = new RecentKinds(most = 2)
     val bob = Kind(JobClass.Short, "bob")
-    def grant(level: String) = Grant("id", level, JobClass.Short, 0)
+    def grant(level: String): Grant = Grant("id", level, JobClass.Short, 0)
     kinds.put("1", bob)
     kinds.put("2", Kind(JobClass.Short))
     assert(kinds.of(grant("1")) == bob)
