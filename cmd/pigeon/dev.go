@@ -99,6 +99,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
 	fs.StringVar(&s.OwnersFile, "owners-file", "", "file with the keys shares, half_life and quotas, read again when it changes (docs/shares.md)")
+	fs.StringVar(&s.Classes, "classes", "learned", "class of jobs that declare neither class nor estimate: learned from earlier ones, or declared (short)")
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
@@ -120,6 +121,9 @@ func (f *devFlags) check() error {
 		if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
 			return fmt.Errorf("--%s %q is no loopback address with a port, and dev serves this machine only; use 127.0.0.1:PORT, or start the daemons one by one", a.flag, a.address)
 		}
+	}
+	if f.spec.Classes != "learned" && f.spec.Classes != "declared" {
+		return fmt.Errorf("--classes %q is neither learned nor declared; use one of these (docs/classes.md)", f.spec.Classes)
 	}
 	if f.spec.OwnersFile != "" {
 		if _, err := owners.Load(f.spec.OwnersFile); err != nil {

@@ -41,7 +41,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	addOwnerFlag(cmd)
 	fs.Var(&j.priority, "priority", fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))
 	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program and its first argument)", api.MaxNameBytes))
-	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else the frontend's default)")
+	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else as earlier jobs of this name and owner, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
 	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))

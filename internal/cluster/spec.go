@@ -63,6 +63,8 @@ type Spec struct {
 	// OwnersFile is the file with the shares and quotas of owners, which all masters and
 	// frontends read; "" for none.
 	OwnersFile string
+	// Classes is the setting of that name of all frontends; "" for its default.
+	Classes string
 
 	Isolation Isolation // default Goroutine
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
@@ -233,6 +235,7 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	if s.History {
 		c.History = historyFile(p.dir, number)
 	}
+	setIf(&c.Classes, s.Classes)
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
