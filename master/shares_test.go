@@ -1,0 +1,145 @@
+package master_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/owners"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func writeOwners(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rig) owners() api.GroupOwners {
+	r.t.Helper()
+	g, err := r.client.GroupOwners(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return g
+}
+
+// share returns an owner of the list, the zero one when it is not there.
+func share(g *api.GroupOwners, owner string) api.OwnerShare {
+	for i := range g.Owners {
+		if g.Owners[i].Owner == owner {
+			return g.Owners[i]
+		}
+	}
+	return api.OwnerShare{}
+}
+
+// Shares of the configuration are in effect from the start, and are shown with what waits.
+func TestShares(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	cfg.Shares.Shares = []owners.Share{{Owner: "team", Weight: 2, Max: 0.5, Min: 0.25}, {Owner: "team/alice", Weight: 3}}
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(4, 1)})
+	it := daemontest.Tasks(1, 5)
+	it.Msg.Owner = "team/alice"
+	f.Send(it)
+	daemontest.Await(t, "all is placed", func() bool { g := m.owners(); a := share(&g, "team/alice"); return a.RunningShort+a.QueuedShort == 5 })
+	g := m.owners()
+	team, alice := share(&g, "team"), share(&g, "team/alice")
+	if !g.Reachable || !g.Fair || g.Slots != 4 || len(g.Owners) != 3 || g.Owners[0].Owner != "" {
+		t.Errorf("%+v", g)
+	}
+	if team.Weight != 2 || team.Max != 0.5 || team.Min != 0.25 || alice.Weight != 3 || team.RunningShort != 2 || team.QueuedShort != 3 || alice.RunningShort != 2 {
+		t.Errorf("%+v\n%+v", team, alice)
+	}
+	if m.Reload() {
+		t.Error("there is a file to read again")
+	}
+}
+
+// Shares are read again when their file changes and when they are asked for. With a mistake
+// in it those before stay in effect, and the mistake is shown until the file is read well.
+// The core gets them as an input, which is recorded.
+func TestSharesAreReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "owners.yaml")
+	writeOwners(t, path, "shares: [{owner: a, weight: 2}]\nquotas: [{owner: a, tasks: 5}]")
+	cfg := settings()
+	cfg.LostAfter, cfg.OwnersFile, cfg.Record = patient(), path, t.TempDir()
+	m := start(t, cfg)
+	weight := func() float64 { g := m.owners(); return share(&g, "a").Weight }
+	daemontest.Await(t, "the first shares are in effect", func() bool { return weight() == 2 })
+	writeOwners(t, path, "shares: [{owner: a, weight: 0}]")
+	if !m.Reload() {
+		t.Error("there is no file to read again")
+	}
+	daemontest.Await(t, "the mistake is shown", func() bool {
+		g := m.owners()
+		return strings.Contains(g.Problem, "weight") && strings.Contains(g.Problem, `"a"`) && g.ProblemSince > 0 && share(&g, "a").Weight == 2
+	})
+	writeOwners(t, path, "shares: &x [{owner: *x}]")
+	daemontest.Await(t, "another mistake is shown", func() bool { return strings.Contains(m.owners().Problem, "alias") })
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Await(t, "the missing file is shown", func() bool { return strings.Contains(m.owners().Problem, "no such file") })
+	writeOwners(t, path, "half_life: 1h\nshares: [{owner: a, weight: 5}]")
+	daemontest.Await(t, "the change is noticed", func() bool { g := m.owners(); return share(&g, "a").Weight == 5 && g.Problem == "" && g.HalfLife == 3600 })
+	m.process.Stop()
+
+	file, err := os.Open(filepath.Join(cfg.Record, "master-0.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	steps, err := runloop.Verify(file, func(self sched.Addr) sched.Core {
+		return pigeon.NewMaster(sched.MasterConfig{Self: self, Seed: cfg.Seed, Params: sched.Params{Cutoff: sched.Time(cfg.Cutoff)}, MaxTasks: cfg.MaxTasks, Recover: true})
+	})
+	if err != nil || steps < 2 {
+		t.Errorf("%d inputs: %v", steps, err)
+	}
+	data, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(data), `"Shares":[{`); n != 2 {
+		t.Errorf("shares are recorded %d times, want twice:\n%s", n, data)
+	}
+}
+
+// A file that cannot be read at the start is refused; so are shares in two places.
+func TestOwnersFileAtTheStart(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "owners.yaml")
+	writeOwners(t, bad, "shares: [{owner: a, wieght: 2}]")
+	both := settings()
+	both.OwnersFile, both.Shares.Shares = bad, []owners.Share{{Owner: "a", Weight: 1}}
+	for want, change := range map[string]func(*master.Config){
+		`"weight"`:     func(c *master.Config) { c.OwnersFile = bad },
+		"no such file": func(c *master.Config) { c.OwnersFile = bad + ".absent" },
+		"one place":    func(c *master.Config) { *c = both },
+		"half_life":    func(c *master.Config) { c.HalfLife = -1 },
+		"two shares": func(c *master.Config) {
+			c.Shares.Shares = []owners.Share{{Owner: "a", Weight: 1}, {Owner: "a", Weight: 1}}
+		},
+	} {
+		cfg := settings()
+		change(&cfg)
+		m, err := master.New(cfg, daemontest.Log(t))
+		if err == nil {
+			t.Errorf("%s: it was accepted: %v", want, m.Close())
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
