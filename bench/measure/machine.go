@@ -11,10 +11,10 @@ import (
 // Machine is where a measurement was made.
 type Machine struct {
 	Processor  string `json:"processor"` // its model, "unknown" where the system does not report it
-	Processors int    `json:"processors"`
-	Memory     string `json:"memory"`
-	Platform   string `json:"platform"`
-	Go         string `json:"go"`
+	Processors int    `json:"processors"` // how many
+	Memory     string `json:"memory"`     // in all, with its unit
+	Platform   string `json:"platform"`   // operating system and architecture
+	Go         string `json:"go"`         // version of Go that the program was built with
 }
 
 // ThisMachine returns the machine of this process.

@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/check"
 	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
@@ -59,6 +60,7 @@ func printedObjects() []printed {
 		{"model", "for each policy, group size and load", reflect.TypeFor[compare.ModelPoint]()},
 		{"bench latency", "", reflect.TypeFor[launch.LatencyResult]()},
 		{"bench launch", "", reflect.TypeFor[launch.RateResult]()},
+		{"bench fair", "", reflect.TypeFor[fairness.Result]()},
 		{"bench faults", "", reflect.TypeFor[check.Result]()},
 		{"bench chaos", "for each run", reflect.TypeFor[chaos.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
