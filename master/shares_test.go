@@ -95,7 +95,10 @@ func TestSharesAreReadAgain(t *testing.T) {
 	}
 	daemontest.Await(t, "the missing file is shown", func() bool { return strings.Contains(m.owners().Problem, "no such file") })
 	writeOwners(t, path, "half_life: 1h\nshares: [{owner: a, weight: 5}]")
-	daemontest.Await(t, "the change is noticed", func() bool { g := m.owners(); return share(&g, "a").Weight == 5 && g.Problem == "" && g.HalfLife == 3600 })
+	daemontest.Await(t, "the change is noticed", func() bool {
+		g := m.owners()
+		return share(&g, "a").Weight == 5 && g.Problem == "" && g.HalfLife == 3600
+	})
 	m.process.Stop()
 
 	file, err := os.Open(filepath.Join(cfg.Record, "master-0.jsonl"))

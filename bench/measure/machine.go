@@ -10,7 +10,7 @@ import (
 
 // Machine is where a measurement was made.
 type Machine struct {
-	Processor  string `json:"processor"` // its model, "unknown" where the system does not report it
+	Processor  string `json:"processor"`  // its model, "unknown" where the system does not report it
 	Processors int    `json:"processors"` // how many
 	Memory     string `json:"memory"`     // in all, with its unit
 	Platform   string `json:"platform"`   // operating system and architecture
