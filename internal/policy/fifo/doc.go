@@ -48,6 +48,6 @@ func NewMaster(c sched.MasterConfig) Master {
 // Step implements [sched.Core].
 func (s Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	blind := *m
-	blind.Class = sched.Short
+	blind.Class, blind.Marks = sched.Short, m.Marks&^sched.Undeclared
 	s.Master.Step(now, from, &blind, out)
 }

@@ -16,7 +16,19 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 		x.task++
 		count--
 	}
+	if n := s.asShort(x, count); n < count {
+		s.place(now, x, n, m.Head, out)
+		x.task, count, x.class = x.task+n, count-n, sched.Long
+	}
 	s.place(now, x, count, m.Head, out)
+}
+
+// asShort returns how many of count tasks from x on are served as of their job's class.
+func (s *Master) asShort(x work, count int32) int32 {
+	if x.class != sched.Short || !undeclared(x.job) {
+		return count
+	}
+	return s.hooks.asShort(x.job, count)
 }
 
 // place launches count tasks, from x on, and queues those for which no worker is idle.
@@ -49,10 +61,10 @@ func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest wor
 	return x, count
 }
 
-// next removes and returns the first task of a queued run. Only a canary waits in another
-// queue than its job's.
+// next removes and returns the first task of a queued run. Only a canary, and tasks
+// past the window of an undeclared job, wait in another queue than their job's.
 func (s *Master) next(r *queue.Run) work {
-	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class, waited: true}
+	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class && !undeclared(r.Job), waited: true}
 	x.task = s.index.Take(r)
 	return x
 }
@@ -89,5 +101,6 @@ func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched
 			tail.Moved, tail.Since = x.moved, r.Since
 		}
 	})
+	s.hooks.jobReclassed(j)
 	s.index.Changed(j)
 }

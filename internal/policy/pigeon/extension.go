@@ -11,7 +11,8 @@ import (
 //	order.go, tail.go           sorted queues
 //	overflow.go, spare.go       tasks that move between groups
 //	suspension.go, patience.go  suspended tasks
-//	canary.go                   wrong classes
+//	canary.go, overruns.go      wrong classes
+//	estimate.go, window.go      classes and estimates that nobody declared
 //
 // A task moves by way of its distributor, which therefore knows at every instant which
 // group holds it. That costs one hop and one message more than sending it from A to B.
@@ -52,6 +53,7 @@ type extension struct {
 	longs   []*worker  // whose long task can be suspended
 	patient []patience // short tasks whose patience has not ended, in order of its end
 	watched watchlist
+	learning
 }
 
 // extend adds an extension with these options to a new master.
@@ -66,7 +68,7 @@ func (s *Master) extend(o Options) {
 		e.measure.due = e.tail.due()
 	}
 	orders := queue.Orders{By: [sched.NumClasses]queue.Order{
-		sched.Short: leastQueued{cutoff},
+		sched.Short: leastQueued{cutoff, e.facts},
 		sched.Long:  &aged{live: &e.measure, measure: e.measure, facts: e.facts},
 	}}
 	if o.Guard {
@@ -77,6 +79,7 @@ func (s *Master) extend(o Options) {
 
 // stepBegins implements hooks.
 func (e *extension) stepBegins(now sched.Time) {
+	e.relearn()
 	e.index.Renew(now)
 }
 
@@ -86,7 +89,7 @@ func (e *extension) timeout(token uint64, out *sched.Actions) {
 	case patienceOver:
 		e.patienceEnded(out)
 	case cutoffOver:
-		e.overdue(out)
+		e.watched.overdue(e.now, out, func(w *worker) { e.overran(w, out) })
 	}
 }
 
@@ -97,11 +100,13 @@ type facts struct {
 	ended   int32      // tasks that ended here
 	total   int32      // tasks in all groups, 0 when not stated
 	dropped bool       // tasks of it were dropped here
+	observed
 }
 
 // jobAdded implements hooks.
 func (e *extension) jobAdded(j *queue.Job, arrival sched.Time, total int32) {
 	e.facts[j] = &facts{arrival: arrival, total: total}
+	e.meet(j)
 }
 
 // jobRepeated implements hooks. A registering worker may report less about a
@@ -115,8 +120,9 @@ func (e *extension) jobRepeated(j *queue.Job, arrival sched.Time, total int32, m
 		f.total = total
 		e.index.Changed(j)
 	}
-	if marks = lasting(marks); marks != j.Marks {
+	if marks = lasting(marks) | j.Marks&sched.Undeclared; marks != j.Marks {
 		j.Marks = marks
+		e.meet(j)
 		for w := e.workers.running(j); w != nil; w = w.next {
 			e.changed(w, j)
 		}
@@ -176,14 +182,16 @@ func (e *extension) idleNotice(w *worker, id sched.AttemptID, kept []sched.Attem
 		e.sendClass(w.job, sched.Short, out)
 	}
 	if !stopped {
+		e.observe(w.job, e.attained(w))
 		e.taskEnds(&w.work)
+		e.widen(w, out)
 	}
 	return false
 }
 
 // continues implements hooks: a suspended task comes before long ones that wait.
 func (e *extension) continues(w *worker, next *queue.Run, out *sched.Actions) bool {
-	if w.held == nil || (next != nil && next.Class != sched.Long) {
+	if len(w.held) == 0 || (next != nil && next.Class != sched.Long) {
 		return false
 	}
 	e.resume(w, out)

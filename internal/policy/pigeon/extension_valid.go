@@ -10,17 +10,18 @@ import (
 // valid implements hooks. It checks the records of suspended tasks, of those that can
 // be, and of short ones that run.
 func (e *extension) valid() error {
-	count := map[*queue.Job]int32{}
+	count, ran := map[*queue.Job]int32{}, map[*queue.Job]sched.Time{}
 	longs := 0
 	for _, w := range e.workers {
 		if w == nil {
 			continue
 		}
-		if w.held != nil {
-			count[w.held.job]++
-			if w.Listed() {
-				return fmt.Errorf("worker %d holds a suspended task and is idle", w.addr.ID)
-			}
+		for _, h := range w.held {
+			count[h.job]++
+			ran[h.job] += h.stint.attained
+		}
+		if held := len(w.held); held > mostSuspended || (held > 0 && w.Listed()) {
+			return fmt.Errorf("worker %d holds %d suspended tasks; idle: %v", w.addr.ID, held, w.Listed())
 		}
 		if w.resumed && w.job == nil {
 			return fmt.Errorf("worker %d continues a task and runs none", w.addr.ID)
@@ -31,7 +32,7 @@ func (e *extension) valid() error {
 				return fmt.Errorf("worker %d can be preempted and is not listed", w.addr.ID)
 			}
 		}
-		if want := e.options.Canary && w.job != nil && w.class == sched.Short; w.watch.on != want {
+		if can := w.job != nil && e.watches(w); w.watch.on != can && (w.watch.on || e.options.Canary) {
 			return fmt.Errorf("worker %d: the time of a short task is measured: %v", w.addr.ID, w.watch.on)
 		}
 	}
@@ -39,7 +40,7 @@ func (e *extension) valid() error {
 		return fmt.Errorf("%d workers can be preempted, %d are listed", longs, len(e.longs))
 	}
 	for id, j := range e.jobs {
-		if f := e.facts[j]; f == nil || f.held != count[j] {
+		if f := e.facts[j]; f == nil || f.held != count[j] || f.suspended != ran[j] {
 			return fmt.Errorf("job %s: %d of its tasks are suspended, counted otherwise", id, count[j])
 		}
 	}

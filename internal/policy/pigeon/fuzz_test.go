@@ -15,7 +15,8 @@ func FuzzMaster(f *testing.F) {
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
 		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Distributor: distributor},
 		{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, App: "b", Distributor: distributor, Class: sched.Long},
-		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 3}, Count: 4, Attempt: 1, App: "a", Distributor: distributor, Marks: sched.Undeclared},
+		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout}, {Kind: sched.Timeout, Token: 2},
 	}
 	plausible = append(plausible, ofOwners("a")...)
 	f.Fuzz(func(t *testing.T, recovers bool, share byte, data []byte) {

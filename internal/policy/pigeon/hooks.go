@@ -6,7 +6,7 @@ import (
 )
 
 // hooks are called by a master at the points of its decisions that a variant may
-// change. The paper's policy has noHooks; pigeon-sort and pigeon-x have an [extension].
+// change. The paper's policy has [overruns]; pigeon-sort and pigeon-x have an [extension].
 // A hook neither keeps nor changes its arguments, unless its comment says so.
 type hooks interface {
 	jobHooks
@@ -23,6 +23,8 @@ type jobHooks interface {
 	// jobDropped is called when count tasks of the job, from first on, are unwanted.
 	jobDropped(j *queue.Job, first, count int32, out *sched.Actions)
 	jobForgotten(j *queue.Job)
+	// jobReclassed is called when the job has got another class.
+	jobReclassed(j *queue.Job)
 	// suspended returns how many tasks of the job are suspended here; eachSuspended
 	// calls f for them.
 	suspended(j *queue.Job) int32
@@ -33,6 +35,9 @@ type jobHooks interface {
 type placementHooks interface {
 	// isTrial reports whether the job's first task is tried as a short one.
 	isTrial(j *queue.Job, marks sched.Marks) bool
+	// asShort returns how many of count more tasks of a short job are served as short
+	// ones; the others are served as long ones.
+	asShort(j *queue.Job, count int32) int32
 	// placeElsewhere places some of the count tasks from x on, for which no worker is idle,
 	// and returns those that must be queued.
 	placeElsewhere(x work, count int32, out *sched.Actions) (rest work, left int32)
@@ -79,13 +84,14 @@ type groupHooks interface {
 	valid() error
 }
 
-// noHooks is the policy of the paper.
+// noHooks change nothing.
 type noHooks struct{}
 
 func (noHooks) jobAdded(*queue.Job, sched.Time, int32)                 {}
 func (noHooks) jobRepeated(*queue.Job, sched.Time, int32, sched.Marks) {}
 func (noHooks) jobDropped(*queue.Job, int32, int32, *sched.Actions)    {}
 func (noHooks) jobForgotten(*queue.Job)                                {}
+func (noHooks) jobReclassed(*queue.Job)                                {}
 func (noHooks) suspended(*queue.Job) int32                             { return 0 }
 func (noHooks) eachSuspended(*queue.Job, func(task, attempt int32))    {}
 func (noHooks) isTrial(*queue.Job, sched.Marks) bool                   { return false }
@@ -103,6 +109,8 @@ func (noHooks) timeout(uint64, *sched.Actions)                         {}
 func (noHooks) masterChanged(sched.Addr, bool)                         {}
 func (noHooks) tasksFrom(sched.Addr, bool, *sched.Actions)             {}
 func (noHooks) valid() error                                           { return nil }
+
+func (noHooks) asShort(_ *queue.Job, count int32) int32 { return count }
 
 func (noHooks) placeElsewhere(x work, count int32, _ *sched.Actions) (work, int32) { return x, count }
 

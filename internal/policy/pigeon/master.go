@@ -81,10 +81,12 @@ func (w *worker) kind() sched.WorkerKind {
 
 // NewMaster returns a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
-	return &Master{
+	s := &Master{
 		cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), slots: slots{share: cfg.Params.Reserved},
-		weight: weight{every: cfg.Params.Weight}, recovery: recovering{over: !cfg.Recover}, hooks: noHooks{},
+		weight: weight{every: cfg.Params.Weight}, recovery: recovering{over: !cfg.Recover},
 	}
+	s.hooks = &overruns{master: s}
+	return s
 }
 
 // NewMasterWith returns a master with options.
@@ -219,7 +221,9 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 }
 
 // lasting returns those of the marks that concern the whole job.
-func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Restartable) }
+func lasting(m sched.Marks) sched.Marks {
+	return m & (sched.Stoppable | sched.Restartable | sched.Undeclared)
+}
 
 // repeated records what a message says about a job that is known here.
 func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {

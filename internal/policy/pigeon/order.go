@@ -10,9 +10,16 @@ const (
 	graceCutoffs   = 30 // added to every age in the order of the long queue
 )
 
-// estimate returns a job's estimate, or the cutoff if it has none.
-func estimate(j *queue.Job, cutoff sched.Time) sched.Time {
-	if j.Estimate > 0 {
+// estimate returns a job's estimate, or the cutoff if it has none. That of an undeclared
+// job is learned.
+func estimate(j *queue.Job, learned map[*queue.Job]*facts, cutoff sched.Time) sched.Time {
+	switch {
+	case undeclared(j):
+		if f := learned[j]; f != nil && f.learned > 0 {
+			return f.learned
+		}
+		return cutoff
+	case j.Estimate > 0:
 		return j.Estimate
 	}
 	return cutoff
@@ -20,11 +27,14 @@ func estimate(j *queue.Job, cutoff sched.Time) sched.Time {
 
 // leastQueued is the order of the short queue: the job with the least estimated
 // work still queued here first.
-type leastQueued struct{ cutoff sched.Time }
+type leastQueued struct {
+	cutoff sched.Time
+	facts  map[*queue.Job]*facts
+}
 
 // Rank implements [queue.Order].
 func (o leastQueued) Rank(j *queue.Job) float64 {
-	return float64(float64(estimate(j, o.cutoff)) * float64(j.QueuedAs(sched.Short)))
+	return float64(float64(estimate(j, o.facts, o.cutoff)) * float64(j.QueuedAs(sched.Short)))
 }
 
 // Renew implements [queue.Order]: time changes nothing.
@@ -41,7 +51,7 @@ type aged struct {
 
 // Rank implements [queue.Order].
 func (o *aged) Rank(j *queue.Job) float64 {
-	e := estimate(j, o.measure.cutoff)
+	e := estimate(j, o.facts, o.measure.cutoff)
 	f := o.facts[j]
 	return o.measure.of(e, o.measure.unfinished(f, j), o.at-f.arrival, e)
 }

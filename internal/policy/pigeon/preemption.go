@@ -1,6 +1,10 @@
 package pigeon
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // preempt suspends the attempt that the master names and runs another task. The
 // master knows the slot as it was before that attempt began, at m.Seq; its beginning
@@ -19,8 +23,8 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, sched.RefusedEpoch, out)
 		return
-	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && w.held.Attempt == 0:
-		w.held = suspended{w.current, w.distributor}
+	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && len(w.held) < mostSuspended:
+		w.held = append(w.held, suspended{w.current, w.distributor})
 		w.act(sched.Suspend, out)
 	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq:
 	case w.busy:
@@ -51,8 +55,9 @@ func (w *Worker) continueSuspended(from sched.Addr, m *sched.Message, out *sched
 	case w.holds(id):
 		w.epoch = m.Epoch
 		w.seq++
-		w.busy, w.current, w.distributor = true, id, w.held.distributor
-		w.held = suspended{}
+		at := w.suspendedAt(id)
+		w.busy, w.current, w.distributor = true, id, w.held[at].distributor
+		w.held = slices.Delete(w.held, at, at+1)
 		w.act(sched.Resume, out)
 	default:
 		w.seq++

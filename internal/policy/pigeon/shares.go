@@ -110,8 +110,10 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 		if w.job == j {
 			s.settle(&w.bill, false)
 		}
-		if w.held != nil && w.held.job == j {
-			s.settle(&w.held.bill, true)
+		for _, h := range w.held {
+			if h.job == j {
+				s.settle(&h.bill, true)
+			}
 		}
 	}
 	s.index.Change(j, owner, priority)
@@ -122,8 +124,10 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 		if w.job == j {
 			s.charge(w)
 		}
-		if w.held != nil && w.held.job == j {
-			w.held.bill = bill{leaf: j.Owner(), class: sched.Long}
+		for _, h := range w.held {
+			if h.job == j {
+				h.bill = bill{leaf: j.Owner(), class: sched.Long}
+			}
 		}
 	}
 }

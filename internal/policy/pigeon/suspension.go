@@ -10,14 +10,14 @@ import (
 
 // suspension is a master's record of a slot whose task it may suspend.
 type suspension struct {
-	stint    stint // of what it runs
-	held     *held // suspended there, nil for none
-	overtook bool  // its task was sent to suspend the one before
-	resumed  bool  // what it runs was suspended before
-	firm     bool  // it refused to suspend its task
-	yielding bool  // its task is being stopped, to be started again
-	longAt   int   // 1 + place among those that can be preempted, else 0
-	watch    watch // of what it runs
+	stint    stint   // of what it runs
+	held     []*held // suspended there, in this order
+	overtook bool    // its task was sent to suspend the one before
+	resumed  bool    // what it runs was suspended before
+	firm     bool    // it refused to suspend its task
+	yielding bool    // its task is being stopped, to be started again
+	longAt   int     // 1 + place among those that can be preempted, else 0
+	watch    watch   // of what it runs
 }
 
 // stint is how long a worker has run its task.
@@ -27,26 +27,19 @@ type stint struct {
 	number   uint64     // counts stints from launches on
 }
 
-// held is a task that a worker has suspended.
-type held struct {
-	work
-	stint stint
-	bill  bill
-}
-
 // begin records that the worker starts or continues its task.
 func (e *extension) begin(w *worker, attained sched.Time, out *sched.Actions) {
 	e.stints++
 	w.stint = stint{since: e.now, attained: attained, number: e.stints}
-	if e.options.Canary && w.class == sched.Short {
+	if e.watches(w) {
 		e.watched.add(w, e.now+e.cfg.Params.Cutoff-attained, out)
 	}
 }
 
 // preemptible reports whether the worker's task can be suspended: it is long, its backend
-// can stop it, and the slot holds no other.
+// can stop it, and the slot has room for it.
 func (w *worker) preemptible() bool {
-	return w.job != nil && w.class == sched.Long && w.held == nil && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
+	return w.job != nil && w.class == sched.Long && len(w.held) < w.room() && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
 }
 
 // changed is called after the worker began or ended a task of the job.
@@ -70,9 +63,7 @@ func (e *extension) changed(w *worker, j *queue.Job) {
 func (e *extension) victim(app string) (victim *worker) {
 	var largest float64
 	for _, w := range e.longs {
-		f, est := e.facts[w.job], estimate(w.job, e.measure.cutoff)
-		left := max(est-w.stint.attained-(e.now-w.stint.since), est/4)
-		v := e.measure.of(est, e.measure.unfinished(f, w.job), e.now-f.arrival, left)
+		v := e.asVictim(w)
 		if victim != nil {
 			switch over := shares.Excess(w.job.Owner(), victim.job.Owner()); {
 			case over < 0, over == 0 && (v < largest || (v == largest && w.stint.number < victim.stint.number)):
@@ -101,8 +92,11 @@ func (e *extension) preempt(x work, out *sched.Actions) bool {
 func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 	h := &held{work: w.work, stint: w.stint, bill: e.pause(w)}
 	h.stint.attained += e.now - w.stint.since
-	w.held, w.overtook = h, true
-	e.facts[h.job].held++
+	if w.overtook && len(w.held) > 0 {
+		w.seq++ // the order before this one changed the slot, and no notice has told of it
+	}
+	w.overtook = true
+	e.hold(w, h)
 	e.unlink(w)
 	e.launch(sched.Preempt, w, x, out).Kept = []sched.AttemptID{h.id()}
 }
@@ -116,11 +110,13 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 		e.sendContinue(w, out)
 		return true
 	}
-	if w.held != nil && id.Attempt > 0 && w.held.id() == id {
-		w.ended.Add(e.now, id, w.held.job.Distributor())
-		e.taskEnds(&w.held.work)
-		e.settle(&w.held.bill, true)
-		e.forget(e.release(w).job.ID, out)
+	if h := w.holding(id); h != nil {
+		w.ended.Add(e.now, id, h.job.Distributor())
+		e.observe(h.job, h.stint.attained)
+		e.taskEnds(&h.work)
+		e.settle(&h.bill, true)
+		e.release(w, h)
+		e.forget(h.job.ID, out)
 		if w.overtook {
 			w.overtook = false
 			return true
@@ -138,12 +134,11 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 // it. An attempt unknown here is killed.
 func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched.Actions) {
 	switch {
-	case w.held != nil && w.held.id() == id:
-	case w.held == nil && w.job != nil && w.id() == id:
+	case w.holding(id) != nil:
+	case len(w.held) < mostSuspended && w.job != nil && w.id() == id:
 		h := &held{work: w.work, stint: w.stint, bill: e.pause(w)}
-		e.facts[h.job].held++
+		e.hold(w, h)
 		e.unlink(w)
-		w.held = h
 	default:
 		e.kill(w, id, out)
 	}
@@ -152,10 +147,11 @@ func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched
 // preemptRefused implements hooks: a slot that refused to suspend its task still runs
 // it.
 func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
-	if !w.overtook || w.job != nil || w.held == nil {
+	if !w.overtook || w.job != nil || len(w.held) == 0 {
 		return
 	}
-	h := e.release(w)
+	h := w.held[len(w.held)-1]
+	e.release(w, h)
 	w.overtook, w.firm = false, true
 	e.workers.occupy(w, h.work)
 	e.unpause(w, h.bill)
@@ -163,9 +159,11 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	e.begin(w, h.stint.attained, out)
 }
 
-// resume makes the worker continue its suspended task.
+// resume makes the worker continue a suspended task: of several, that with the smallest
+// index.
 func (e *extension) resume(w *worker, out *sched.Actions) {
-	h := e.release(w)
+	h := e.nextHeld(w)
+	e.release(w, h)
 	w.resumed = true
 	e.workers.occupy(w, h.work)
 	e.unpause(w, h.bill)
@@ -179,79 +177,37 @@ func (e *extension) sendContinue(w *worker, out *sched.Actions) {
 	m.Job, m.First, m.Attempt, m.Seq, m.Epoch = w.job.ID, w.task, w.attempt, w.seq, e.epoch
 }
 
-// release removes the record of the worker's suspended task and returns it, nil if there
-// is none.
-func (e *extension) release(w *worker) *held {
-	h := w.held
-	if h != nil {
-		w.held = nil
-		e.facts[h.job].held--
-		e.changed(w, h.job)
-	}
-	return h
-}
-
 // takeRefused implements hooks.
 func (e *extension) takeRefused(w *worker, id sched.AttemptID) (x work, ok bool) {
-	if w.held == nil || w.held.id() != id {
+	h := w.holding(id)
+	if h == nil {
 		return x, false
 	}
-	e.settle(&w.held.bill, true)
-	return e.release(w).work, true
+	e.settle(&h.bill, true)
+	e.release(w, h)
+	return h.work, true
 }
 
 // mayAdopt implements hooks; false for a repetition.
 func (e *extension) mayAdopt(w *worker, id sched.AttemptID) bool {
-	return w.held == nil && (w.job == nil || w.id() != id)
+	return len(w.held) < mostSuspended && w.holding(id) == nil && (w.job == nil || w.id() != id)
 }
 
 // adopt implements hooks.
 func (e *extension) adopt(w *worker, x work) {
 	x.class = sched.Long // no other is suspended
-	w.held = &held{work: x, bill: bill{leaf: x.job.Owner(), class: sched.Long}}
-	e.facts[x.job].held++
+	e.hold(w, &held{work: x, bill: bill{leaf: x.job.Owner(), class: sched.Long}})
 	e.changed(w, x.job)
 }
 
 // lost implements hooks.
 func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
-	if h := e.release(w); h != nil {
+	for len(w.held) > 0 {
+		h := w.held[0]
+		e.release(w, h)
 		e.counts.Lost++
 		e.settle(&h.bill, true)
 		out.SendLost(h.job.Distributor(), h.id(), w.node.id, m)
 		e.forget(h.job.ID, out)
 	}
-}
-
-// suspended implements hooks.
-func (e *extension) suspended(j *queue.Job) int32 { return e.facts[j].held }
-
-// eachSuspended implements hooks.
-func (e *extension) eachSuspended(j *queue.Job, f func(task, attempt int32)) {
-	e.eachHeld(j, func(w *worker) { f(w.held.task, w.held.attempt) })
-}
-
-// eachHeld calls f for the workers with a suspended task of the job, in order.
-func (e *extension) eachHeld(j *queue.Job, f func(*worker)) {
-	if e.suspended(j) == 0 {
-		return
-	}
-	for _, w := range e.workers {
-		if w != nil && w.held != nil && w.held.job == j {
-			f(w)
-		}
-	}
-}
-
-// jobDropped implements hooks: suspended tasks are stopped.
-func (e *extension) jobDropped(j *queue.Job, first, count int32, out *sched.Actions) {
-	e.facts[j].dropped = true
-	e.eachHeld(j, func(w *worker) {
-		if w.held.task < first || w.held.task-first >= count {
-			return
-		}
-		h := e.release(w)
-		e.settle(&h.bill, true)
-		e.kill(w, h.id(), out)
-	})
 }

@@ -144,15 +144,14 @@ func actionsOf(w *pigeon.Worker, m *sched.Message) string {
 
 var jobTwo = sched.JobID{Lo: 2}
 
-// The life of a slot that suspends: one task at most is held, an order that comes
-// again does nothing, what is not there is not suspended, and what was stopped goes
+// The life of a slot that suspends: an order that comes again does nothing, what is not there is not suspended, and what was stopped goes
 // on.
 func TestSlotSuspends(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
 	of := func(job uint64) []sched.AttemptID { return []sched.AttemptID{{Job: sched.JobID{Lo: job}, Attempt: 1}} }
 	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long, Distributor: distributor}
 	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Distributor: distributor, Kept: of(1)}
-	third := sched.Message{Kind: sched.Preempt, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 1, Kept: of(2)}
+	outdated := sched.Message{Kind: sched.Preempt, Job: sched.JobID{Lo: 3}, Attempt: 1, Kept: of(2)}
 	unknown := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: of(9)}
 	goOn := func(job, seq uint64) sched.Message {
 		return sched.Message{Kind: sched.Continue, Job: sched.JobID{Lo: job}, Attempt: 1, Seq: seq}
@@ -166,7 +165,7 @@ func TestSlotSuspends(t *testing.T) {
 		{preempt, "[Suspend Start]"},
 		{preempt, "[]"},
 		{launch, "[]"},
-		{third, "[Refused]"},
+		{outdated, "[Refused]"},
 		{goOn(1, 0), "[]"},
 		{sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done}, "[Report Idle 2/0]"},
 		{goOn(2, 3), "[Idle 2/0]"},

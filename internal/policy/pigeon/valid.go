@@ -143,8 +143,8 @@ func (s *Master) validShares() error {
 		} else if w.bill.leaf != nil {
 			return fmt.Errorf("worker %d runs nothing, and %q is charged", w.addr.ID, w.bill.leaf.Path())
 		}
-		if w.held != nil {
-			if err := add(&w.held.bill, 0); err != nil {
+		for _, h := range w.held {
+			if err := add(&h.bill, 0); err != nil {
 				return err
 			}
 		}

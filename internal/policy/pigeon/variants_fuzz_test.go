@@ -17,6 +17,7 @@ func FuzzVariants(f *testing.F) {
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
 		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Distributor: distributor, Class: sched.Long, Estimate: 90, Total: 9, Arrival: 1, Marks: can | sched.Canary},
 		{Kind: sched.Tasks, Job: jobTwo, Count: 3, Attempt: 1, App: "b", Distributor: distributor, Estimate: 5},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 9, Attempt: 1, App: "a", Distributor: distributor, Total: 9, Arrival: 1, Marks: can | sched.Undeclared},
 		{Kind: sched.Tasks, Job: sched.JobID{Lo: 3}, Count: 1, Attempt: 1, App: "b", Distributor: distributor, Marks: sched.Moved},
 		{Kind: sched.WorkerUp, Peer: worker(1), Job: sched.JobID{Lo: 9}, Attempt: 2, App: "a", Distributor: distributor, Class: sched.Long},
 		{Kind: sched.Reclass, Job: jobOne}, {Kind: sched.Timeout, Token: 2}, {Kind: sched.MasterUp, Peer: group(1)}, {Kind: sched.MasterUp, Peer: group(2)}, {Kind: sched.MasterLost, Peer: group(2)},

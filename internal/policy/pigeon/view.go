@@ -94,9 +94,7 @@ func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	if !w.Listed() {
 		v.Tasks++
 	}
-	if w.held != nil {
-		v.Tasks++
-	}
+	v.Tasks += len(w.held)
 	return v
 }
 

@@ -1,6 +1,10 @@
 package pigeon
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Worker is one slot: it runs one task at a time and decides last what it accepts
 // (docs/design.md, section 2, rule 4).
@@ -16,7 +20,7 @@ type Worker struct {
 	busy          bool
 	distributor   sched.Addr
 	current       sched.AttemptID // running, or the last that ran
-	held          suspended       // Attempt 0: none
+	held          []suspended     // in the order in which they were suspended
 	yielded       sched.AttemptID // was stopped, to be started again elsewhere
 	namesAttempts bool            // Idle names attempts
 }
@@ -84,14 +88,15 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 
 // stop stops an attempt that runs or is suspended here; false when there is none.
 func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
-	switch {
-	case w.busy && w.current == id:
+	if w.busy && w.current == id {
 		w.act(sched.Stop, out)
-	case w.holds(id):
-		w.actOn(sched.Stop, id, w.held.distributor, out)
-	default:
+		return true
+	}
+	at := w.suspendedAt(id)
+	if at < 0 {
 		return false
 	}
+	w.actOn(sched.Stop, id, w.held[at].distributor, out)
 	return true
 }
 
@@ -153,9 +158,9 @@ func (w *Worker) refuseIdle(from sched.Addr, m *sched.Message, why sched.Refusal
 // ended reports the end to the distributor, and to the master that the slot is idle.
 func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	id := m.AttemptID()
-	if w.holds(id) {
-		w.report(w.held.distributor, m, out)
-		w.held = suspended{}
+	if at := w.suspendedAt(id); at >= 0 {
+		w.report(w.held[at].distributor, m, out)
+		w.held = slices.Delete(w.held, at, at+1)
 		return
 	}
 	if !w.busy || w.current != id {
@@ -168,7 +173,7 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 }
 
 // idle reports that the slot is free; where tasks are suspended, with the attempt that
-// ended and the one that is suspended.
+// ended and those that are suspended.
 func (w *Worker) idle(to sched.Addr, left sched.AttemptID, out *sched.Actions) {
 	m := out.Send(to, sched.Idle)
 	m.Seq = w.seq
@@ -176,8 +181,8 @@ func (w *Worker) idle(to sched.Addr, left sched.AttemptID, out *sched.Actions) {
 		return
 	}
 	m.Job, m.First, m.Attempt = left.Job, left.Task, left.Attempt
-	if w.held.Attempt > 0 {
-		m.Kept = []sched.AttemptID{w.held.AttemptID}
+	for i := range w.held {
+		m.Kept = append(m.Kept, w.held[i].AttemptID)
 	}
 }
 
@@ -195,6 +200,10 @@ func (w *Worker) Holds(id sched.AttemptID) bool {
 }
 
 // holds reports whether the slot has suspended the attempt.
-func (w *Worker) holds(id sched.AttemptID) bool {
-	return w.held.Attempt > 0 && w.held.AttemptID == id
+func (w *Worker) holds(id sched.AttemptID) bool { return w.suspendedAt(id) >= 0 }
+
+// suspendedAt returns the place of the attempt among those that are suspended, -1 for
+// none.
+func (w *Worker) suspendedAt(id sched.AttemptID) int {
+	return slices.IndexFunc(w.held, func(h suspended) bool { return h.AttemptID == id })
 }
