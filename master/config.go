@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -46,6 +47,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("weight", c.Weight < 0, "use 0 (infinite) or more"),
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),
 		daemon.Refuse("master_lost", c.MasterLost < 100*time.Millisecond, "use 100ms or more"),
+		daemon.Refuse("shares", c.unsharedFault() != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), c.unsharedFault()),
 		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), "leave it out, or leave out shares and half_life: they stand in one place"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("lost_after", c.LostAfter < 100*time.Millisecond, "use 100ms or more"),
@@ -64,6 +66,16 @@ func (c Config) policyFault() string {
 		return fmt.Sprintf("policy %s has one master, of group 0, and this one is configured for group %d; start one master, with group 0", p.Name, c.Group)
 	}
 	return ""
+}
+
+// unsharedFault returns why shares cannot be set, "" when the policy's masters share slots
+// between owners. An unknown policy is reported under its own key.
+func (c Config) unsharedFault() string {
+	p, params, err := c.Configure(c.Weight)
+	if err != nil || p.NewMaster != nil && p.NewMaster(sched.MasterConfig{Params: params}).Owners() != nil {
+		return ""
+	}
+	return fmt.Sprintf("policy %s does not share slots between owners; leave out shares and half_life, or use policy pigeon, pigeon-sort, pigeon-x, fifo or priority", p.Name)
 }
 
 // mastersFault returns why the list of masters cannot be right, "" when it can. A

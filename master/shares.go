@@ -53,6 +53,9 @@ func (m *Master) openShares() error {
 			return err
 		}
 		s = f.Shares
+		if fault := m.cfg.unsharedFault(); fault != "" && len(s.Shares) > 0 {
+			m.log.Warn("the shares of the file of owners have no effect", "file", path, "error", fault)
+		}
 		m.watchShares(path, func() (owners.Shares, error) { f, err := owners.Load(path); return f.Shares, err })
 	}
 	m.post(func() { m.owner.setShares(s) })

@@ -132,6 +132,9 @@ func TestOwnersFileAtTheStart(t *testing.T) {
 		"no such file": func(c *master.Config) { c.OwnersFile = bad + ".absent" },
 		"one place":    func(c *master.Config) { *c = both },
 		"half_life":    func(c *master.Config) { c.HalfLife = -1 },
+		"policy hawk does not share slots": func(c *master.Config) {
+			c.Policy, c.Shares.Shares = "hawk", []owners.Share{{Owner: "a", Weight: 1}}
+		},
 		"two shares": func(c *master.Config) {
 			c.Shares.Shares = []owners.Share{{Owner: "a", Weight: 1}, {Owner: "a", Weight: 1}}
 		},
@@ -143,6 +146,25 @@ func TestOwnersFileAtTheStart(t *testing.T) {
 			t.Errorf("%s: it was accepted: %v", want, m.Close())
 		} else if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// Policies whose masters share slots between owners accept shares, and the others say that
+// they do not. A file of owners, which all daemons may have, is accepted by all.
+func TestPoliciesThatShare(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "owners.yaml")
+	writeOwners(t, file, "shares: [{owner: a}]")
+	for name, fair := range map[string]bool{"pigeon": true, "pigeon-sort": true, "pigeon-x": true, "fifo": true, "priority": true, "sparrow": false, "hawk": false, "eagle": false, "kairos": false, "peacock": false, "random": false} {
+		cfg := settings()
+		cfg.Policy, cfg.Shares.Shares = name, []owners.Share{{Owner: "a", Weight: 1}}
+		if err := cfg.Validate(); (err == nil) != fair {
+			t.Errorf("%s: %v", name, err)
+		}
+		cfg.Shares.Shares, cfg.OwnersFile = nil, file
+		m := start(t, cfg)
+		if g := m.owners(); g.Fair != fair {
+			t.Errorf("%s: it shows that it shares: %v", name, g.Fair)
 		}
 	}
 }
