@@ -25,6 +25,19 @@ func (n *Node) count(c sched.Class, waiting, running int32) {
 	if is := n.isActive(); is != was && n.parent != nil {
 		n.parent.inner.active += sign(is) * n.weight()
 	}
+	if in := n.inner; in != nil && n.waiting[c]|n.running[c] == 0 {
+		in.now[c] = max(in.now[c], in.most[c]) // nobody is ahead of anybody any more
+	}
+}
+
+// raise changes the tag of a node.
+func (t *Tree) raise(n *Node, c sched.Class, by sched.Time) {
+	n.tag[c] += t.virtual(n, c, by)
+	if in := n.parent.inner; !t.memory.remembers(c) {
+		in.most[c] = max(in.most[c], n.tag[c])
+	} else {
+		n.tag[c] = max(n.tag[c], 0)
+	}
 }
 
 func sign(plus bool) int64 {
@@ -65,7 +78,7 @@ func (t *Tree) Launch(leaf *Node, c sched.Class, cost sched.Time, waited bool) {
 		if !n.below && !t.memory.remembers(c) {
 			in.now[c] = max(in.now[c], n.tag[c]-t.virtual(n, c, n.ahead[c]))
 		}
-		n.tag[c] += t.virtual(n, c, cost)
+		t.raise(n, c, cost)
 		n.ahead[c] += cost
 		n.count(c, 0, 1)
 		t.limit(n)
@@ -74,7 +87,7 @@ func (t *Tree) Launch(leaf *Node, c sched.Class, cost sched.Time, waited bool) {
 			t.shift(n.parent, c)
 		}
 	}
-	n.running[c]++
+	n.count(c, 0, 1)
 }
 
 // Pause records that a task of the leaf no longer runs and may continue.
@@ -89,7 +102,7 @@ func (t *Tree) run(leaf *Node, c sched.Class, by int32) {
 		n.count(c, 0, by)
 		t.limit(n)
 	}
-	n.running[c] += by
+	n.count(c, 0, by)
 }
 
 // End corrects what was charged for a task that has ended, or was stopped, by what it
@@ -102,17 +115,14 @@ func (t *Tree) End(leaf *Node, c sched.Class, charged, used sched.Time, paused b
 	n := leaf
 	for ; n.parent != nil; n = n.parent {
 		n.ahead[c] -= charged
-		n.tag[c] += t.virtual(n, c, used-charged)
-		if t.memory.remembers(c) {
-			n.tag[c] = max(n.tag[c], 0)
-		}
+		t.raise(n, c, used-charged)
 		n.learn(c, used)
 		n.count(c, 0, by)
 		t.limit(n)
 		t.watcher.Moved(n, c)
 	}
 	n.learn(c, used)
-	n.running[c] += by
+	n.count(c, 0, by)
 }
 
 // learn records what a task used.
@@ -134,7 +144,7 @@ func (t *Tree) Charge(leaf *Node, c sched.Class, used sched.Time) {
 		if !t.memory.remembers(c) && n.waiting[c] == 0 {
 			n.tag[c] = max(n.tag[c], n.parent.inner.now[c])
 		}
-		n.tag[c] += t.virtual(n, c, used)
+		t.raise(n, c, used)
 		n.used[c] += used
 		t.watcher.Moved(n, c)
 	}
@@ -168,6 +178,7 @@ func (t *Tree) virtual(n *Node, c sched.Class, used sched.Time) float64 {
 func (t *Tree) shift(n *Node, c sched.Class) {
 	by := n.inner.now[c]
 	n.inner.now[c] = 0
+	n.inner.most[c] -= by
 	n.each(func(child *Node) { child.tag[c] -= by })
 	t.watcher.Shifted(n, c)
 }

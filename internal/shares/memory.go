@@ -95,7 +95,7 @@ func (t *Tree) setHalfLife(h, now sched.Time) {
 	})
 	t.all(t.root, func(n *Node) {
 		if n.inner != nil {
-			n.inner.now[sched.Long] = 0
+			n.inner.now[sched.Long], n.inner.most[sched.Long] = 0, 0
 		}
 	})
 	t.shiftedAll()

@@ -47,6 +47,7 @@ type inner struct {
 
 	// Of what its children do.
 	now    [sched.NumClasses]float64 // virtual time
+	most   [sched.NumClasses]float64 // of all tags that there were
 	active int64                     // weights of the children that wait or run
 
 	share   *sched.Share // nil: none
