@@ -18,7 +18,8 @@ const (
 	peopleLoad    = 0.2 // of all slots, by each stream
 	floodTasks    = 10_000
 
-	peopleRehearsal = 30 * time.Second // of the streams alone, before they are measured
+	peopleRehearsal = 20 * time.Second // of the streams alone, before they are measured
+	peopleWindow    = 40 * time.Second // in which jobs of the streams are submitted; the flood takes longer
 )
 
 // peopleRate is how many jobs a second one stream submits.
@@ -47,11 +48,11 @@ type people struct {
 // flood which could be compared. The static shares are those that suit the streams best: as
 // much for each as it needs on average and a quarter more, the rest for the flood.
 var peopleWays = []people{
-	{name: "standalone FIFO", cold: true},
-	{name: "standalone, spark.cores.max", flood: []string{"spark.cores.max=4"}, stream: []string{"spark.cores.max=2"}},
-	{name: "standalone, one application with FAIR pools", pools: true, all: []string{"spark.scheduler.mode=FAIR"}},
 	{name: "Pigeon", pigeon: true, flood: []string{"spark.pigeon.owner=flood"}, stream: []string{"spark.pigeon.owner=stream%d"}, limit: most(peopleLimit)},
 	{name: "Pigeon, one application with an owner for each pool", pigeon: true, pools: true, all: poolOwners()},
+	{name: "standalone, spark.cores.max", flood: []string{"spark.cores.max=4"}, stream: []string{"spark.cores.max=2"}},
+	{name: "standalone, one application with FAIR pools", pools: true, all: []string{"spark.scheduler.mode=FAIR"}},
+	{name: "standalone FIFO", cold: true},
 	{name: "Pigeon, one owner for all", pigeon: true, all: []string{"spark.pigeon.owner=everybody"}},
 }
 
@@ -64,8 +65,11 @@ func poolOwners() []string {
 	return list
 }
 
-// served is what the streams' jobs took, in seconds.
-type served struct{ alone, beside []float64 }
+// served is what the streams' jobs took in one of the ways, in seconds.
+type served struct {
+	way           people
+	alone, beside []float64
+}
 
 // people runs the streams in each way, alone and beside the flood.
 func (s *suite) people(ctx context.Context) (rows []Row, err error) {
@@ -85,25 +89,26 @@ func (s *suite) people(ctx context.Context) (rows []Row, err error) {
 			}
 			if m != nil {
 				if err := m.end(); err != nil {
-					return nil, err
+					return peopleRows(got), err
 				}
 			}
 			if m, err = start(ctx, machine); err != nil {
-				return nil, err
+				return peopleRows(got), err
 			}
 		}
 		x, err := s.serve(ctx, m, way)
 		if err != nil {
-			return nil, err
+			return peopleRows(got), err
 		}
 		got = append(got, x)
 	}
-	return peopleRows(peopleWays, got), nil
+	return peopleRows(got), nil
 }
 
 // serve runs the streams alone and then, with the same arrivals, beside the flood.
 func (s *suite) serve(ctx context.Context, m *manager, way people) (x served, err error) {
 	s.o.Progress(fmt.Sprintf("%d streams of short jobs beside %d tasks of somebody else: %s", peopleStreams, floodTasks, way.name))
+	x.way = way
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*peopleTime, fmt.Errorf("it took longer than %v", 2*peopleTime))
 	defer cancel()
 	if way.pools {
@@ -132,7 +137,7 @@ func (s *suite) serve(ctx context.Context, m *manager, way people) (x served, er
 	if _, err := s.streamsOf(ctx, short, peopleStreams, peopleRehearsal); err != nil {
 		return x, err
 	}
-	if x.alone, err = s.streamsOf(ctx, short, 0, streamTime); err != nil {
+	if x.alone, err = s.streamsOf(ctx, short, 0, peopleWindow); err != nil {
 		return x, err
 	}
 	if flood, err = s.place.warm(ctx, m, "flood", slices.Concat(way.all, way.flood)...); err != nil {
@@ -190,7 +195,7 @@ func (s *suite) beside(ctx context.Context, way people, flood *driver.Driver, sh
 			if way.cold {
 				defer d.Close(grace)
 			}
-			took[k], err = d.Ask(ctx, s.peopleStream(k, streamTime))
+			took[k], err = d.Ask(ctx, s.peopleStream(k, peopleWindow))
 			return err
 		})
 	}
@@ -223,6 +228,7 @@ func (s *suite) peopleStream(k int, lasts time.Duration) string {
 
 // serveByPools runs all in one application.
 func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x served, err error) {
+	x.way = way
 	d, err := s.place.warm(ctx, m, "pools", way.all...)
 	if err != nil {
 		return x, err
@@ -232,7 +238,7 @@ func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x ser
 		tasks, seeds int
 		lasts        time.Duration
 		out          *[]float64
-	}{{0, peopleStreams, peopleRehearsal, &x.alone}, {0, 0, streamTime, &x.alone}, {floodTasks, 0, streamTime, &x.beside}} {
+	}{{0, peopleStreams, peopleRehearsal, &x.alone}, {0, 0, peopleWindow, &x.alone}, {floodTasks, 0, peopleWindow, &x.beside}} {
 		command := fmt.Sprintf("pools %d %d %d", run.tasks, streamTasks, streamSleep.Milliseconds())
 		for k := range peopleStreams {
 			command += " " + s.peopleArrivals(k+run.seeds, run.lasts)
@@ -245,9 +251,9 @@ func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x ser
 }
 
 // peopleRows tells for each way what the streams' jobs took alone, and beside the flood.
-func peopleRows(ways []people, got []served) (rows []Row) {
-	for i, way := range ways {
-		x := got[i]
+func peopleRows(got []served) (rows []Row) {
+	for _, x := range got {
+		way := x.way
 		p99 := func(list []float64, what string) {
 			rows = append(rows, Row{Name: fmt.Sprintf("streams' p99 %s, %s", what, way.name), Unit: "s", Values: []float64{percentile(list, 99)}})
 		}

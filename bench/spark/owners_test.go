@@ -9,8 +9,10 @@ import (
 // TestPeopleRows: the ratio is of the same way with and without the flood, and only Pigeon
 // with owners has a limit to keep.
 func TestPeopleRows(t *testing.T) {
-	ways := []people{{name: "A", cold: true}, {name: "B", limit: most(1.5)}}
-	rows := peopleRows(ways, []served{{beside: []float64{30}}, {alone: []float64{0.2}, beside: []float64{0.5}}})
+	rows := peopleRows([]served{
+		{way: people{name: "A", cold: true}, beside: []float64{30}},
+		{way: people{name: "B", limit: most(1.5)}, alone: []float64{0.2}, beside: []float64{0.5}},
+	})
 	figures, limits := map[string]float64{}, 0
 	for _, r := range rows {
 		figures[r.Name] = r.Figure()
@@ -35,11 +37,11 @@ func TestPeopleRows(t *testing.T) {
 
 // TestPeopleWays: the work is what the page says, and the people are different owners.
 func TestPeopleWays(t *testing.T) {
-	if jobs := peopleRate * streamTime.Seconds(); jobs < 191 || jobs > 193 { // 0.2 of 8 slots for a minute
+	if jobs := peopleRate * peopleWindow.Seconds(); jobs < 127 || jobs > 129 { // 0.2 of 8 slots for 40 s
 		t.Errorf("%v jobs in a stream", jobs)
 	}
 	s := suite{o: Options{Seed: 1}}
-	if text := s.peopleStream(0, streamTime); !strings.HasPrefix(text, "stream 10 50 0.") || text == s.peopleStream(1, streamTime) {
+	if text := s.peopleStream(0, peopleWindow); !strings.HasPrefix(text, "stream 10 50 0.") || text == s.peopleStream(1, peopleWindow) {
 		t.Errorf("%.40s", text)
 	}
 	if owners := poolOwners(); !slices.Contains(owners, "spark.pigeon.pool.stream2.owner=stream2") || len(owners) != 4 {
