@@ -35,6 +35,9 @@ type Manifest struct {
 	Undeclared float64 `json:"undeclared,omitempty"`
 	// Owners are those to which jobs were assigned.
 	Owners *workload.Owners `json:"owners,omitempty"`
+	// Names are those of recurring works; Learned: frontends learned classes by them.
+	Names   *workload.Names `json:"names,omitempty"`
+	Learned bool            `json:"learned,omitempty"`
 	// Speedup, Isolation and LivePolicies are of the live runs, if there were any.
 	Speedup      float64  `json:"speedup,omitempty"`
 	Isolation    string   `json:"isolation,omitempty"`

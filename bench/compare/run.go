@@ -173,7 +173,7 @@ func (p *Prepared) manifest() Manifest {
 	m := Manifest{
 		Machine: measure.ThisMachine(), Policies: p.plan.Policies, Workers: b.Workers(), Groups: b.Groups, Reserved: b.Reserved,
 		Cutoff: b.Cutoff.Seconds(), Weight: b.Weight, Delay: p.plan.Delay.Seconds(), Seed: b.Seed, Seeds: b.Seeds,
-		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Undeclared: b.Workload.Undeclared, Owners: b.Workload.Owners, Cells: p.cells,
+		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Undeclared: b.Workload.Undeclared, Owners: b.Workload.Owners, Names: b.Workload.Names, Learned: b.Learned, Cells: p.cells,
 	}
 	if l := p.plan.Live; l != nil {
 		m.Speedup, m.Isolation, m.LivePolicies = l.speedup(), string(l.Isolation), l.Policies

@@ -41,6 +41,8 @@ type Description struct {
 	Shares []sched.Share
 	// OwnersFile is the file that the shares come from, for the masters of live runs; "" for none.
 	OwnersFile string
+	// Learned: simulated frontends learn classes and estimates from earlier jobs of a name.
+	Learned bool
 	// HalfLife is that of what the long class remembers of an owner's use, in the workload's
 	// time; 0: nothing.
 	HalfLife time.Duration

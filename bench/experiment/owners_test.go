@@ -70,3 +70,24 @@ func TestOwnersThatAlwaysHaveWork(t *testing.T) {
 		}
 	}
 }
+
+// When nobody declares anything and works recur, frontends learn the classes: a long job comes as
+// long once its work is known, and short jobs do about as well as with declared classes.
+func TestLearnedClasses(t *testing.T) {
+	described := func(change func(*Description)) measure.Result {
+		d := small()
+		d.Trace, d.Groups, d.Frontends = "gen:ec2,jobs=3000", EvenGroups(120, 3), 2
+		change(d)
+		return simulatedResult(t, d)
+	}
+	declared := described(func(*Description) {})
+	nothing := described(func(d *Description) { d.Workload.Undeclared = 1 })
+	learned := described(func(d *Description) {
+		d.Workload.Undeclared, d.Workload.Names, d.Learned = 1, &workload.Names{Count: 50}, true
+	})
+	right, unknown, known := declared.Short.Completion.Mean, nothing.Short.Completion.Mean, learned.Short.Completion.Mean
+	t.Logf("short mean %v s with declared classes, %v s with none, %v s with learned ones", right, unknown, known)
+	if known-right > (unknown-right)/2 {
+		t.Errorf("short mean %v s with learned classes, %v s with declared ones, %v s with none", known, right, unknown)
+	}
+}

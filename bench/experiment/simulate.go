@@ -57,7 +57,7 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 func (r *Run) Cluster(delay time.Duration) sim.Config {
 	return sim.Config{
 		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, Frontends: r.Description.Frontends,
-		Delay: sched.Time(delay), Seed: r.Seed, Shares: r.Description.Shares, HalfLife: r.Description.halfLife(),
+		Delay: sched.Time(delay), Seed: r.Seed, Shares: r.Description.Shares, HalfLife: r.Description.halfLife(), Learned: r.Description.Learned,
 	}
 }
 

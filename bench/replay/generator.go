@@ -82,7 +82,7 @@ func (r *replay) submit(ctx context.Context, i int) {
 func (r *replay) request(i int) *api.Request {
 	job := &r.work.Jobs[i]
 	q := &api.Request{
-		Key: r.key(i), Backend: api.BackendSleep, Owner: job.Owner, Priority: job.Priority, Tasks: make([]api.Task, len(job.Durations)),
+		Key: r.key(i), Backend: api.BackendSleep, Owner: job.Owner, Priority: job.Priority, Name: job.Name, Tasks: make([]api.Task, len(job.Durations)),
 	}
 	if !job.Undeclared {
 		q.Class, q.Estimate, q.EstimateSet = job.DeclaredClass().String(), time.Duration(job.Estimate), job.Estimate > 0

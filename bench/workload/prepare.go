@@ -21,6 +21,8 @@ type Options struct {
 	Noise float64
 	// Owners assigns jobs to owners; nil leaves them as they are.
 	Owners *Owners
+	// Names names the works that jobs belong to; nil names none.
+	Names *Names
 	// Speedup divides all times.
 	Speedup float64
 	// Seed is the seed of all that is drawn.
@@ -40,7 +42,7 @@ func (w *Workload) Prepare(o Options) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed).Undeclare(o.Undeclared, o.Seed).Assign(o.Owners, o.Seed)
+	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed).Undeclare(o.Undeclared, o.Seed).Recur(o.Names, o.Seed).Assign(o.Owners, o.Seed)
 	if o.Speedup != 0 {
 		return out.Speedup(o.Speedup)
 	}

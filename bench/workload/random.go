@@ -15,6 +15,7 @@ const (
 	streamNoise
 	streamUndeclared
 	streamOwners // and a job's key, in the lower bits
+	streamNames  // likewise
 )
 
 func newRand(seed, stream uint64) *rand.Rand {

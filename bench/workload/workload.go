@@ -35,6 +35,8 @@ type Job struct {
 	Owner string
 	// Priority is that of the job among those of its owner, higher ones first.
 	Priority int32
+	// Name is that of the work, which other jobs of the owner may have too; "" for none.
+	Name string
 	// Durations has one entry per task. It is shared between workloads that
 	// were derived from one another: read it, never write it.
 	Durations []int64

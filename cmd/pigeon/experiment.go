@@ -19,6 +19,7 @@ type experimentFlags struct {
 	groups   int
 	sizes    []int
 	shares   []string
+	classes  string
 }
 
 func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
@@ -32,6 +33,7 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	fs.IntVar(&e.desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringArrayVar(&e.shares, shareFlag, nil, "OWNER=WEIGHT[,max=0.5][,min=0.1]: the share of an owner, in simulation; repeatable (default: weight 1 for each)")
 	fs.StringVar(&e.desc.OwnersFile, "owners-file", "", "file with shares and half_life (see docs/shares.md), in simulation and for clusters that are started")
+	fs.StringVar(&e.classes, "classes", "declared", "declared, or learned: simulated frontends learn class and estimate of jobs that declare none from earlier ones of the same name (see --names)")
 	fs.DurationVar(&e.desc.HalfLife, "half-life", 0, "of what the long class remembers of an owner's use, in simulation (0: nothing)")
 	fs.DurationVar(&e.desc.Window, "window", time.Duration(measure.Window), "length of the spans of time in which owners' shares are compared")
 	fs.IntVar(&e.desc.Seeds, "seeds", 1, "number of seeds, from --seed on; each is a run of its own")
@@ -59,6 +61,9 @@ func (e *experimentFlags) description() (experiment.Description, error) {
 	o, err := e.workload.settings()
 	if err == nil {
 		err = e.readShares(&d)
+	}
+	if d.Learned = e.classes == "learned"; err == nil && !d.Learned && e.classes != "declared" {
+		err = fmt.Errorf("--classes %q is neither declared nor learned; nothing was run; use one of these", e.classes)
 	}
 	d.Workload, d.Cutoff, d.Seed = o, e.workload.cutoff, o.Seed
 	return d, err

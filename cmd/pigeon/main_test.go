@@ -97,6 +97,8 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"trace inspect gen:ec2 --load NaN", exitUsage, "", "--load"},
 		{"trace inspect gen:ec2 --wrong-class 2", exitUsage, "", "--wrong-class"},
 		{"trace inspect gen:ec2 --declared 2", exitUsage, "", "--declared"},
+		{"trace inspect gen:ec2 --names 3,od=1", exitUsage, "", "odd"},
+		{"sim --classes guessed", exitUsage, "", "guessed"},
 		{"trace inspect gen:ec2 --owners 3,flod=1", exitUsage, "", "flood"},
 		{"trace inspect gen:ec2 --jobs -1", exitUsage, "", "--jobs"},
 

@@ -16,6 +16,7 @@ type workloadFlags struct {
 	cutoff   time.Duration
 	declared float64
 	owners   string
+	names    string
 }
 
 func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
@@ -28,6 +29,7 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.IntVar(&w.options.Jobs, "jobs", 0, "the first so many jobs (0 = all)")
 	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
+	fs.StringVar(&w.names, "names", "", "give jobs the names of N recurring works, jobs of like durations: N[,odd=0.1] (the share of jobs with another name)")
 	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of so many tasks; leave its jobs out; draw priorities)")
 	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
@@ -52,11 +54,13 @@ func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
 func (w *workloadFlags) settings() (workload.Options, error) {
 	o := w.options
 	o.Cutoff, o.Undeclared = w.cutoff.Nanoseconds(), 1-w.declared
-	if err := w.check(); err != nil || w.owners == "" {
-		return o, err
+	err := w.check()
+	if err == nil && w.owners != "" {
+		o.Owners, err = workload.ParseOwners(w.owners)
 	}
-	var err error
-	o.Owners, err = workload.ParseOwners(w.owners)
+	if err == nil && w.names != "" {
+		o.Names, err = workload.ParseNames(w.names)
+	}
 	return o, err
 }
 

@@ -88,6 +88,9 @@ func (e *engine) post(from, to sched.Addr, m *sched.Message) {
 
 // persist derives the outcome of jobs and tasks from what distributors persist.
 func (e *engine) persist(self sched.Addr, m *sched.Message) {
+	if e.learning != nil {
+		e.learning.ended(e.now, int(self.ID), int(e.jobIndex[m.Job]), m)
+	}
 	switch m.Kind {
 	case sched.TaskEnded:
 		e.observe(m, m.First, "reported", self)

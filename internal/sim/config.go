@@ -17,6 +17,7 @@ type Config struct {
 	Seed      uint64
 	Shares    []sched.Share // of owners, sent to every master at its start; nil for none
 	HalfLife  sched.Time    // with them
+	Learned   bool          // frontends learn classes and estimates from earlier jobs; faults off only
 	Observer  Observer      // nil for none
 	Inspector Inspector     // nil for none
 	Actions   io.Writer     // receives the cores' actions as text; nil for none
@@ -45,6 +46,7 @@ type Job struct {
 	Long       bool       // the declared class
 	Undeclared bool       // nobody declared the class
 	Owner      string     // for whom it runs
+	Name       string     // of the work, "" for none
 	Priority   int32      // among the jobs of the owner
 	Durations  []int64    // of each task, in nanoseconds; read, never written
 }

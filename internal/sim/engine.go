@@ -26,7 +26,8 @@ type engine struct {
 	out      sched.Actions
 	stopped  []int32 // runs that this step stopped; their ends are the next steps
 	calls    calls
-	world    *world // imitates the daemons around the cores; nil with faults off
+	learning *learning // what frontends learn; nil for nothing
+	world    *world    // imitates the daemons around the cores; nil with faults off
 	result   Outcome
 	actions  *bufio.Writer
 }
@@ -69,6 +70,9 @@ func newEngine(w []Job, cfg Config) *engine {
 	}
 	if cfg.Actions != nil {
 		e.actions = bufio.NewWriterSize(cfg.Actions, 1<<16)
+	}
+	if cfg.Learned {
+		e.learning = newLearning(w, &cfg)
 	}
 	for i := range cfg.Frontends {
 		a := sched.Addr{Role: sched.Distributor, ID: int32(i)}
@@ -163,7 +167,10 @@ func (e *engine) submission(i, frontend int) sched.Message {
 	if e.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable
 	}
-	if j.Undeclared {
+	switch {
+	case e.learning != nil:
+		e.learning.decide(e.now, i, frontend, &m)
+	case j.Undeclared:
 		m.Marks |= sched.Undeclared
 	}
 	return m
