@@ -141,7 +141,7 @@ func TestOwnersReachMasters(t *testing.T) {
 				}
 			}
 			check()
-			f = w.restartFrontend(f)
+			w.restartFrontend(f)
 			k.restart()
 			check()
 		})

@@ -195,6 +195,9 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 		}
 		backend = startBackend(t, cluster, s, app, line.Backends[1].Address)
 	}
+	if job := jobOf(t, app); job.Owner != "g/u" || job.Priority != 7 {
+		t.Errorf("the job of user u of group g with priority 7: %+v", job)
+	}
 	counts := map[string]int{}
 	for range tasks {
 		counts[nextMessage(t, messages, backend)]++
