@@ -11,6 +11,8 @@ TRACES  ?= $(or $(PIGEON_TRACES),../shared/traces)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 CHECK   ?= 1m
+CHECK_SOAK ?= 30s
+SOAK_TASKS ?= 10000000
 RUNS    ?= 3
 CHAOS_SEEDS    ?= 1 2 3 4 5
 CHAOS_POLICIES ?= pigeon pigeon-sort pigeon-x sparrow hawk eagle peacock kairos fifo priority random
@@ -87,8 +89,13 @@ lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 fuzz: need-go ## run every fuzz target for FUZZTIME=10s
 	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME)
 
-check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice
+check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice; half a minute of the soak
 	$(BIN) bench faults --for $(CHECK)
+	$(BIN) bench soak --for $(CHECK_SOAK)
+
+soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names: no daemon may keep growing (some minutes)
+	@mkdir -p $(OUT)
+	$(BIN) bench soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
 chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT
 	@mkdir -p $(OUT)/chaos

@@ -20,6 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/soak"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -63,6 +64,7 @@ func printedObjects() []printed {
 		{"bench fair", "", reflect.TypeFor[fairness.Result]()},
 		{"bench faults", "", reflect.TypeFor[check.Result]()},
 		{"bench chaos", "for each run", reflect.TypeFor[chaos.Result]()},
+		{"bench soak", "", reflect.TypeFor[soak.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},

@@ -1,0 +1,111 @@
+package soak
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// sample is the measures of a daemon at one moment.
+type sample struct{ Memory, Goroutines, Descriptors float64 }
+
+// of returns a measure.
+func (s sample) of(m Measure) float64 {
+	switch m {
+	case Memory:
+		return s.Memory
+	case Goroutines:
+		return s.Goroutines
+	default:
+		return s.Descriptors
+	}
+}
+
+// daemon is one that is there for the whole run.
+type daemon struct {
+	name string
+	http string // "" for a NATS server
+	pid  int
+}
+
+// daemonsOf returns the daemons of a cluster.
+func daemonsOf(c *cluster.Cluster) (list []daemon) {
+	for _, r := range [...]cluster.Role{cluster.Frontend, cluster.Master, cluster.NodeMonitor, cluster.NATS} {
+		for i := range c.Count(r) {
+			list = append(list, daemon{c.Name(r, i), c.HTTP(r, i), c.Pid(r, i)})
+		}
+	}
+	return list
+}
+
+// measures returns those that a daemon has.
+func (d *daemon) measures() []Measure {
+	if d.http == "" {
+		return []Measure{Memory, Descriptors}
+	}
+	return []Measure{Memory, Goroutines, Descriptors}
+}
+
+// read measures the daemon.
+func (d *daemon) read(ctx context.Context) (s sample, err error) {
+	if d.http == "" {
+		return ofProcess(d.pid)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.http+"/metrics", nil)
+	if err != nil {
+		return s, err
+	}
+	q.Close = true
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return s, fmt.Errorf("reading the metrics of %s: %w", d.name, err)
+	}
+	page, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	return readPage(string(page)), errors.Join(err, answer.Body.Close())
+}
+
+// readPage reads what a daemon keeps after a collection, its goroutines and its descriptors
+// from its page of metrics.
+func readPage(page string) (s sample) {
+	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			continue
+		}
+		switch name {
+		case "go_memstats_next_gc_bytes":
+			s.Memory = value / 2
+		case "go_goroutines":
+			s.Goroutines = value
+		case "process_open_fds":
+			s.Descriptors = value
+		}
+	}
+	return s
+}
+
+// ofProcess measures a process from outside.
+func ofProcess(pid int) (s sample, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return s, err
+	}
+	var size, resident int
+	if _, err = fmt.Sscan(string(text), &size, &resident); err != nil {
+		return s, err
+	}
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return sample{Memory: float64(resident * os.Getpagesize()), Descriptors: float64(len(open))}, err
+}
