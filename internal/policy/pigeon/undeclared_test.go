@@ -105,7 +105,7 @@ func TestUndeclaredJobOfPigeonStaysShort(t *testing.T) {
 	expectWaiting(t, r, "then", "1 short, 0 long")
 }
 
-// docs/policies.md, pigeon-x: "At first four tasks of the job are served as short ones at
+// docs/policies.md, pigeon-x: "At first five tasks of the job are served as short ones at
 // a time in each group; each task that ends within the cutoff makes that four times as
 // many. The others wait in the long queue, ordered by the estimate, and are victims while
 // they run."
@@ -116,12 +116,12 @@ func TestWindow(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("orders %q, want a suspension at each worker", got)
 	}
-	expectWaiting(t, r, "one waits within the window", "1 short, 26 long")
+	expectWaiting(t, r, "two wait within the window", "2 short, 25 long")
 	r.now += 100
-	expect(t, "the worker takes the one within it", r.ended(0, 2, 2, 3, 1), []string{"0:Launch 2/3"})
-	expectWaiting(t, r, "a window of 16", "13 short, 13 long")
+	expect(t, "the worker takes one of them", r.ended(0, 2, 2, 3, 1), []string{"0:Launch 2/3"})
+	expectWaiting(t, r, "a window of 20", "17 short, 9 long")
 	expect(t, "and goes on", r.ended(0, 2, 3, 2, 1), []string{"0:Launch 2/4"})
-	expectWaiting(t, r, "a window of 64", "25 short, 0 long")
+	expectWaiting(t, r, "a window of 80", "25 short, 0 long")
 	expect(t, "short jobs of fewer tasks come first", r.unknown(3, 1), nil)
 	expect(t, "at the next end", r.ended(0, 2, 4, 2, 1), []string{"0:Launch 3/0"})
 }
@@ -129,12 +129,12 @@ func TestWindow(t *testing.T) {
 // A task past the window that an idle worker runs gives way to others, though its job may
 // be short.
 func TestTasksPastTheWindowGiveWay(t *testing.T) {
-	r := newSorted(t, pigeon.XOptions(), general(5))
-	if got := r.unknown(1, 5); len(got) != 5 {
-		t.Fatalf("orders %q, want five launches", got)
+	r := newSorted(t, pigeon.XOptions(), general(6))
+	if got := r.unknown(1, 6); len(got) != 6 {
+		t.Fatalf("orders %q, want six launches", got)
 	}
-	expect(t, "the fifth gives way", r.unknown(2, 1), []string{"4:Preempt 2/0"})
-	expect(t, "the four do not", r.unknown(3, 1), nil)
+	expect(t, "the sixth gives way", r.unknown(2, 1), []string{"5:Preempt 2/0"})
+	expect(t, "the five do not", r.unknown(3, 1), nil)
 }
 
 // "Its job becomes long, in every group, once the estimate is above the cutoff: some tasks
@@ -250,5 +250,5 @@ func TestUndeclaredAfterARestart(t *testing.T) {
 	r.step(distributor, &sched.Message{
 		Kind: sched.Tasks, Job: jobOne, Count: 9, Attempt: 1, Distributor: distributor, Arrival: 1, Marks: anyway | sched.Undeclared, Total: 9,
 	})
-	expectWaiting(t, r, "one runs", "3 short, 5 long")
+	expectWaiting(t, r, "one runs", "4 short, 4 long")
 }

@@ -9,7 +9,7 @@ import (
 // time in each group. docs/results-undeclared.md has the figures that chose the numbers;
 // none belongs to a trace.
 const (
-	firstWindow = 4
+	firstWindow = 5
 	wider       = 4 // times, with each task that ended within the cutoff
 )
 
