@@ -37,7 +37,11 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 			slots += g.Slots
 		}
 	}
-	t := shareTree{owners: api.SumOwners(counted), slots: slots, class: e.Status.Class, owner: e.Status.Owner}
+	t := shareTree{owners: api.SumOwners(counted), slots: slots, owner: e.Status.Owner}
+	t.long = e.Status.Class == sched.Long.String()
+	if o := t.find(t.owner); o != nil && o.QueuedShort == 0 && o.QueuedLong > 0 {
+		t.long = true // masters have found out that its tasks are long
+	}
 	if len(t.owners) == 0 || !t.shared() {
 		return
 	}
@@ -52,7 +56,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 type shareTree struct {
 	owners []api.OwnerShare // each after its parent, the whole first
 	slots  int
-	class  string // of its job
+	long   bool // its job waits among long tasks
 	owner  string
 }
 
@@ -83,7 +87,7 @@ func (t *shareTree) shared() bool {
 // lead returns by how many slot-seconds an owner is ahead, and how many of its tasks wait, of
 // the job's class.
 func (t *shareTree) lead(o *api.OwnerShare) (lead float64, waiting int) {
-	if t.class == sched.Long.String() {
+	if t.long {
 		return o.LeadLong, o.QueuedLong
 	}
 	return o.LeadShort, o.QueuedShort

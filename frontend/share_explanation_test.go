@@ -15,9 +15,9 @@ func tree() []api.GroupOwners {
 	group := func(number int) api.GroupOwners {
 		return api.GroupOwners{Group: number, Reachable: true, Fair: true, Slots: 4, Owners: []api.OwnerShare{
 			{Owner: "", Weight: 1, Entitled: 4, RunningShort: 4, QueuedShort: 109},
-			{Owner: "batch", Weight: 1, Entitled: 1, QueuedLong: 7},
+			{Owner: "batch", Weight: 1, Entitled: 1, QueuedLong: 7, LeadLong: 3},
 			{Owner: "carol", Weight: 1, Entitled: 1, RunningShort: 1, QueuedShort: 2},
-			{Owner: "dave", Weight: 4, Entitled: 2, QueuedShort: 3, LeadShort: 9},
+			{Owner: "dave", Weight: 4, Entitled: 2, QueuedShort: 3, QueuedLong: 6, LeadShort: 9},
 			{Owner: "team", Weight: 2, Entitled: 2, RunningShort: 3, QueuedShort: 104, UsedShort: 30, LeadShort: 2.5},
 			{Owner: "team/alice", Weight: 1, Entitled: 1, RunningShort: 2, QueuedShort: 100, UsedShort: 20, UsedLong: 1.5, LeadShort: 6},
 			{Owner: "team/bob", Weight: 3, Entitled: 1, RunningShort: 1, QueuedShort: 4, UsedShort: 10, LeadShort: 0.5},
@@ -58,6 +58,9 @@ func TestExplainShares(t *testing.T) {
 			`Its owner "carol" is entitled to 1.0 of 4 slots and has 1; it has used 0.0 s of slots for short tasks and 0.0 s for long ones. No other owner is served before it.`},
 		{"another class", "team/alice", "long", []int{1}, []string{"team", "team/alice"}, nil,
 			`Its owner "team/alice" is entitled to 1.0 of 4 slots and has 2; it has used 20.0 s of slots for short tasks and 1.5 s for long ones. No other owner is served before it.`},
+		{"found to be long", "batch", "short", []int{1}, []string{"batch"}, []string{"dave"},
+			`Its owner "batch" is entitled to 1.0 of 4 slots and has 0; it has used 0.0 s of slots for short tasks and 0.0 s for long ones. Owner "batch" has used 3.0 s more than its share allows. ` +
+				`1 owner is served before it: "dave" (weight 4, 0 of 2.0 slots, 6 waiting).`},
 		{"nothing waits", "carol", "short", []int{0, 0, 0}, []string{"carol"}, nil,
 			`Its owner "carol" is entitled to 3.0 of 12 slots and has 3; it has used 0.0 s of slots for short tasks and 0.0 s for long ones.`},
 		{"nobody in particular", "", "short", []int{1}, nil, nil, "Its owner is nobody in particular, which shares 4 slots with 4 owners."},
