@@ -9,8 +9,11 @@ import (
 // Set replaces the shares. Tags, counts and what waits stay. It returns false, and
 // changes nothing, when the list or the half-life is not valid.
 func (t *Tree) Set(list []sched.Share, halfLife, now sched.Time) bool {
-	if Check(list) != nil || halfLife < 0 || (halfLife > 0 && halfLife < leastHalfLife) {
+	if Check(list) != nil || halfLife < 0 {
 		return false
+	}
+	if halfLife > 0 {
+		halfLife = max(halfLife, leastHalfLife)
 	}
 	before := t.named
 	t.named, t.limited = make([]*Node, 0, len(list)), nil

@@ -2,6 +2,7 @@ package pigeon_test
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
@@ -41,18 +42,30 @@ func BenchmarkDecision(b *testing.B) {
 				idle := sched.Message{Kind: sched.Idle}
 				n := uint64(0)
 				b.ReportAllocs()
+				began := processor()
 				for b.Loop() {
 					out.Reset()
 					idle.Seq = n/benchWorkers + 1
 					m.Step(sched.Time(n)*100*sched.Microsecond, worker(int32(n%benchWorkers)), &idle, &out)
 					n++
 				}
+				b.ReportMetric(float64(processor()-began)/float64(n), "cpu-ns/op")
 				if left := m.Queued(); queued-left != int(n) {
 					b.Fatalf("%d tasks were launched, want %d", queued-left, n)
 				}
 			})
 		}
 	}
+}
+
+// processor returns the processor time of this process in nanoseconds, which other load
+// on the machine changes less than the time that passes.
+func processor() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 // BenchmarkOwnerMemory reports the bytes that an owner takes whose tasks wait for one

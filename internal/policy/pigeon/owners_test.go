@@ -201,3 +201,19 @@ func TestWeights(t *testing.T) {
 		}
 	}
 }
+
+// docs/policies.md: "one worker, tasks of 1 s with right estimates, a (weight 1) and b
+// (weight 2) begin to wait together, a first ... a runs ... b ... b ... a ... b ... b ... a."
+func TestTwoOwners(t *testing.T) {
+	c := newCrowd(t, 1, nil)
+	c.shares(0, sched.Share{Owner: "b", Weight: 2})
+	c.submit("", sched.Short, 1, sched.Second, sched.Second)
+	c.submit("a", sched.Short, 5, sched.Second, sched.Second)
+	c.submit("b", sched.Short, 5, sched.Second, sched.Second)
+	for range 7 {
+		c.next()
+	}
+	if want := []string{"", "a", "b", "b", "a", "b", "b", "a"}; !slices.Equal(c.started, want) {
+		t.Errorf("served in the order %q, want %q", c.started, want)
+	}
+}
