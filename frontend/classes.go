@@ -17,8 +17,8 @@ import (
 )
 
 // saveClassesEvery is how often what was learned is saved. What a process learned since is
-// lost with it when it is killed, and is learned again.
-const saveClassesEvery = time.Minute
+// lost with it when it is killed, and is learned again. It is shortened by tests.
+var saveClassesEvery = time.Minute
 
 // classesFile is where a frontend saves what it has learned of the classes of jobs. It is no
 // part of the journal: nothing that is owed depends on it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -225,6 +226,33 @@ func TestDamagedClasses(t *testing.T) {
 	}
 	if c, why := w.reason(f, work("train", 1)); c != "long" || !strings.Contains(why, "estimate 9 s") {
 		t.Errorf("then it is %s: %s", c, why)
+	}
+}
+
+// What is learned is saved while the frontend runs, so that one that is killed has it; a
+// file that cannot be written is reported, and harms nothing.
+func TestClassesAreSavedMeanwhile(t *testing.T) {
+	frontend.SetSaveClasses(t, time.Millisecond)
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	path := filepath.Join(f.cfg.Data, "classes")
+	w.ran(f, work("train", 3), 7*time.Second)
+	daemontest.Await(t, "it is saved", func() bool {
+		saved, err := os.ReadFile(path)
+		l := classes.New(classes.Settings{Cutoff: sched.Second})
+		return err == nil && l.Load(saved) == nil && l.Works() == 1
+	})
+	if err := os.MkdirAll(filepath.Join(path+".new", "in the way"), 0o700); err != nil { // where the next one would be written
+		t.Fatal(err)
+	}
+	w.ran(f, work("other", 3), 7*time.Second)
+	f = w.restartFrontend(f)
+	if c, why := w.reason(f, work("train", 1)); c != "long" || !strings.Contains(why, "estimate 7 s") {
+		t.Errorf("it is %s: %s", c, why)
+	}
+	if c, why := w.reason(f, work("other", 1)); c != "short" || !strings.Contains(why, "nothing is known") {
+		t.Errorf("what could not be saved is %s: %s", c, why)
 	}
 }
 

@@ -112,6 +112,14 @@ func (f *Frontend) CountPosts() *atomic.Int64 {
 	return n
 }
 
+// SetSaveClasses shortens the time between two saves of what was learned, for the frontends
+// that a test makes after it.
+func SetSaveClasses(t testing.TB, every time.Duration) {
+	before := saveClassesEvery
+	t.Cleanup(func() { saveClassesEvery = before })
+	saveClassesEvery = every
+}
+
 // Submitted returns the message that submits an unfinished job to the core.
 func (f *Frontend) Submitted(key string) sched.Message {
 	return peek(f, func(o *owner) sched.Message { return o.jobs.Known(sched.NewJobID(f.cfg.ID, key)).Submit() })

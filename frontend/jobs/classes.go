@@ -67,12 +67,9 @@ func (j *Job) turned(to sched.Class, now sched.Time) {
 	j.turn = turn{from, to, now, true}
 }
 
-// ranShort reports whether a task that started then ran as a short one, or would have if the
-// job had not been overruled.
+// ranShort reports whether a task that started then ran as a short one.
 func (j *Job) ranShort(started sched.Time) bool {
 	switch {
-	case j.Submission.Origin == classes.Overruled:
-		return true
 	case !j.turn.happened:
 		return j.Submission.Class == sched.Short
 	case started < j.turn.at:

@@ -52,7 +52,7 @@ type Run struct {
 	work     *work     // once the job was entered there
 	number   uint64    // of the job at the work
 	overruns *overruns // nil when its tasks count for none
-	owner    string
+	always   bool      // they count whatever class they ran as: the job was overruled
 	tasks    int64 // that succeeded
 	ran      sched.Time
 	learns   bool
@@ -64,11 +64,11 @@ const firstTasks = 3
 
 // Begin returns what is to be kept of a job, given how its class was decided.
 func (l *Learner) Begin(j *Job, d *Verdict) Run {
-	r := Run{owner: j.Owner, learns: j.Work != ""}
+	r := Run{learns: j.Work != "", always: d.Origin == Overruled}
 	if r.learns {
 		r.id = idOf(j.Owner, j.Work)
 	}
-	if d.believed() {
+	if j.Owner != "" && d.believed() {
 		r.overruns = l.owners.make(j.Owner)
 	}
 	return r
@@ -76,9 +76,9 @@ func (l *Learner) Begin(j *Job, d *Verdict) Run {
 
 // TaskEnded is called once for each task of the job that succeeded or failed. ran is for how
 // long its last attempt ran, without the time in which it was suspended; short says that it
-// was started as a short task.
+// was started as a short task. Tasks of an overruled job count as short ones in any case.
 func (l *Learner) TaskEnded(now sched.Time, r *Run, ran sched.Time, succeeded, short bool) {
-	if r.overruns != nil && short {
+	if r.overruns != nil && (short || r.always) {
 		r.overruns.add(now, ran, l.settings.Cutoff)
 	}
 	switch {

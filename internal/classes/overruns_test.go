@@ -54,12 +54,12 @@ func TestOverruns(t *testing.T) {
 // honest tasks, and not by the mere passing of the window while it goes on.
 func TestOverruledJobsCount(t *testing.T) {
 	l := classes.New(settings)
-	lie := func(now sched.Time) { // as a frontend calls it: the job would have run as short
+	lie := func(now sched.Time) {
 		j := short("a")
 		d := l.Decide(now, j)
 		r := l.Begin(j, &d)
 		for range 20 {
-			l.TaskEnded(now, &r, 3*sched.Second, true, true)
+			l.TaskEnded(now, &r, 3*sched.Second, true, d.Class == sched.Short)
 		}
 	}
 	for i := range sched.Time(30) {
@@ -73,7 +73,7 @@ func TestOverruledJobsCount(t *testing.T) {
 		j := short("a")
 		d := l.Decide(29*minute, j)
 		r := l.Begin(j, &d)
-		l.TaskEnded(29*minute, &r, sched.Second/2, true, true)
+		l.TaskEnded(29*minute, &r, sched.Second/2, true, d.Class == sched.Short)
 		n++
 	}
 	// 10 x 20 tasks of 3 s: 400 s of 600 s are past the cutoff; with n x 0.5 s more these
@@ -118,6 +118,10 @@ func TestWhatDoesNotCount(t *testing.T) {
 	}
 	if d := l.Decide(0, short("a")); d.Origin != classes.Declared {
 		t.Errorf("%+v", d)
+	}
+	run(l, 0, short(""), repeated(30, 9*sched.Second)...)
+	if d := l.Decide(0, short("")); d.Origin != classes.Declared {
+		t.Errorf("nobody in particular: %+v", d)
 	}
 	off := classes.New(classes.Settings{Cutoff: sched.Second, MaxOverrun: 1})
 	run(off, 0, short("a"), repeated(30, 9*sched.Second)...)

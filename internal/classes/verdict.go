@@ -65,7 +65,8 @@ func (d *Verdict) believed() bool {
 // What is declared is believed. A job that declares nothing has the median of its work's
 // last jobs as its estimate, and the class that follows from it; without any it has the
 // default class and is marked as undeclared. A job that would be short, without its work
-// having been learned to be, is long while the owner's overruns are above the limit.
+// having been learned to be, is long while the owner's overruns are above the limit. Jobs for
+// nobody in particular are not: there is no owner to hold anything against.
 func (l *Learner) Decide(now sched.Time, j *Job) Verdict {
 	known, s := l.known(j)
 	d := Verdict{Class: j.Class, Estimate: j.Estimate, Reason: j.Why}
