@@ -53,7 +53,7 @@ type Run struct {
 	number   uint64    // of the job at the work
 	overruns *overruns // nil when its tasks count for none
 	always   bool      // they count whatever class they ran as: the job was overruled
-	tasks    int64 // that succeeded
+	tasks    int64     // that succeeded
 	ran      sched.Time
 	learns   bool
 }
