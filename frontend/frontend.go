@@ -174,7 +174,7 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
-	f.metrics.watchJournal(j.EndedJobs, j.Forgotten)
+	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)

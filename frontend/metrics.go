@@ -53,7 +53,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
 	m.watchWaiting(&waiting{})
-	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 })
+	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
 	return m.Metrics
 }
 
@@ -63,8 +63,10 @@ func (m *metrics) watchWaiting(w *waiting) {
 	m.CounterFunc("inbox_refused_total", "Batches of other daemons refused because inbox_bytes was reached; their senders try again.", func() float64 { return float64(w.refused.Load()) })
 }
 
-// watchJournal exports how many ended jobs are known and how many were forgotten.
-func (m *metrics) watchJournal(kept func() int64, forgotten func() (expired, tooMany uint64)) {
+// watchJournal exports how many ended jobs are known and how many were forgotten, and what
+// the store takes of the memory.
+func (m *metrics) watchJournal(kept func() int64, forgotten func() (expired, tooMany uint64), memory func() uint64) {
+	m.GaugeFunc("journal_memory_bytes", "Bytes that the journal's store holds in memory: up to four tables of 32 MiB and a cache of 16 MiB.", func() float64 { return float64(memory()) })
 	m.GaugeFunc("ended_jobs", "Ended jobs that are kept, so that their keys and states are known.", func() float64 { return float64(kept()) })
 	m.CounterFuncs("ended_jobs_forgotten_total", "Ended jobs forgotten, because their retention was over or because there were more than max_ended.",
 		telemetry.Label{Name: "reason", Values: []string{"retention", "max_ended"}}, func(reason int) float64 {

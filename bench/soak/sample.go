@@ -76,8 +76,10 @@ func (d *daemon) read(ctx context.Context) (s sample, err error) {
 }
 
 // readPage reads what a daemon keeps after a collection, its goroutines and its descriptors
-// from its page of metrics.
+// from its page of metrics. What the store of a frontend's journal holds is not counted: it
+// grows in steps of 32 MiB up to a bound, and would hide what grows without one.
 func readPage(page string) (s sample) {
+	store := 0.0 // of the heap, but bounded
 	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
 		name, text, _ := strings.Cut(lines.Text(), " ")
 		value, err := strconv.ParseFloat(text, 64)
@@ -87,12 +89,15 @@ func readPage(page string) (s sample) {
 		switch name {
 		case "go_memstats_next_gc_bytes":
 			s.Memory = value / 2
+		case "pigeon_frontend_journal_memory_bytes":
+			store = value
 		case "go_goroutines":
 			s.Goroutines = value
 		case "process_open_fds":
 			s.Descriptors = value
 		}
 	}
+	s.Memory = max(0, s.Memory-store)
 	return s
 }
 

@@ -53,8 +53,8 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestPageIsRead(t *testing.T) {
-	got := readPage("# HELP go_goroutines x\ngo_goroutines 41\ngo_memstats_next_gc_bytes 8.4e+06\nprocess_open_fds 17\nother{a=\"b\"} 3\n")
-	if got != (sample{Memory: 4.2e6, Goroutines: 41, Descriptors: 17}) {
+	got := readPage("# HELP go_goroutines x\ngo_goroutines 41\ngo_memstats_next_gc_bytes 8.4e+06\nprocess_open_fds 17\npigeon_frontend_journal_memory_bytes 1e+06\nother{a=\"b\"} 3\n")
+	if got != (sample{Memory: 3.2e6, Goroutines: 41, Descriptors: 17}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,6 +18,8 @@ type backing interface {
 	Scan(from, to []byte, visit func(key, value []byte) error) error
 	// Space returns how many bytes the store occupies and how many more are free.
 	Space() (used, free uint64, err error)
+	// Memory returns how many bytes the store holds in memory.
+	Memory() uint64
 	// NewestLog names the file that held the newest batches at the opening, for
 	// errors.
 	NewestLog() string

@@ -18,6 +18,17 @@ func (j *Journal) DiskBytes() uint64 {
 	return used
 }
 
+// MemoryBytes returns how many bytes the journal's store holds in memory, 0 when it is
+// closed.
+func (j *Journal) MemoryBytes() uint64 {
+	j.reading.RLock()
+	defer j.reading.RUnlock()
+	if j.storeClosed {
+		return 0
+	}
+	return j.store.Memory()
+}
+
 // spaceEvery is how long the cached result is valid.
 const spaceEvery = time.Second
 

@@ -155,6 +155,13 @@ func (d *Disk) Space() (used, free uint64, err error) {
 	return d.db.Metrics().DiskSpaceUsage(), u.AvailBytes, err
 }
 
+// Memory returns how many bytes the store holds in memory: its tables that are not on the
+// disk yet, up to four of 32 MiB, and its cache of blocks, up to 16 MiB.
+func (d *Disk) Memory() uint64 {
+	m := d.db.Metrics()
+	return m.MemTable.Size + m.MemTable.ZombieSize + uint64(max(m.BlockCache.Size, 0)) //nolint:gosec // not negative
+}
+
 // Close writes to the disk what was appended and closes the store.
 func (d *Disk) Close() error { return asDamage(d.db.Close()) }
 
