@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 //	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one frontend, W, share, and a
 //	                                 group for each nodes=: per node a list of the
 //	                                 applications it serves, nodes separated by /
-//	> submit f job tasks class app   at frontend f; class short or long; where tasks
+//	> submit f job tasks class app   at frontend f; class short, long or undeclared; where tasks
 //	                                 are suspended, they can be stopped and run again
 //	> deliver                        all messages in flight, and those that they cause
 //	> end job/task ...               the backend ends these tasks; =failed fails one
@@ -65,10 +66,15 @@ type script struct {
 	printed int // steps that are in the output
 }
 
-// plain indents a history and puts jobs' names in the place of their ids.
+// stepTime is the time before each step of a history.
+var stepTime = regexp.MustCompile(`^ *\d+\.\d+ s  `)
+
+// plain indents a history, without its times, and puts jobs' names in the place of their
+// ids.
 func (s *script) plain(history string) string {
 	var b strings.Builder
 	for line := range strings.Lines(history) {
+		line = stepTime.ReplaceAllString(line, "")
 		for _, name := range s.names {
 			line = strings.ReplaceAll(line, s.named[name].id.String(), name)
 		}
@@ -168,8 +174,11 @@ func (s *script) submission(words []string) error {
 	if s.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable
 	}
-	if words[3] == sched.Long.String() {
+	switch words[3] {
+	case sched.Long.String():
 		m.Class = sched.Long
+	case "undeclared":
+		m.Marks |= sched.Undeclared
 	}
 	if len(words) > 4 {
 		m.App = words[4]

@@ -86,8 +86,8 @@ func (e *extension) eachHeld(j *queue.Job, f func(*worker, *held)) {
 		if w == nil {
 			continue
 		}
-		for i := len(w.held) - 1; i >= 0; i-- {
-			if h := w.held[i]; h.job == j {
+		for _, h := range slices.Backward(w.held) {
+			if h.job == j {
 				f(w, h)
 			}
 		}
