@@ -123,7 +123,7 @@ bench-sim: build ## time and memory of the simulator for every policy, RUNS=3 (t
 	@mv $(OUT)/results/speed.tmp $(OUT)/results/speed.md && cat $(OUT)/results/speed.md
 
 COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes mistakes-nyh
-results: build ## docs/results.md: simulated comparisons of all policies (half an hour; out/results keeps them)
+results: build ## docs/results.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
 	bench/results.sh $(BIN) $(TRACES) $(OUT)/results
 	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
 	$(BIN) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything that docs/results.md is made from, simulated: all policies on all
-# traces and loads. Half an hour on two processors; a comparison whose folder is
+# traces and loads. Three quarters of an hour on two processors; a comparison whose folder is
 # complete is not made again.
 #
 #   bench/results.sh bin/pigeon TRACES OUT
@@ -44,6 +44,13 @@ compare uneven --policies pigeon,pigeon-sort,pigeon-x --group-sizes 60,40,20 --t
 tried=pigeon,pigeon-sort,pigeon-x,pigeon-x:canary=no
 compare mistakes --policies $tried --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 15
 compare mistakes-nyh --policies $tried --wrong-class 0.2 --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 7
+# People: 20 owners, one of which floods, and the same without it. Half of the jobs, or all,
+# declare nothing.
+compare people-ngo --policies pigeon,pigeon-sort,pigeon-x,static:owners=20,sparrow,hawk,eagle,kairos --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5 --owners 20,skew=1,flood=0.5,burst=1000
+compare people-nyh --policies pigeon,pigeon-sort,pigeon-x,static:owners=20 --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 5 --owners 20,skew=1,flood=0.5,burst=1000
+blind=pigeon,pigeon-x,kairos,peacock,eagle,hawk
+compare undeclared --policies $blind --declared 0 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 2
+compare half-declared --policies $blind --declared 0.5 --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 2
 
 # The model beside simulation, with the paper's figures 3 and 4.
 if ! [ -s "$out/model.md" ]; then
