@@ -15,9 +15,8 @@ type tree struct {
 type treeNode struct {
 	weight   float64
 	children []int
-	owner    int     // whose own jobs it stands for, -1 for none
-	active   bool    // it, or one below it, has a part
-	fraction float64 // of the whole
+	owner    int  // whose own jobs it stands for, -1 for none
+	active   bool // it, or one below it, has a part
 }
 
 func newTree(owners []string, shares []sched.Share) *tree {

@@ -39,8 +39,8 @@ func (w *Workload) Recur(n *Names, seed uint64) *Workload {
 	for rank, i := range order {
 		draw := newRand(seed, streamNames<<32+uint64(out.Jobs[i].Line)) //nolint:gosec // a line number
 		work := rank * n.Count / len(order)
-		if odd, any := draw.Float64() < n.Odd, draw.IntN(n.Count); odd {
-			work = any
+		if odd, drawn := draw.Float64() < n.Odd, draw.IntN(n.Count); odd {
+			work = drawn
 		}
 		out.Jobs[i].Name = fmt.Sprintf("work-%d", work)
 	}
