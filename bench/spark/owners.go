@@ -239,11 +239,11 @@ func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x ser
 		lasts        time.Duration
 		out          *[]float64
 	}{{0, peopleStreams, peopleRehearsal, &x.alone}, {0, 0, peopleWindow, &x.alone}, {floodTasks, 0, peopleWindow, &x.beside}} {
-		command := fmt.Sprintf("pools %d %d %d", run.tasks, streamTasks, streamSleep.Milliseconds())
+		command := []string{fmt.Sprintf("pools %d %d %d", run.tasks, streamTasks, streamSleep.Milliseconds())}
 		for k := range peopleStreams {
-			command += " " + s.peopleArrivals(k+run.seeds, run.lasts)
+			command = append(command, s.peopleArrivals(k+run.seeds, run.lasts))
 		}
-		if *run.out, err = d.Ask(ctx, command); err != nil {
+		if *run.out, err = d.Ask(ctx, strings.Join(command, " ")); err != nil {
 			return x, err
 		}
 	}
