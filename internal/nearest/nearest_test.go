@@ -22,7 +22,7 @@ func TestWord(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	words := []string{"--class", "--key", "--sleep"}
-	for word, want := range map[string]string{"--clas": "--class", "--calss": "--class", "--slep": "--sleep", "--bogus": "", "--k": "--key", "": "", "x": ""} {
+	for word, want := range map[string]string{"--calss": "--class", "--slep": "--sleep", "--bogus": "", "--k": "--key", "": "", "x": ""} {
 		if got := Close(word, words); got != want {
 			t.Errorf("Close(%q) = %q, want %q", word, got, want)
 		}

@@ -78,7 +78,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.WorkerUp:
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
-		s.workerLost(now, m, out)
+		s.workerLost(m, out)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.DistributorUp:

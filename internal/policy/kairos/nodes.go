@@ -223,7 +223,7 @@ func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 
 // workerLost removes a node. The tasks it held are lost, and so may be the reports of
 // those that ended there last.
-func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
+func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	n := s.node(m.Peer)
 	if n == nil {
 		return

@@ -89,7 +89,7 @@ func attained(m *sched.Message) sched.Time {
 // workerLost removes a slot: its running task is lost, and perhaps the reports of the
 // tasks that ended there last. The tasks of which it is not known that they started are
 // returned for new attempts, because they may have.
-func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
+func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if m.Peer.Role != sched.Worker || w == nil {
 		return

@@ -6,12 +6,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// explain returns why tasks wait in a queue that is served first come, first served.
-func explain(w *sched.Waiting) string { return explainOrder(w, "first come, first served") }
+// explain returns why tasks wait in a queue in which those of one owner are served first
+// come, first served. What the frontend says of owners follows it.
+func explain(w *sched.Waiting) string {
+	return explainOrder(w, "those of one owner first come, first served")
+}
 
 // explainSorted returns why tasks wait in a sorted queue.
 func explainSorted(w *sched.Waiting) string {
-	return explainOrder(w, "those of the job with the least work left first")
+	return explainOrder(w, "of one owner those of the job with the least work left first")
 }
 
 func explainOrder(w *sched.Waiting, order string) string {

@@ -130,7 +130,7 @@ func (s *Master) process(now sched.Time, from sched.Addr, m *sched.Message, out 
 	case sched.WorkerUp:
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
-		s.workerLost(now, m, out)
+		s.workerLost(m, out)
 	case sched.WorkerServes:
 		s.workerServes(m, out)
 	case sched.DistributorUp:

@@ -90,7 +90,7 @@ func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 // workerLost removes a slot. Its running task is lost, and so may be the reports of the
 // tasks that ended there last: a node repeats a report until it is acknowledged, and the
 // unacknowledged ones are lost with it.
-func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
+func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	w := s.workers.get(m.Peer.ID)
 	if w == nil {
 		return
