@@ -73,17 +73,19 @@ func TestNearestTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{"ngo_9.tr": "ngo_90.tr", "google.tr": "goog_sub.tr"} {
+	for path, want := range map[string]string{"ngo_9.tr": "ngo_90.tr", "goog_sup.tr": "goog_sub.tr"} {
 		d := small()
 		d.Trace = filepath.Join(dir, path)
 		if _, err := d.Runs(); err == nil || !strings.Contains(err.Error(), "did you mean \""+filepath.Join(dir, want)+"\"?") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	d := small()
-	d.Trace = filepath.Join(dir, "no folder", "x.tr")
-	if _, err := d.Runs(); err == nil || strings.Contains(err.Error(), "did you mean") {
-		t.Errorf("in a folder that is not there: %v", err)
+	for _, path := range []string{filepath.Join("no folder", "x.tr"), "nothing-like-them"} {
+		d := small()
+		d.Trace = filepath.Join(dir, path)
+		if _, err := d.Runs(); err == nil || strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
