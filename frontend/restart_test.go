@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
@@ -63,10 +64,12 @@ func TestTakenForAnother(t *testing.T) {
 	w.node(0, 2)
 	f := w.frontend()
 	w.done(f, w.submit(f, sleeps("a", 2, 0)))
-	list, err := m.Membership(t.Context(), 0, 0, 0)
-	if err != nil || len(list.Frontends) != 1 {
-		t.Fatalf("%+v, %v", list, err)
-	}
+	var list wire.Membership
+	await.Until(t, "the membership lists the frontend", func() bool {
+		var err error
+		list, err = m.Membership(t.Context(), 0, 0, 0)
+		return err == nil && len(list.Frontends) == 1
+	})
 	self := list.Frontends[0]
 	r, err := m.Hello(t.Context(), &wire.Hello{Sender: wire.Ref{Role: sched.Distributor, Name: self.Name}, Incarnation: self.Incarnation + 1, Address: self.Address})
 	if err != nil || !r.Accepted {

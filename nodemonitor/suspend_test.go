@@ -85,9 +85,9 @@ func TestPreempt(t *testing.T) {
 			})
 			n.deliver(preempt) // it comes again
 			another := w.launch(0, 1, next, hold)
-			another.Msg.Kind, another.Msg.Kept = sched.Preempt, []sched.AttemptID{short}
+			another.Msg.Kind, another.Msg.Kept = sched.Preempt, []sched.AttemptID{long}
 			n.deliver(another)
-			w.await("the slot holds one already", func() bool { return find(w.linked, sched.Refused, next) != nil })
+			w.await("what must be suspended does not run there", func() bool { return find(w.linked, sched.Refused, next) != nil })
 
 			kill := w.launch(0, 0, short, hold)
 			kill.Msg.Kind, kill.Extra = sched.Kill, wire.Extra{}
