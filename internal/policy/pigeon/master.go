@@ -134,9 +134,9 @@ func (s *Master) process(now sched.Time, from sched.Addr, m *sched.Message, out 
 	case sched.WorkerServes:
 		s.workerServes(m, out)
 	case sched.DistributorUp:
-		s.ownerUp(m.Distributor, out)
+		s.distributorUp(m.Distributor, out)
 	case sched.DistributorAway:
-		s.ownerAway(m.Distributor, out)
+		s.distributorAway(m.Distributor, out)
 	case sched.ResultsKept:
 		s.resultsKept(now, m)
 	case sched.Spare:

@@ -168,8 +168,8 @@ func (s *Master) eachHeld(j *queue.Job, f func(first, count, attempt int32)) {
 	s.hooks.eachSuspended(j, func(task, attempt int32) { f(task, 1, attempt) })
 }
 
-// ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+// distributorUp answers a distributor that was started again with what is held here for it.
+func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return
 	}
@@ -181,9 +181,9 @@ func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
 	recovery.Answered(distributor, out)
 }
 
-// ownerAway returns what waits here for a distributor that has been silent for long: others
+// distributorAway returns what waits here for a distributor that has been silent for long: others
 // wait, and nobody would take the results. What runs continues.
-func (s *Master) ownerAway(distributor sched.Addr, out *sched.Actions) {
+func (s *Master) distributorAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool {
 		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && j.Queued > 0
