@@ -133,6 +133,8 @@ struct TSchedulingRequest {
 // The four parts of a refusal: what happened, to what, what was tried, what to do
 // next.
 // problem: 1 invalid, 2 not found, 3 busy, 4 not ready, 5 internal.
+// address: host:port of the frontend that answers the call instead: who leads, where a
+// standby refuses; who has the job, where another frontend is asked. Empty: not known.
 exception TPigeonException {
   1: string what
   2: string subject
@@ -140,6 +142,7 @@ exception TPigeonException {
   4: string advice
   5: i32 problem
   6: i64 retryAfterMillis
+  7: optional string address = ""
 }
 
 // duplicate: the key was known already and nothing new was accepted.

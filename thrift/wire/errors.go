@@ -27,7 +27,7 @@ func refusal(err error) error {
 	}
 	return &published.TPigeonException{
 		What: e.What, Subject: e.Subject, Tried: e.Tried, Advice: e.Next,
-		Problem: problemTo(e.Problem), RetryAfterMillis: millisUp(e.RetryAfter),
+		Problem: problemTo(e.Problem), RetryAfterMillis: millisUp(e.RetryAfter), Address: e.Address,
 	}
 }
 
@@ -93,7 +93,7 @@ func callError(err error, tried string) error {
 	case errors.As(err, &ours):
 		return &api.Error{
 			Problem: problemFrom(ours.Problem), What: ours.What, Subject: ours.Subject, Tried: ours.Tried, Next: ours.Advice,
-			RetryAfter: time.Duration(ours.RetryAfterMillis) * time.Millisecond,
+			RetryAfter: time.Duration(ours.RetryAfterMillis) * time.Millisecond, Address: ours.Address,
 		}
 	case errors.As(err, &incomplete):
 		return &api.Error{Problem: api.Invalid, What: incomplete.Message, Tried: tried}

@@ -122,7 +122,7 @@ func TestErrorsComeBack(t *testing.T) {
 	fake, ctx := &fakeScheduler{}, context.Background()
 	c := dialScheduler(t, fake)
 	for _, p := range []api.Problem{api.Invalid, api.NotFound, api.Busy, api.NotReady, api.Internal} {
-		want := &api.Error{Problem: p, What: "w", Subject: "s", Tried: "t", Next: "n", RetryAfter: 1500 * time.Millisecond}
+		want := &api.Error{Problem: p, What: "w", Subject: "s", Tried: "t", Next: "n", RetryAfter: 1500 * time.Millisecond, Address: "host:1"}
 		fake.fail(fmt.Errorf("wrapped: %w", want))
 		_, err := c.Status(ctx, "j")
 		var got *api.Error

@@ -3152,6 +3152,7 @@ func (p *TSchedulingRequest) String() string {
 //   - Advice
 //   - Problem
 //   - RetryAfterMillis
+//   - Address
 type TPigeonException struct {
 	What             string `thrift:"what,1" db:"what" json:"what"`
 	Subject          string `thrift:"subject,2" db:"subject" json:"subject"`
@@ -3159,6 +3160,7 @@ type TPigeonException struct {
 	Advice           string `thrift:"advice,4" db:"advice" json:"advice"`
 	Problem          int32  `thrift:"problem,5" db:"problem" json:"problem"`
 	RetryAfterMillis int64  `thrift:"retryAfterMillis,6" db:"retryAfterMillis" json:"retryAfterMillis"`
+	Address          string `thrift:"address,7" db:"address" json:"address"`
 }
 
 func NewTPigeonException() *TPigeonException {
@@ -3188,6 +3190,16 @@ func (p *TPigeonException) GetProblem() int32 {
 func (p *TPigeonException) GetRetryAfterMillis() int64 {
 	return p.RetryAfterMillis
 }
+
+var TPigeonException_Address_DEFAULT string = ""
+
+func (p *TPigeonException) GetAddress() string {
+	return p.Address
+}
+func (p *TPigeonException) IsSetAddress() bool {
+	return p.Address != TPigeonException_Address_DEFAULT
+}
+
 func (p *TPigeonException) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -3255,6 +3267,16 @@ func (p *TPigeonException) Read(ctx context.Context, iprot thrift.TProtocol) err
 		case 6:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3331,6 +3353,15 @@ func (p *TPigeonException) ReadField6(ctx context.Context, iprot thrift.TProtoco
 	return nil
 }
 
+func (p *TPigeonException) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
 func (p *TPigeonException) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TPigeonException"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3352,6 +3383,9 @@ func (p *TPigeonException) Write(ctx context.Context, oprot thrift.TProtocol) er
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3442,6 +3476,21 @@ func (p *TPigeonException) writeField6(ctx context.Context, oprot thrift.TProtoc
 	return err
 }
 
+func (p *TPigeonException) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:address: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.address (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:address: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TPigeonException) Equals(other *TPigeonException) bool {
 	if p == other {
 		return true
@@ -3464,6 +3513,9 @@ func (p *TPigeonException) Equals(other *TPigeonException) bool {
 		return false
 	}
 	if p.RetryAfterMillis != other.RetryAfterMillis {
+		return false
+	}
+	if p.Address != other.Address {
 		return false
 	}
 	return true

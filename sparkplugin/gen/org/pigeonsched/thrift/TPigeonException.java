@@ -16,6 +16,7 @@ public class TPigeonException extends org.apache.thrift.TException implements or
   private static final org.apache.thrift.protocol.TField ADVICE_FIELD_DESC = new org.apache.thrift.protocol.TField("advice", org.apache.thrift.protocol.TType.STRING, (short)4);
   private static final org.apache.thrift.protocol.TField PROBLEM_FIELD_DESC = new org.apache.thrift.protocol.TField("problem", org.apache.thrift.protocol.TType.I32, (short)5);
   private static final org.apache.thrift.protocol.TField RETRY_AFTER_MILLIS_FIELD_DESC = new org.apache.thrift.protocol.TField("retryAfterMillis", org.apache.thrift.protocol.TType.I64, (short)6);
+  private static final org.apache.thrift.protocol.TField ADDRESS_FIELD_DESC = new org.apache.thrift.protocol.TField("address", org.apache.thrift.protocol.TType.STRING, (short)7);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new TPigeonExceptionStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new TPigeonExceptionTupleSchemeFactory();
@@ -26,6 +27,7 @@ public class TPigeonException extends org.apache.thrift.TException implements or
   private @org.apache.thrift.annotation.Nullable java.lang.String advice; // required
   private int problem; // required
   private long retryAfterMillis; // required
+  private @org.apache.thrift.annotation.Nullable java.lang.String address; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -34,7 +36,8 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     TRIED((short)3, "tried"),
     ADVICE((short)4, "advice"),
     PROBLEM((short)5, "problem"),
-    RETRY_AFTER_MILLIS((short)6, "retryAfterMillis");
+    RETRY_AFTER_MILLIS((short)6, "retryAfterMillis"),
+    ADDRESS((short)7, "address");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -62,6 +65,8 @@ public class TPigeonException extends org.apache.thrift.TException implements or
           return PROBLEM;
         case 6: // RETRY_AFTER_MILLIS
           return RETRY_AFTER_MILLIS;
+        case 7: // ADDRESS
+          return ADDRESS;
         default:
           return null;
       }
@@ -108,6 +113,7 @@ public class TPigeonException extends org.apache.thrift.TException implements or
   private static final int __PROBLEM_ISSET_ID = 0;
   private static final int __RETRYAFTERMILLIS_ISSET_ID = 1;
   private byte __isset_bitfield = 0;
+  private static final _Fields optionals[] = {_Fields.ADDRESS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -123,11 +129,15 @@ public class TPigeonException extends org.apache.thrift.TException implements or
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I32)));
     tmpMap.put(_Fields.RETRY_AFTER_MILLIS, new org.apache.thrift.meta_data.FieldMetaData("retryAfterMillis", org.apache.thrift.TFieldRequirementType.DEFAULT, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64)));
+    tmpMap.put(_Fields.ADDRESS, new org.apache.thrift.meta_data.FieldMetaData("address", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(TPigeonException.class, metaDataMap);
   }
 
   public TPigeonException() {
+    this.address = "";
+
   }
 
   public TPigeonException(
@@ -168,6 +178,9 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     }
     this.problem = other.problem;
     this.retryAfterMillis = other.retryAfterMillis;
+    if (other.isSetAddress()) {
+      this.address = other.address;
+    }
   }
 
   @Override
@@ -185,6 +198,8 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     this.problem = 0;
     setRetryAfterMillisIsSet(false);
     this.retryAfterMillis = 0;
+    this.address = "";
+
   }
 
   @org.apache.thrift.annotation.Nullable
@@ -333,6 +348,31 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __RETRYAFTERMILLIS_ISSET_ID, value);
   }
 
+  @org.apache.thrift.annotation.Nullable
+  public java.lang.String getAddress() {
+    return this.address;
+  }
+
+  public TPigeonException setAddress(@org.apache.thrift.annotation.Nullable java.lang.String address) {
+    this.address = address;
+    return this;
+  }
+
+  public void unsetAddress() {
+    this.address = null;
+  }
+
+  /** Returns true if field address is set (has been assigned a value) and false otherwise */
+  public boolean isSetAddress() {
+    return this.address != null;
+  }
+
+  public void setAddressIsSet(boolean value) {
+    if (!value) {
+      this.address = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -384,6 +424,14 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       }
       break;
 
+    case ADDRESS:
+      if (value == null) {
+        unsetAddress();
+      } else {
+        setAddress((java.lang.String)value);
+      }
+      break;
+
     }
   }
 
@@ -409,6 +457,9 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     case RETRY_AFTER_MILLIS:
       return getRetryAfterMillis();
 
+    case ADDRESS:
+      return getAddress();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -433,6 +484,8 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       return isSetProblem();
     case RETRY_AFTER_MILLIS:
       return isSetRetryAfterMillis();
+    case ADDRESS:
+      return isSetAddress();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -504,6 +557,15 @@ public class TPigeonException extends org.apache.thrift.TException implements or
         return false;
     }
 
+    boolean this_present_address = true && this.isSetAddress();
+    boolean that_present_address = true && that.isSetAddress();
+    if (this_present_address || that_present_address) {
+      if (!(this_present_address && that_present_address))
+        return false;
+      if (!this.address.equals(that.address))
+        return false;
+    }
+
     return true;
   }
 
@@ -530,6 +592,10 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     hashCode = hashCode * 8191 + problem;
 
     hashCode = hashCode * 8191 + org.apache.thrift.TBaseHelper.hashCode(retryAfterMillis);
+
+    hashCode = hashCode * 8191 + ((isSetAddress()) ? 131071 : 524287);
+    if (isSetAddress())
+      hashCode = hashCode * 8191 + address.hashCode();
 
     return hashCode;
   }
@@ -602,6 +668,16 @@ public class TPigeonException extends org.apache.thrift.TException implements or
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetAddress(), other.isSetAddress());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetAddress()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.address, other.address);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -665,6 +741,16 @@ public class TPigeonException extends org.apache.thrift.TException implements or
     sb.append("retryAfterMillis:");
     sb.append(this.retryAfterMillis);
     first = false;
+    if (isSetAddress()) {
+      if (!first) sb.append(", ");
+      sb.append("address:");
+      if (this.address == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.address);
+      }
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -760,6 +846,14 @@ public class TPigeonException extends org.apache.thrift.TException implements or
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 7: // ADDRESS
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
+              struct.address = iprot.readString();
+              struct.setAddressIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -802,6 +896,13 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       oprot.writeFieldBegin(RETRY_AFTER_MILLIS_FIELD_DESC);
       oprot.writeI64(struct.retryAfterMillis);
       oprot.writeFieldEnd();
+      if (struct.address != null) {
+        if (struct.isSetAddress()) {
+          oprot.writeFieldBegin(ADDRESS_FIELD_DESC);
+          oprot.writeString(struct.address);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -839,7 +940,10 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       if (struct.isSetRetryAfterMillis()) {
         optionals.set(5);
       }
-      oprot.writeBitSet(optionals, 6);
+      if (struct.isSetAddress()) {
+        optionals.set(6);
+      }
+      oprot.writeBitSet(optionals, 7);
       if (struct.isSetWhat()) {
         oprot.writeString(struct.what);
       }
@@ -858,12 +962,15 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       if (struct.isSetRetryAfterMillis()) {
         oprot.writeI64(struct.retryAfterMillis);
       }
+      if (struct.isSetAddress()) {
+        oprot.writeString(struct.address);
+      }
     }
 
     @Override
     public void read(org.apache.thrift.protocol.TProtocol prot, TPigeonException struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
-      java.util.BitSet incoming = iprot.readBitSet(6);
+      java.util.BitSet incoming = iprot.readBitSet(7);
       if (incoming.get(0)) {
         struct.what = iprot.readString();
         struct.setWhatIsSet(true);
@@ -887,6 +994,10 @@ public class TPigeonException extends org.apache.thrift.TException implements or
       if (incoming.get(5)) {
         struct.retryAfterMillis = iprot.readI64();
         struct.setRetryAfterMillisIsSet(true);
+      }
+      if (incoming.get(6)) {
+        struct.address = iprot.readString();
+        struct.setAddressIsSet(true);
       }
     }
   }
