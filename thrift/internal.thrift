@@ -305,6 +305,10 @@ struct THelloReply {
   // Counts the registrations at this process of the master. Another number than before
   // means that the sender was not registered in between: what it sent then was dropped.
   9: optional i64 registration = 0
+  // Of a standby, which registers nobody: where the master that leads serves, host:port;
+  // empty when it does not know.
+  10: optional string leader = ""
+  13: optional bool standby = false
 }
 
 // All slots of a node, once a second: its heartbeat.
@@ -325,6 +329,9 @@ struct TSnapshotReply {
   2: i64 epoch
   3: bool known
   4: string problem
+  // As in THelloReply.
+  5: optional string leader = ""
+  6: optional bool standby = false
 }
 
 // A live node: its slots' numbers plus one, slot by slot, 0 for a slot that is

@@ -284,7 +284,16 @@ struct TNode {
   16: optional list<string> owners
 }
 
-// One group as its master sees it. Waits in seconds.
+// One of the masters of a group that has several: role is "leader", "standby", or
+// empty when it could not be reached.
+struct TGroupMaster {
+  1: string address
+  2: string role
+}
+
+// One group as its master sees it. Waits in seconds. role: "leader", "standby", or empty
+// where masters have no standbys. leader is where the one that leads serves, as far as the
+// master knows. masters is filled in by a frontend that knows several addresses.
 struct TMasterState {
   1: i32 group
   2: i64 epoch
@@ -301,6 +310,9 @@ struct TMasterState {
   13: i64 lost
   14: i64 refused
   15: list<TNode> nodes
+  16: optional string role = ""
+  17: optional string leader = ""
+  18: optional list<TGroupMaster> masters
 }
 
 // A piece of what an attempt wrote. size: bytes kept in all; ended: no more

@@ -173,6 +173,22 @@ type MasterState struct {
 	Lost          uint64  `json:"lost"`          // launches that were lost with their node
 	RefusedLaunch uint64  `json:"refused"`       // launches that a worker refused
 	Nodes         []Node  `json:"nodes"`         // its nodes; null in the output of --groups
+
+	Role    string        `json:"role,omitempty"`    // of the master: leader or standby; left out where masters have no standbys
+	Leader  string        `json:"leader,omitempty"`  // host:port of the master that leads, as far as this one knows
+	Masters []GroupMaster `json:"masters,omitempty"` // those of a group that has several
+}
+
+// The roles of the masters of a group that has several.
+const (
+	Leader  = "leader"
+	Standby = "standby"
+)
+
+// GroupMaster is one of the masters of a group that has several.
+type GroupMaster struct {
+	Address string `json:"address"` // host:port
+	Role    string `json:"role"`    // leader or standby; "" when it could not be reached
 }
 
 // ClassOf derives a job's class (docs/design.md, section 3, Class): the field if set,

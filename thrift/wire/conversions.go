@@ -240,6 +240,23 @@ func grantsFrom(t *application.TGrants) (v api.Grants) {
 	}
 }
 
+func groupMasterTo(v api.GroupMaster) *published.TGroupMaster {
+	return &published.TGroupMaster{
+		Address: v.Address,
+		Role:    v.Role,
+	}
+}
+
+func groupMasterFrom(t *published.TGroupMaster) (v api.GroupMaster) {
+	if t == nil {
+		return v
+	}
+	return api.GroupMaster{
+		Address: t.Address,
+		Role:    t.Role,
+	}
+}
+
 func groupOwnersTo(v api.GroupOwners) *published.TGroupOwners {
 	return &published.TGroupOwners{
 		Group:        n32(v.Group),
@@ -534,6 +551,9 @@ func masterStateTo(v api.MasterState) *published.TMasterState {
 		Lost:         bits(v.Lost),
 		Refused:      bits(v.RefusedLaunch),
 		Nodes:        mapped(v.Nodes, nodeTo),
+		Role:         v.Role,
+		Leader:       v.Leader,
+		Masters:      mapped(v.Masters, groupMasterTo),
 	}
 }
 
@@ -557,6 +577,9 @@ func masterStateFrom(t *published.TMasterState) (v api.MasterState) {
 		Lost:          unbits(t.Lost),
 		RefusedLaunch: unbits(t.Refused),
 		Nodes:         mapped(t.Nodes, nodeFrom),
+		Role:          t.Role,
+		Leader:        t.Leader,
+		Masters:       mapped(t.Masters, groupMasterFrom),
 	}
 }
 
@@ -915,6 +938,8 @@ func snapshotReplyTo(v SnapshotReply) *peer.TSnapshotReply {
 		Epoch:       bits(v.Epoch),
 		Known:       v.Known,
 		Problem:     v.Problem,
+		Standby:     v.Standby,
+		Leader:      v.Leader,
 	}
 }
 
@@ -927,6 +952,8 @@ func snapshotReplyFrom(t *peer.TSnapshotReply) (v SnapshotReply) {
 		Epoch:       unbits(t.Epoch),
 		Known:       t.Known,
 		Problem:     t.Problem,
+		Standby:     t.Standby,
+		Leader:      t.Leader,
 	}
 }
 

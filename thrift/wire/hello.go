@@ -48,6 +48,8 @@ type HelloReply struct {
 	// not accepted: those of its numbers that other live slots have. It cannot continue
 	// as the same process.
 	Numbers []int32
+	Standby bool   // the answering master does not lead, and registers nobody
+	Leader  string // of a standby: where the master that leads serves; "" when it does not know
 }
 
 // Slot is one slot of a node by the node's own state.
@@ -105,6 +107,8 @@ type SnapshotReply struct {
 	Epoch       uint64
 	Known       bool   // false: the node must send its hello again
 	Problem     string // why
+	Standby     bool   // the answering master does not lead, and has no nodes
+	Leader      string // as in [HelloReply]
 }
 
 func slotTo(s Slot) *peer.TSlot {
@@ -179,6 +183,7 @@ func helloReplyTo(r HelloReply) *peer.THelloReply {
 	return &peer.THelloReply{
 		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
 		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers, Registration: r.Registration,
+		Standby: r.Standby, Leader: r.Leader,
 	}
 }
 
@@ -190,6 +195,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 	return HelloReply{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
 		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers, Registration: t.Registration,
+		Standby: t.Standby, Leader: t.Leader,
 	}, nil
 }
 

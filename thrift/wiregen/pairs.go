@@ -13,6 +13,7 @@ var pairs = []pair{
 	{plain: "api.GroupShare", thrift: "published.TGroupShare"},
 	{plain: "api.Explanation", thrift: "published.TExplanation"},
 	{plain: "api.Node", thrift: "published.TNode"},
+	{plain: "api.GroupMaster", thrift: "published.TGroupMaster"},
 	{plain: "api.MasterState", thrift: "published.TMasterState"},
 	{plain: "api.OwnerShare", thrift: "published.TOwnerShare"},
 	{plain: "api.GroupOwners", thrift: "published.TGroupOwners"},

@@ -9633,6 +9633,8 @@ func (p *THello) String() string {
 //   - Group
 //   - Numbers
 //   - Registration
+//   - Leader
+//   - Standby
 type THelloReply struct {
 	Sender       *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation  int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -9643,6 +9645,9 @@ type THelloReply struct {
 	Group        int32    `thrift:"group,7" db:"group" json:"group"`
 	Numbers      []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
 	Registration int64    `thrift:"registration,9" db:"registration" json:"registration"`
+	Leader       string   `thrift:"leader,10" db:"leader" json:"leader"`
+	// unused fields # 11 to 12
+	Standby bool `thrift:"standby,13" db:"standby" json:"standby"`
 }
 
 func NewTHelloReply() *THelloReply {
@@ -9695,6 +9700,18 @@ var THelloReply_Registration_DEFAULT int64 = 0
 func (p *THelloReply) GetRegistration() int64 {
 	return p.Registration
 }
+
+var THelloReply_Leader_DEFAULT string = ""
+
+func (p *THelloReply) GetLeader() string {
+	return p.Leader
+}
+
+var THelloReply_Standby_DEFAULT bool = false
+
+func (p *THelloReply) GetStandby() bool {
+	return p.Standby
+}
 func (p *THelloReply) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9709,6 +9726,14 @@ func (p *THelloReply) IsSetNumbers() bool {
 
 func (p *THelloReply) IsSetRegistration() bool {
 	return p.Registration != THelloReply_Registration_DEFAULT
+}
+
+func (p *THelloReply) IsSetLeader() bool {
+	return p.Leader != THelloReply_Leader_DEFAULT
+}
+
+func (p *THelloReply) IsSetStandby() bool {
+	return p.Standby != THelloReply_Standby_DEFAULT
 }
 
 func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9808,6 +9833,26 @@ func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 9:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField13(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9936,6 +9981,24 @@ func (p *THelloReply) ReadField9(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *THelloReply) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Leader = v
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Standby = v
+	}
+	return nil
+}
+
 func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THelloReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9966,6 +10029,12 @@ func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10119,6 +10188,36 @@ func (p *THelloReply) writeField9(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *THelloReply) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLeader() {
+		if err := oprot.WriteFieldBegin(ctx, "leader", thrift.STRING, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:leader: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Leader)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.leader (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:leader: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THelloReply) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStandby() {
+		if err := oprot.WriteFieldBegin(ctx, "standby", thrift.BOOL, 13); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:standby: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Standby)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.standby (13) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 13:standby: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THelloReply) Equals(other *THelloReply) bool {
 	if p == other {
 		return true
@@ -10162,6 +10261,12 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		}
 	}
 	if p.Registration != other.Registration {
+		return false
+	}
+	if p.Leader != other.Leader {
+		return false
+	}
+	if p.Standby != other.Standby {
 		return false
 	}
 	return true
@@ -10553,11 +10658,15 @@ func (p *TSnapshot) String() string {
 //   - Epoch
 //   - Known
 //   - Problem
+//   - Leader
+//   - Standby
 type TSnapshotReply struct {
 	Incarnation int64  `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
 	Epoch       int64  `thrift:"epoch,2" db:"epoch" json:"epoch"`
 	Known       bool   `thrift:"known,3" db:"known" json:"known"`
 	Problem     string `thrift:"problem,4" db:"problem" json:"problem"`
+	Leader      string `thrift:"leader,5" db:"leader" json:"leader"`
+	Standby     bool   `thrift:"standby,6" db:"standby" json:"standby"`
 }
 
 func NewTSnapshotReply() *TSnapshotReply {
@@ -10579,6 +10688,26 @@ func (p *TSnapshotReply) GetKnown() bool {
 func (p *TSnapshotReply) GetProblem() string {
 	return p.Problem
 }
+
+var TSnapshotReply_Leader_DEFAULT string = ""
+
+func (p *TSnapshotReply) GetLeader() string {
+	return p.Leader
+}
+
+var TSnapshotReply_Standby_DEFAULT bool = false
+
+func (p *TSnapshotReply) GetStandby() bool {
+	return p.Standby
+}
+func (p *TSnapshotReply) IsSetLeader() bool {
+	return p.Leader != TSnapshotReply_Leader_DEFAULT
+}
+
+func (p *TSnapshotReply) IsSetStandby() bool {
+	return p.Standby != TSnapshotReply_Standby_DEFAULT
+}
+
 func (p *TSnapshotReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -10626,6 +10755,26 @@ func (p *TSnapshotReply) Read(ctx context.Context, iprot thrift.TProtocol) error
 		case 4:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10684,6 +10833,24 @@ func (p *TSnapshotReply) ReadField4(ctx context.Context, iprot thrift.TProtocol)
 	return nil
 }
 
+func (p *TSnapshotReply) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Leader = v
+	}
+	return nil
+}
+
+func (p *TSnapshotReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Standby = v
+	}
+	return nil
+}
+
 func (p *TSnapshotReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSnapshotReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10699,6 +10866,12 @@ func (p *TSnapshotReply) Write(ctx context.Context, oprot thrift.TProtocol) erro
 			return err
 		}
 		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10763,6 +10936,36 @@ func (p *TSnapshotReply) writeField4(ctx context.Context, oprot thrift.TProtocol
 	return err
 }
 
+func (p *TSnapshotReply) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLeader() {
+		if err := oprot.WriteFieldBegin(ctx, "leader", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:leader: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Leader)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.leader (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:leader: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSnapshotReply) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStandby() {
+		if err := oprot.WriteFieldBegin(ctx, "standby", thrift.BOOL, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:standby: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Standby)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.standby (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:standby: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshotReply) Equals(other *TSnapshotReply) bool {
 	if p == other {
 		return true
@@ -10779,6 +10982,12 @@ func (p *TSnapshotReply) Equals(other *TSnapshotReply) bool {
 		return false
 	}
 	if p.Problem != other.Problem {
+		return false
+	}
+	if p.Leader != other.Leader {
+		return false
+	}
+	if p.Standby != other.Standby {
 		return false
 	}
 	return true

@@ -8394,6 +8394,161 @@ func (p *TNode) String() string {
 }
 
 // Attributes:
+//   - Address
+//   - Role
+type TGroupMaster struct {
+	Address string `thrift:"address,1" db:"address" json:"address"`
+	Role    string `thrift:"role,2" db:"role" json:"role"`
+}
+
+func NewTGroupMaster() *TGroupMaster {
+	return &TGroupMaster{}
+}
+
+func (p *TGroupMaster) GetAddress() string {
+	return p.Address
+}
+
+func (p *TGroupMaster) GetRole() string {
+	return p.Role
+}
+func (p *TGroupMaster) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TGroupMaster) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TGroupMaster) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Role = v
+	}
+	return nil
+}
+
+func (p *TGroupMaster) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TGroupMaster"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TGroupMaster) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupMaster) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "role", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:role: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Role)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.role (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:role: ", p), err)
+	}
+	return err
+}
+
+func (p *TGroupMaster) Equals(other *TGroupMaster) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Role != other.Role {
+		return false
+	}
+	return true
+}
+
+func (p *TGroupMaster) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TGroupMaster(%+v)", *p)
+}
+
+// Attributes:
 //   - Group
 //   - Epoch
 //   - QueuedShort
@@ -8409,22 +8564,28 @@ func (p *TNode) String() string {
 //   - Lost
 //   - Refused
 //   - Nodes
+//   - Role
+//   - Leader
+//   - Masters
 type TMasterState struct {
-	Group        int32    `thrift:"group,1" db:"group" json:"group"`
-	Epoch        int64    `thrift:"epoch,2" db:"epoch" json:"epoch"`
-	QueuedShort  int32    `thrift:"queuedShort,3" db:"queuedShort" json:"queuedShort"`
-	QueuedLong   int32    `thrift:"queuedLong,4" db:"queuedLong" json:"queuedLong"`
-	OldestShort  float64  `thrift:"oldestShort,5" db:"oldestShort" json:"oldestShort"`
-	OldestLong   float64  `thrift:"oldestLong,6" db:"oldestLong" json:"oldestLong"`
-	IdleGeneral  int32    `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
-	IdleReserved int32    `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
-	BusyGeneral  int32    `thrift:"busyGeneral,9" db:"busyGeneral" json:"busyGeneral"`
-	BusyReserved int32    `thrift:"busyReserved,10" db:"busyReserved" json:"busyReserved"`
-	Workers      int32    `thrift:"workers,11" db:"workers" json:"workers"`
-	Launches     int64    `thrift:"launches,12" db:"launches" json:"launches"`
-	Lost         int64    `thrift:"lost,13" db:"lost" json:"lost"`
-	Refused      int64    `thrift:"refused,14" db:"refused" json:"refused"`
-	Nodes        []*TNode `thrift:"nodes,15" db:"nodes" json:"nodes"`
+	Group        int32           `thrift:"group,1" db:"group" json:"group"`
+	Epoch        int64           `thrift:"epoch,2" db:"epoch" json:"epoch"`
+	QueuedShort  int32           `thrift:"queuedShort,3" db:"queuedShort" json:"queuedShort"`
+	QueuedLong   int32           `thrift:"queuedLong,4" db:"queuedLong" json:"queuedLong"`
+	OldestShort  float64         `thrift:"oldestShort,5" db:"oldestShort" json:"oldestShort"`
+	OldestLong   float64         `thrift:"oldestLong,6" db:"oldestLong" json:"oldestLong"`
+	IdleGeneral  int32           `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
+	IdleReserved int32           `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
+	BusyGeneral  int32           `thrift:"busyGeneral,9" db:"busyGeneral" json:"busyGeneral"`
+	BusyReserved int32           `thrift:"busyReserved,10" db:"busyReserved" json:"busyReserved"`
+	Workers      int32           `thrift:"workers,11" db:"workers" json:"workers"`
+	Launches     int64           `thrift:"launches,12" db:"launches" json:"launches"`
+	Lost         int64           `thrift:"lost,13" db:"lost" json:"lost"`
+	Refused      int64           `thrift:"refused,14" db:"refused" json:"refused"`
+	Nodes        []*TNode        `thrift:"nodes,15" db:"nodes" json:"nodes"`
+	Role         string          `thrift:"role,16" db:"role" json:"role"`
+	Leader       string          `thrift:"leader,17" db:"leader" json:"leader"`
+	Masters      []*TGroupMaster `thrift:"masters,18" db:"masters" json:"masters,omitempty"`
 }
 
 func NewTMasterState() *TMasterState {
@@ -8490,6 +8651,36 @@ func (p *TMasterState) GetRefused() int64 {
 func (p *TMasterState) GetNodes() []*TNode {
 	return p.Nodes
 }
+
+var TMasterState_Role_DEFAULT string = ""
+
+func (p *TMasterState) GetRole() string {
+	return p.Role
+}
+
+var TMasterState_Leader_DEFAULT string = ""
+
+func (p *TMasterState) GetLeader() string {
+	return p.Leader
+}
+
+var TMasterState_Masters_DEFAULT []*TGroupMaster
+
+func (p *TMasterState) GetMasters() []*TGroupMaster {
+	return p.Masters
+}
+func (p *TMasterState) IsSetRole() bool {
+	return p.Role != TMasterState_Role_DEFAULT
+}
+
+func (p *TMasterState) IsSetLeader() bool {
+	return p.Leader != TMasterState_Leader_DEFAULT
+}
+
+func (p *TMasterState) IsSetMasters() bool {
+	return p.Masters != nil
+}
+
 func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -8647,6 +8838,36 @@ func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 15:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField18(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8815,6 +9036,44 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	return nil
 }
 
+func (p *TMasterState) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.Role = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.Leader = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TGroupMaster, 0, size)
+	p.Masters = tSlice
+	for i := 0; i < size; i++ {
+		_elem31 := &TGroupMaster{}
+		if err := _elem31.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem31), err)
+		}
+		p.Masters = append(p.Masters, _elem31)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8863,6 +9122,15 @@ func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9078,6 +9346,59 @@ func (p *TMasterState) writeField15(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TMasterState) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRole() {
+		if err := oprot.WriteFieldBegin(ctx, "role", thrift.STRING, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:role: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Role)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.role (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:role: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMasterState) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLeader() {
+		if err := oprot.WriteFieldBegin(ctx, "leader", thrift.STRING, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:leader: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Leader)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.leader (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:leader: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMasterState) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMasters() {
+		if err := oprot.WriteFieldBegin(ctx, "masters", thrift.LIST, 18); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:masters: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Masters)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Masters {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 18:masters: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMasterState) Equals(other *TMasterState) bool {
 	if p == other {
 		return true
@@ -9130,8 +9451,23 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src31 := other.Nodes[i]
-		if !_tgt.Equals(_src31) {
+		_src32 := other.Nodes[i]
+		if !_tgt.Equals(_src32) {
+			return false
+		}
+	}
+	if p.Role != other.Role {
+		return false
+	}
+	if p.Leader != other.Leader {
+		return false
+	}
+	if len(p.Masters) != len(other.Masters) {
+		return false
+	}
+	for i, _tgt := range p.Masters {
+		_src33 := other.Masters[i]
+		if !_tgt.Equals(_src33) {
 			return false
 		}
 	}
@@ -9429,34 +9765,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args32 SchedulerServiceRegisterFrontendArgs
-	_args32.App = app
-	_args32.SocketAddress = socketAddress
-	var _result34 SchedulerServiceRegisterFrontendResult
-	var _meta33 thrift.ResponseMeta
-	_meta33, _err = p.Client_().Call(ctx, "registerFrontend", &_args32, &_result34)
-	p.SetLastResponseMeta_(_meta33)
+	var _args34 SchedulerServiceRegisterFrontendArgs
+	_args34.App = app
+	_args34.SocketAddress = socketAddress
+	var _result36 SchedulerServiceRegisterFrontendResult
+	var _meta35 thrift.ResponseMeta
+	_meta35, _err = p.Client_().Call(ctx, "registerFrontend", &_args34, &_result36)
+	p.SetLastResponseMeta_(_meta35)
 	if _err != nil {
 		return
 	}
-	return _result34.GetSuccess(), nil
+	return _result36.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args35 SchedulerServiceSubmitJobArgs
-	_args35.Req = req
-	var _result37 SchedulerServiceSubmitJobResult
-	var _meta36 thrift.ResponseMeta
-	_meta36, _err = p.Client_().Call(ctx, "submitJob", &_args35, &_result37)
-	p.SetLastResponseMeta_(_meta36)
+	var _args37 SchedulerServiceSubmitJobArgs
+	_args37.Req = req
+	var _result39 SchedulerServiceSubmitJobResult
+	var _meta38 thrift.ResponseMeta
+	_meta38, _err = p.Client_().Call(ctx, "submitJob", &_args37, &_result39)
+	p.SetLastResponseMeta_(_meta38)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result37.E != nil:
-		return _result37.E
+	case _result39.E != nil:
+		return _result39.E
 	}
 
 	return nil
@@ -9468,15 +9804,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args38 SchedulerServiceSendFrontendMessageArgs
-	_args38.App = app
-	_args38.TaskId = taskId
-	_args38.Status = status
-	_args38.Message = message
-	var _result40 SchedulerServiceSendFrontendMessageResult
-	var _meta39 thrift.ResponseMeta
-	_meta39, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args38, &_result40)
-	p.SetLastResponseMeta_(_meta39)
+	var _args40 SchedulerServiceSendFrontendMessageArgs
+	_args40.App = app
+	_args40.TaskId = taskId
+	_args40.Status = status
+	_args40.Message = message
+	var _result42 SchedulerServiceSendFrontendMessageResult
+	var _meta41 thrift.ResponseMeta
+	_meta41, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args40, &_result42)
+	p.SetLastResponseMeta_(_meta41)
 	if _err != nil {
 		return
 	}
@@ -9486,22 +9822,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args41 SchedulerServiceSubmitArgs
-	_args41.Req = req
-	var _result43 SchedulerServiceSubmitResult
-	var _meta42 thrift.ResponseMeta
-	_meta42, _err = p.Client_().Call(ctx, "submit", &_args41, &_result43)
-	p.SetLastResponseMeta_(_meta42)
+	var _args43 SchedulerServiceSubmitArgs
+	_args43.Req = req
+	var _result45 SchedulerServiceSubmitResult
+	var _meta44 thrift.ResponseMeta
+	_meta44, _err = p.Client_().Call(ctx, "submit", &_args43, &_result45)
+	p.SetLastResponseMeta_(_meta44)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result43.E != nil:
-		return _r, _result43.E
+	case _result45.E != nil:
+		return _r, _result45.E
 	}
 
-	if _ret44 := _result43.GetSuccess(); _ret44 != nil {
-		return _ret44, nil
+	if _ret46 := _result45.GetSuccess(); _ret46 != nil {
+		return _ret46, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -9509,22 +9845,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args45 SchedulerServiceJobStatusArgs
-	_args45.JobId = jobId
-	var _result47 SchedulerServiceJobStatusResult
-	var _meta46 thrift.ResponseMeta
-	_meta46, _err = p.Client_().Call(ctx, "jobStatus", &_args45, &_result47)
-	p.SetLastResponseMeta_(_meta46)
+	var _args47 SchedulerServiceJobStatusArgs
+	_args47.JobId = jobId
+	var _result49 SchedulerServiceJobStatusResult
+	var _meta48 thrift.ResponseMeta
+	_meta48, _err = p.Client_().Call(ctx, "jobStatus", &_args47, &_result49)
+	p.SetLastResponseMeta_(_meta48)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result47.E != nil:
-		return _r, _result47.E
+	case _result49.E != nil:
+		return _r, _result49.E
 	}
 
-	if _ret48 := _result47.GetSuccess(); _ret48 != nil {
-		return _ret48, nil
+	if _ret50 := _result49.GetSuccess(); _ret50 != nil {
+		return _ret50, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -9533,45 +9869,45 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - Limit
 //   - After
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args49 SchedulerServiceListJobsArgs
-	_args49.Limit = limit
-	_args49.After = after
-	var _result51 SchedulerServiceListJobsResult
-	var _meta50 thrift.ResponseMeta
-	_meta50, _err = p.Client_().Call(ctx, "listJobs", &_args49, &_result51)
-	p.SetLastResponseMeta_(_meta50)
+	var _args51 SchedulerServiceListJobsArgs
+	_args51.Limit = limit
+	_args51.After = after
+	var _result53 SchedulerServiceListJobsResult
+	var _meta52 thrift.ResponseMeta
+	_meta52, _err = p.Client_().Call(ctx, "listJobs", &_args51, &_result53)
+	p.SetLastResponseMeta_(_meta52)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result51.E != nil:
-		return _r, _result51.E
+	case _result53.E != nil:
+		return _r, _result53.E
 	}
 
-	return _result51.GetSuccess(), nil
+	return _result53.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args52 SchedulerServiceWaitJobArgs
-	_args52.JobId = jobId
-	_args52.TimeoutMillis = timeoutMillis
-	var _result54 SchedulerServiceWaitJobResult
-	var _meta53 thrift.ResponseMeta
-	_meta53, _err = p.Client_().Call(ctx, "waitJob", &_args52, &_result54)
-	p.SetLastResponseMeta_(_meta53)
+	var _args54 SchedulerServiceWaitJobArgs
+	_args54.JobId = jobId
+	_args54.TimeoutMillis = timeoutMillis
+	var _result56 SchedulerServiceWaitJobResult
+	var _meta55 thrift.ResponseMeta
+	_meta55, _err = p.Client_().Call(ctx, "waitJob", &_args54, &_result56)
+	p.SetLastResponseMeta_(_meta55)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result54.E != nil:
-		return _r, _result54.E
+	case _result56.E != nil:
+		return _r, _result56.E
 	}
 
-	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
-		return _ret55, nil
+	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
+		return _ret57, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -9579,22 +9915,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args56 SchedulerServiceCancelJobArgs
-	_args56.JobId = jobId
-	var _result58 SchedulerServiceCancelJobResult
-	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "cancelJob", &_args56, &_result58)
-	p.SetLastResponseMeta_(_meta57)
+	var _args58 SchedulerServiceCancelJobArgs
+	_args58.JobId = jobId
+	var _result60 SchedulerServiceCancelJobResult
+	var _meta59 thrift.ResponseMeta
+	_meta59, _err = p.Client_().Call(ctx, "cancelJob", &_args58, &_result60)
+	p.SetLastResponseMeta_(_meta59)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result58.E != nil:
-		return _r, _result58.E
+	case _result60.E != nil:
+		return _r, _result60.E
 	}
 
-	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
-		return _ret59, nil
+	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
+		return _ret61, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -9602,59 +9938,59 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args60 SchedulerServiceExplainJobArgs
-	_args60.JobId = jobId
-	var _result62 SchedulerServiceExplainJobResult
-	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "explainJob", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	var _args62 SchedulerServiceExplainJobArgs
+	_args62.JobId = jobId
+	var _result64 SchedulerServiceExplainJobResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "explainJob", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result62.E != nil:
-		return _r, _result62.E
+	case _result64.E != nil:
+		return _r, _result64.E
 	}
 
-	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
-		return _ret63, nil
+	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
+		return _ret65, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args64 SchedulerServiceListNodesArgs
-	var _result66 SchedulerServiceListNodesResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "listNodes", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args66 SchedulerServiceListNodesArgs
+	var _result68 SchedulerServiceListNodesResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "listNodes", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result66.E != nil:
-		return _r, _result66.E
+	case _result68.E != nil:
+		return _r, _result68.E
 	}
 
-	return _result66.GetSuccess(), nil
+	return _result68.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args67 SchedulerServiceListSharesArgs
-	var _result69 SchedulerServiceListSharesResult
-	var _meta68 thrift.ResponseMeta
-	_meta68, _err = p.Client_().Call(ctx, "listShares", &_args67, &_result69)
-	p.SetLastResponseMeta_(_meta68)
+	var _args69 SchedulerServiceListSharesArgs
+	var _result71 SchedulerServiceListSharesResult
+	var _meta70 thrift.ResponseMeta
+	_meta70, _err = p.Client_().Call(ctx, "listShares", &_args69, &_result71)
+	p.SetLastResponseMeta_(_meta70)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result69.E != nil:
-		return _r, _result69.E
+	case _result71.E != nil:
+		return _r, _result71.E
 	}
 
-	if _ret70 := _result69.GetSuccess(); _ret70 != nil {
-		return _ret70, nil
+	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
+		return _ret72, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
@@ -9667,27 +10003,27 @@ func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args71 SchedulerServiceTaskLogArgs
-	_args71.JobId = jobId
-	_args71.Task = task
-	_args71.Attempt = attempt
-	_args71.Stream = stream
-	_args71.Offset = offset
-	_args71.Limit = limit
-	var _result73 SchedulerServiceTaskLogResult
-	var _meta72 thrift.ResponseMeta
-	_meta72, _err = p.Client_().Call(ctx, "taskLog", &_args71, &_result73)
-	p.SetLastResponseMeta_(_meta72)
+	var _args73 SchedulerServiceTaskLogArgs
+	_args73.JobId = jobId
+	_args73.Task = task
+	_args73.Attempt = attempt
+	_args73.Stream = stream
+	_args73.Offset = offset
+	_args73.Limit = limit
+	var _result75 SchedulerServiceTaskLogResult
+	var _meta74 thrift.ResponseMeta
+	_meta74, _err = p.Client_().Call(ctx, "taskLog", &_args73, &_result75)
+	p.SetLastResponseMeta_(_meta74)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result73.E != nil:
-		return _r, _result73.E
+	case _result75.E != nil:
+		return _r, _result75.E
 	}
 
-	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
-		return _ret74, nil
+	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
+		return _ret76, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -9712,20 +10048,20 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self75 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self75.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self75.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self75.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self75.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self75.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self75.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self75.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self75.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self75.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self75.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self75.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self75.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self75
+	self77 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self77.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self77.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self77.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self77.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self77.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self77.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self77.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self77.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self77.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self77.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self77.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self77.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self77
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -9738,12 +10074,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x76 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x78 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x76.Write(ctx, oprot)
+	x78.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x76
+	return false, x78
 
 }
 
@@ -9752,7 +10088,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err77 error
+	var _write_err79 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9798,21 +10134,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err77 = thrift.WrapTException(err2)
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-			_write_err77 = thrift.WrapTException(err2)
+		if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-			_write_err77 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-			_write_err77 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+			_write_err79 = thrift.WrapTException(err2)
 		}
-		if _write_err77 != nil {
-			return false, thrift.WrapTException(_write_err77)
+		if _write_err79 != nil {
+			return false, thrift.WrapTException(_write_err79)
 		}
 		return true, err
 	} else {
@@ -9820,19 +10156,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
 	}
-	if _write_err77 != nil {
-		return false, thrift.WrapTException(_write_err77)
+	if _write_err79 != nil {
+		return false, thrift.WrapTException(_write_err79)
 	}
 	return true, err
 }
@@ -9842,7 +10178,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err79 error
+	var _write_err81 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9892,40 +10228,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-				_write_err79 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
 			}
-			if _write_err79 != nil {
-				return false, thrift.WrapTException(_write_err79)
+			if _write_err81 != nil {
+				return false, thrift.WrapTException(_write_err81)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if _write_err79 != nil {
-		return false, thrift.WrapTException(_write_err79)
+	if _write_err81 != nil {
+		return false, thrift.WrapTException(_write_err81)
 	}
 	return true, err
 }
@@ -9935,7 +10271,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err81 error
+	var _write_err83 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9981,39 +10317,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+			_write_err83 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+			_write_err83 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+			_write_err83 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+			_write_err83 = thrift.WrapTException(err2)
 		}
-		if _write_err81 != nil {
-			return false, thrift.WrapTException(_write_err81)
+		if _write_err83 != nil {
+			return false, thrift.WrapTException(_write_err83)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if _write_err81 != nil {
-		return false, thrift.WrapTException(_write_err81)
+	if _write_err83 != nil {
+		return false, thrift.WrapTException(_write_err83)
 	}
 	return true, err
 }
@@ -10023,7 +10359,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err83 error
+	var _write_err85 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10073,21 +10409,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+				_write_err85 = thrift.WrapTException(err2)
 			}
-			if _write_err83 != nil {
-				return false, thrift.WrapTException(_write_err83)
+			if _write_err85 != nil {
+				return false, thrift.WrapTException(_write_err85)
 			}
 			return true, err
 		}
@@ -10096,19 +10432,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if _write_err83 != nil {
-		return false, thrift.WrapTException(_write_err83)
+	if _write_err85 != nil {
+		return false, thrift.WrapTException(_write_err85)
 	}
 	return true, err
 }
@@ -10118,7 +10454,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err85 error
+	var _write_err87 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10168,21 +10504,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if _write_err85 != nil {
-				return false, thrift.WrapTException(_write_err85)
+			if _write_err87 != nil {
+				return false, thrift.WrapTException(_write_err87)
 			}
 			return true, err
 		}
@@ -10191,19 +10527,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if _write_err85 != nil {
-		return false, thrift.WrapTException(_write_err85)
+	if _write_err87 != nil {
+		return false, thrift.WrapTException(_write_err87)
 	}
 	return true, err
 }
@@ -10213,7 +10549,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err87 error
+	var _write_err89 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10263,21 +10599,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if _write_err87 != nil {
-				return false, thrift.WrapTException(_write_err87)
+			if _write_err89 != nil {
+				return false, thrift.WrapTException(_write_err89)
 			}
 			return true, err
 		}
@@ -10286,19 +10622,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if _write_err87 != nil {
-		return false, thrift.WrapTException(_write_err87)
+	if _write_err89 != nil {
+		return false, thrift.WrapTException(_write_err89)
 	}
 	return true, err
 }
@@ -10308,7 +10644,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err89 error
+	var _write_err91 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10358,21 +10694,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if _write_err89 != nil {
-				return false, thrift.WrapTException(_write_err89)
+			if _write_err91 != nil {
+				return false, thrift.WrapTException(_write_err91)
 			}
 			return true, err
 		}
@@ -10381,19 +10717,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if _write_err89 != nil {
-		return false, thrift.WrapTException(_write_err89)
+	if _write_err91 != nil {
+		return false, thrift.WrapTException(_write_err91)
 	}
 	return true, err
 }
@@ -10403,7 +10739,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err91 error
+	var _write_err93 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10453,21 +10789,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if _write_err91 != nil {
-				return false, thrift.WrapTException(_write_err91)
+			if _write_err93 != nil {
+				return false, thrift.WrapTException(_write_err93)
 			}
 			return true, err
 		}
@@ -10476,19 +10812,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if _write_err91 != nil {
-		return false, thrift.WrapTException(_write_err91)
+	if _write_err93 != nil {
+		return false, thrift.WrapTException(_write_err93)
 	}
 	return true, err
 }
@@ -10498,7 +10834,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err93 error
+	var _write_err95 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10548,21 +10884,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if _write_err93 != nil {
-				return false, thrift.WrapTException(_write_err93)
+			if _write_err95 != nil {
+				return false, thrift.WrapTException(_write_err95)
 			}
 			return true, err
 		}
@@ -10571,19 +10907,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if _write_err93 != nil {
-		return false, thrift.WrapTException(_write_err93)
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
 	}
 	return true, err
 }
@@ -10593,7 +10929,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err97 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10643,21 +10979,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err95 != nil {
-				return false, thrift.WrapTException(_write_err95)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
@@ -10666,19 +11002,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -10688,7 +11024,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err99 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10738,21 +11074,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err99 != nil {
+				return false, thrift.WrapTException(_write_err99)
 			}
 			return true, err
 		}
@@ -10761,19 +11097,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
 	}
 	return true, err
 }
@@ -10783,7 +11119,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err101 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10833,21 +11169,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
 			}
 			return true, err
 		}
@@ -10856,19 +11192,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
 	}
 	return true, err
 }
@@ -12383,11 +12719,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem101 := &TJobStatus{}
-		if err := _elem101.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem101), err)
+		_elem103 := &TJobStatus{}
+		if err := _elem103.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem103), err)
 		}
-		p.Success = append(p.Success, _elem101)
+		p.Success = append(p.Success, _elem103)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13433,11 +13769,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem102 := &TMasterState{}
-		if err := _elem102.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem102), err)
+		_elem104 := &TMasterState{}
+		if err := _elem104.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem104), err)
 		}
-		p.Success = append(p.Success, _elem102)
+		p.Success = append(p.Success, _elem104)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14246,14 +14582,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args103 FrontendServiceFrontendMessageArgs
-	_args103.TaskId = taskId
-	_args103.Status = status
-	_args103.Message = message
-	var _result105 FrontendServiceFrontendMessageResult
-	var _meta104 thrift.ResponseMeta
-	_meta104, _err = p.Client_().Call(ctx, "frontendMessage", &_args103, &_result105)
-	p.SetLastResponseMeta_(_meta104)
+	var _args105 FrontendServiceFrontendMessageArgs
+	_args105.TaskId = taskId
+	_args105.Status = status
+	_args105.Message = message
+	var _result107 FrontendServiceFrontendMessageResult
+	var _meta106 thrift.ResponseMeta
+	_meta106, _err = p.Client_().Call(ctx, "frontendMessage", &_args105, &_result107)
+	p.SetLastResponseMeta_(_meta106)
 	if _err != nil {
 		return
 	}
@@ -14280,9 +14616,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self106 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self106.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self106
+	self108 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self108.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self108
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -14295,12 +14631,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x107 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x109 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x107.Write(ctx, oprot)
+	x109.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x107
+	return false, x109
 
 }
 
@@ -14309,7 +14645,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err110 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14355,39 +14691,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+			_write_err110 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
 		}
-		if _write_err108 != nil {
-			return false, thrift.WrapTException(_write_err108)
+		if _write_err110 != nil {
+			return false, thrift.WrapTException(_write_err110)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -14686,14 +15022,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args110 BackendServiceLaunchTaskArgs
-	_args110.Message = message
-	_args110.TaskId = taskId
-	_args110.User = user
-	var _result112 BackendServiceLaunchTaskResult
-	var _meta111 thrift.ResponseMeta
-	_meta111, _err = p.Client_().Call(ctx, "launchTask", &_args110, &_result112)
-	p.SetLastResponseMeta_(_meta111)
+	var _args112 BackendServiceLaunchTaskArgs
+	_args112.Message = message
+	_args112.TaskId = taskId
+	_args112.User = user
+	var _result114 BackendServiceLaunchTaskResult
+	var _meta113 thrift.ResponseMeta
+	_meta113, _err = p.Client_().Call(ctx, "launchTask", &_args112, &_result114)
+	p.SetLastResponseMeta_(_meta113)
 	if _err != nil {
 		return
 	}
@@ -14720,9 +15056,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self113 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self113.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self113
+	self115 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self115.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self115
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -14735,12 +15071,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x114 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x116 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x114.Write(ctx, oprot)
+	x116.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x114
+	return false, x116
 
 }
 
@@ -14749,7 +15085,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err115 error
+	var _write_err117 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14795,39 +15131,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err115 = thrift.WrapTException(err2)
+			_write_err117 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-			_write_err115 = thrift.WrapTException(err2)
+		if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+			_write_err117 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-			_write_err115 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+			_write_err117 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-			_write_err115 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+			_write_err117 = thrift.WrapTException(err2)
 		}
-		if _write_err115 != nil {
-			return false, thrift.WrapTException(_write_err115)
+		if _write_err117 != nil {
+			return false, thrift.WrapTException(_write_err117)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if _write_err115 != nil {
-		return false, thrift.WrapTException(_write_err115)
+	if _write_err117 != nil {
+		return false, thrift.WrapTException(_write_err117)
 	}
 	return true, err
 }
@@ -15144,31 +15480,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args117 MasterServiceRegisterBackendArgs
-	_args117.App = app
-	_args117.ListenSocket = listenSocket
-	_args117.Kind = kind
-	var _result119 MasterServiceRegisterBackendResult
-	var _meta118 thrift.ResponseMeta
-	_meta118, _err = p.Client_().Call(ctx, "registerBackend", &_args117, &_result119)
-	p.SetLastResponseMeta_(_meta118)
+	var _args119 MasterServiceRegisterBackendArgs
+	_args119.App = app
+	_args119.ListenSocket = listenSocket
+	_args119.Kind = kind
+	var _result121 MasterServiceRegisterBackendResult
+	var _meta120 thrift.ResponseMeta
+	_meta120, _err = p.Client_().Call(ctx, "registerBackend", &_args119, &_result121)
+	p.SetLastResponseMeta_(_meta120)
 	if _err != nil {
 		return
 	}
-	return _result119.GetSuccess(), nil
+	return _result121.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args120 MasterServiceTaskFinishedArgs
-	_args120.Tasks = tasks
-	_args120.Worker = worker
-	var _result122 MasterServiceTaskFinishedResult
-	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "taskFinished", &_args120, &_result122)
-	p.SetLastResponseMeta_(_meta121)
+	var _args122 MasterServiceTaskFinishedArgs
+	_args122.Tasks = tasks
+	_args122.Worker = worker
+	var _result124 MasterServiceTaskFinishedResult
+	var _meta123 thrift.ResponseMeta
+	_meta123, _err = p.Client_().Call(ctx, "taskFinished", &_args122, &_result124)
+	p.SetLastResponseMeta_(_meta123)
 	if _err != nil {
 		return
 	}
@@ -15181,15 +15517,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args123 MasterServiceSendFrontendMessageArgs
-	_args123.App = app
-	_args123.TaskId = taskId
-	_args123.Status = status
-	_args123.Message = message
-	var _result125 MasterServiceSendFrontendMessageResult
-	var _meta124 thrift.ResponseMeta
-	_meta124, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args123, &_result125)
-	p.SetLastResponseMeta_(_meta124)
+	var _args125 MasterServiceSendFrontendMessageArgs
+	_args125.App = app
+	_args125.TaskId = taskId
+	_args125.Status = status
+	_args125.Message = message
+	var _result127 MasterServiceSendFrontendMessageResult
+	var _meta126 thrift.ResponseMeta
+	_meta126, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args125, &_result127)
+	p.SetLastResponseMeta_(_meta126)
 	if _err != nil {
 		return
 	}
@@ -15216,11 +15552,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self126 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self126.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self126.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self126.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self126
+	self128 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self128.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self128.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self128.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self128
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15233,12 +15569,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x127 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x129 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x127.Write(ctx, oprot)
+	x129.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x127
+	return false, x129
 
 }
 
@@ -15247,7 +15583,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err130 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15293,21 +15629,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err128 = thrift.WrapTException(err2)
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-			_write_err128 = thrift.WrapTException(err2)
+		if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-			_write_err128 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-			_write_err128 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+			_write_err130 = thrift.WrapTException(err2)
 		}
-		if _write_err128 != nil {
-			return false, thrift.WrapTException(_write_err128)
+		if _write_err130 != nil {
+			return false, thrift.WrapTException(_write_err130)
 		}
 		return true, err
 	} else {
@@ -15315,19 +15651,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -15337,7 +15673,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err132 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15383,39 +15719,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if _write_err130 != nil {
-			return false, thrift.WrapTException(_write_err130)
+		if _write_err132 != nil {
+			return false, thrift.WrapTException(_write_err132)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -15425,7 +15761,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err134 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15471,39 +15807,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if _write_err132 != nil {
-			return false, thrift.WrapTException(_write_err132)
+		if _write_err134 != nil {
+			return false, thrift.WrapTException(_write_err134)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -15886,11 +16222,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem134 := &TFullTaskId{}
-		if err := _elem134.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem134), err)
+		_elem136 := &TFullTaskId{}
+		if err := _elem136.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem136), err)
 		}
-		p.Tasks = append(p.Tasks, _elem134)
+		p.Tasks = append(p.Tasks, _elem136)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16337,12 +16673,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args135 NodeMonitorServiceTasksFinishedArgs
-	_args135.Tasks = tasks
-	var _result137 NodeMonitorServiceTasksFinishedResult
-	var _meta136 thrift.ResponseMeta
-	_meta136, _err = p.Client_().Call(ctx, "tasksFinished", &_args135, &_result137)
-	p.SetLastResponseMeta_(_meta136)
+	var _args137 NodeMonitorServiceTasksFinishedArgs
+	_args137.Tasks = tasks
+	var _result139 NodeMonitorServiceTasksFinishedResult
+	var _meta138 thrift.ResponseMeta
+	_meta138, _err = p.Client_().Call(ctx, "tasksFinished", &_args137, &_result139)
+	p.SetLastResponseMeta_(_meta138)
 	if _err != nil {
 		return
 	}
@@ -16354,9 +16690,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self138 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self138.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self138
+	self140 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self140.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self140
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -16364,7 +16700,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err139 error
+	var _write_err141 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16410,39 +16746,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+			_write_err141 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+			_write_err141 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+			_write_err141 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+			_write_err141 = thrift.WrapTException(err2)
 		}
-		if _write_err139 != nil {
-			return false, thrift.WrapTException(_write_err139)
+		if _write_err141 != nil {
+			return false, thrift.WrapTException(_write_err141)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if _write_err139 != nil {
-		return false, thrift.WrapTException(_write_err139)
+	if _write_err141 != nil {
+		return false, thrift.WrapTException(_write_err141)
 	}
 	return true, err
 }
@@ -16509,11 +16845,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem141 := &TFullTaskId{}
-		if err := _elem141.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem141), err)
+		_elem143 := &TFullTaskId{}
+		if err := _elem143.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem143), err)
 		}
-		p.Tasks = append(p.Tasks, _elem141)
+		p.Tasks = append(p.Tasks, _elem143)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
