@@ -48,7 +48,7 @@ type Frontend struct {
 	internalServer  *server.Server
 	web             *telemetry.Server // nil when off
 
-	watcher *owners.Watcher // of the file with the quotas, nil for none
+	quotas owners.Reader[owners.Quotas]
 }
 
 // reprobeAfter and doubtFor are shortened by tests.

@@ -17,40 +17,23 @@ type quotaSettings struct {
 // called. It must be called before Run, and does nothing when the settings name a file of
 // owners, which is then the one to read.
 func (f *Frontend) ReadQuotasFrom(file string, load func() (Config, error)) {
-	if f.cfg.OwnersFile == "" && file != "" {
-		f.watchQuotas(file, func() (owners.Quotas, error) { c, err := load(); return c.Quotas, err })
-	}
-}
-
-func (f *Frontend) watchQuotas(file string, load func() (owners.Quotas, error)) {
-	f.watcher = owners.NewWatcher(file, owners.PollEvery, func() {
-		q, err := load()
-		f.postUnbounded(func() { f.owner.readQuotas(q, err) })
-	})
+	f.quotas.ReadAgainFrom(file, func() (owners.Quotas, error) { c, err := load(); return c.Quotas, err })
 }
 
 // Reload has the quotas read again. It reports whether there is a file to read them from.
-func (f *Frontend) Reload() bool {
-	if f.watcher == nil {
-		return false
-	}
-	f.watcher.Reload()
-	return true
-}
+func (f *Frontend) Reload() bool { return f.quotas.Reload() }
 
-// openQuotas reads the file of owners, if the settings name one, and sets the first quotas.
+// openQuotas sets the first quotas.
 func (f *Frontend) openQuotas() error {
-	q := f.cfg.Quotas
-	if path := f.cfg.OwnersFile; path != "" {
-		file, err := owners.Load(path)
-		if err != nil {
-			return err
-		}
-		q = file.Quotas
-		f.watchQuotas(path, func() (owners.Quotas, error) { file, err := owners.Load(path); return file.Quotas, err })
+	f.quotas = owners.Reader[owners.Quotas]{
+		File: f.cfg.OwnersFile, Of: func(file owners.File) owners.Quotas { return file.Quotas },
+		Again: func(q owners.Quotas, err error) { f.postUnbounded(func() { f.owner.readQuotas(q, err) }) },
 	}
-	f.owner.setQuotas(q)
-	return nil
+	q, err := f.quotas.Open(f.cfg.Quotas)
+	if err == nil {
+		f.owner.setQuotas(q)
+	}
+	return err
 }
 
 // readQuotas is called with the quotas as they were read again, or why they were not: those

@@ -10,10 +10,6 @@ import (
 // Run serves until ctx is done and returns when everything that it started has ended.
 // The error is the failure that ended it earlier. It may be called once.
 func (f *Frontend) Run(ctx context.Context) error {
-	tasks := []func(context.Context){f.applications.Run, f.owner.dispatch.Run, f.announce, f.saveClasses}
-	if f.watcher != nil {
-		tasks = append(tasks, f.watcher.Run)
-	}
 	return f.life.Run(ctx, daemon.Parts{
 		Connect: f.connectNotices,
 		Owner: func(ctx context.Context) {
@@ -21,7 +17,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 			f.owner.jobs.EndTraces()
 			f.classes.save(f.classes.unsaved())
 		},
-		Tasks: tasks,
+		Tasks: []func(context.Context){f.applications.Run, f.owner.dispatch.Run, f.announce, f.saveClasses, f.quotas.Run},
 	})
 }
 

@@ -41,7 +41,7 @@ type Master struct {
 	forgetAfter time.Duration // for how long peers must be gone
 	server      *server.Server
 	web         *telemetry.Server // nil when off
-	watcher     *owners.Watcher   // of the file with the shares, nil for none
+	shares      owners.Reader[owners.Shares]
 }
 
 // New returns a master that listens and does not serve yet. The error names the
@@ -149,10 +149,7 @@ func (m *Master) listen() (err error) {
 // Run serves until ctx is done and returns when everything it started has ended.
 // The error is what ended it before. It may be called once.
 func (m *Master) Run(ctx context.Context) error {
-	tasks := append(m.owner.siblings.heartbeats(m), m.sweep)
-	if m.watcher != nil {
-		tasks = append(tasks, m.watcher.Run)
-	}
+	tasks := append(m.owner.siblings.heartbeats(m), m.sweep, m.shares.Run)
 	return m.life.Run(ctx, daemon.Parts{
 		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: tasks,
 		Started: m.life.MarkReady, Wake: m.owner.publication.close,

@@ -22,41 +22,24 @@ type shares struct {
 // called. It must be called before Run, and does nothing when the settings name a file of
 // owners, which is then the one to read.
 func (m *Master) ReadSharesFrom(file string, load func() (Config, error)) {
-	if m.cfg.OwnersFile == "" && file != "" {
-		m.watchShares(file, func() (owners.Shares, error) { c, err := load(); return c.Shares, err })
-	}
-}
-
-func (m *Master) watchShares(file string, load func() (owners.Shares, error)) {
-	m.watcher = owners.NewWatcher(file, owners.PollEvery, func() {
-		s, err := load()
-		m.post(func() { m.owner.readShares(s, err) })
-	})
+	m.shares.ReadAgainFrom(file, func() (owners.Shares, error) { c, err := load(); return c.Shares, err })
 }
 
 // Reload has the shares read again. It reports whether there is a file to read them from.
-func (m *Master) Reload() bool {
-	if m.watcher == nil {
-		return false
-	}
-	m.watcher.Reload()
-	return true
-}
+func (m *Master) Reload() bool { return m.shares.Reload() }
 
-// openShares reads the file of owners, if the settings name one, and has the core get the
-// first shares before any other message.
+// openShares has the core get the first shares before any other message.
 func (m *Master) openShares() error {
-	s := m.cfg.Shares
-	if path := m.cfg.OwnersFile; path != "" {
-		f, err := owners.Load(path)
-		if err != nil {
-			return err
-		}
-		s = f.Shares
-		if fault := m.cfg.unsharedFault(); fault != "" && len(s.Shares) > 0 {
-			m.log.Warn("the shares of the file of owners have no effect", "file", path, "error", fault)
-		}
-		m.watchShares(path, func() (owners.Shares, error) { f, err := owners.Load(path); return f.Shares, err })
+	m.shares = owners.Reader[owners.Shares]{
+		File: m.cfg.OwnersFile, Of: func(f owners.File) owners.Shares { return f.Shares },
+		Again: func(s owners.Shares, err error) { m.post(func() { m.owner.readShares(s, err) }) },
+	}
+	s, err := m.shares.Open(m.cfg.Shares)
+	if err != nil {
+		return err
+	}
+	if fault := m.cfg.unsharedFault(); fault != "" && m.cfg.OwnersFile != "" && len(s.Shares) > 0 {
+		m.log.Warn("the shares of the file of owners have no effect", "file", m.cfg.OwnersFile, "error", fault)
 	}
 	m.post(func() { m.owner.setShares(s) })
 	return nil
