@@ -10,6 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/owners"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // ClusterOptions describes a replay on a cluster that is started for it.
@@ -68,6 +70,9 @@ func Spec(run *experiment.Run) cluster.Spec {
 		Slots: slots, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
 		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed, OwnersFile: d.OwnersFile,
 	}
+	if d.OwnersFile == "" && shared(run) {
+		spec.Shares = sharesOf(d)
+	}
 	groups := d.Groups
 	if run.Cores.SingleMaster() && slots > 1 {
 		groups = []int{d.Workers()} // what does not divide a group may divide the cluster
@@ -76,6 +81,20 @@ func Spec(run *experiment.Run) cluster.Spec {
 		spec.Groups = append(spec.Groups, workers/slots)
 	}
 	return spec
+}
+
+// shared reports whether the policy's masters share slots between owners; others refuse shares.
+func shared(run *experiment.Run) bool {
+	return run.Cores.NewMaster != nil && run.Cores.NewMaster(sched.MasterConfig{Params: run.Params}).Owners() != nil
+}
+
+// sharesOf returns the shares of a description as masters have them in their configuration.
+func sharesOf(d *experiment.Description) owners.Shares {
+	s := owners.Shares{HalfLife: time.Duration(float64(d.HalfLife) / d.Speedup())}
+	for _, share := range d.Shares {
+		s.Shares = append(s.Shares, owners.Share(share))
+	}
+	return s
 }
 
 func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o ClusterOptions) (*Measured, error) {

@@ -92,6 +92,9 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 		return nil, wrongUse(err)
 	}
 	if len(f.frontends) > 0 {
+		if err := f.checkShares(); err != nil {
+			return nil, wrongUse(err)
+		}
 		if err := f.adopt(cmd.Context()); err != nil {
 			return nil, wrongUse(err)
 		}
@@ -124,6 +127,16 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("--via %q does not exist; use %s or %s", f.via, viaThrift, viaSpark)
+}
+
+// checkShares refuses shares of a cluster that has its own.
+func (f *replayFlags) checkShares() error {
+	for _, flag := range []string{shareFlag, "half-life", "owners-file"} {
+		if f.flags.Changed(flag) {
+			return fmt.Errorf("--%s applies to clusters that are started here, and --frontend names a running one; nothing was run; leave it out, or set the shares in the configuration of that cluster's masters (docs/shares.md)", flag)
+		}
+	}
+	return nil
 }
 
 // adopt sets the sizes to those of the running cluster.

@@ -62,6 +62,9 @@ func TestReplayOnARunningCluster(t *testing.T) {
 			t.Errorf("status %d, %+v, %v\n%s%s", code, r, err, stdout, stderr)
 		}
 	}
+	if code, _, stderr := pigeon(t, "replay", "--frontend", c.Frontends()[0], "--share", "a=2"); code != exitUsage || !strings.Contains(stderr, "--share applies to clusters that are started here") {
+		t.Errorf("shares of a running cluster: status %d\n%s", code, stderr)
+	}
 }
 
 func TestBench(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
@@ -63,6 +64,8 @@ type Spec struct {
 	// OwnersFile is the file with the shares and quotas of owners, which all masters and
 	// frontends read; "" for none.
 	OwnersFile string
+	// Shares are those of all masters where there is no such file.
+	Shares owners.Shares
 	// Classes is the setting of that name of all frontends; "" for its default.
 	Classes string
 
@@ -195,7 +198,7 @@ type places struct {
 func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	c := master.Default()
 	c.Group, c.Listen, c.HTTP, c.NATS, c.Record, c.OTLP = group, listen, http, p.nats, s.Record, s.OTLP
-	c.Reserved, c.Weight, c.OwnersFile = s.Reserved, s.Weight, s.OwnersFile
+	c.Reserved, c.Weight, c.OwnersFile, c.Shares = s.Reserved, s.Weight, s.OwnersFile, s.Shares
 	if s.crossGroup() {
 		c.Masters = p.masters
 	}
