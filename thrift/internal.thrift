@@ -205,6 +205,9 @@ struct TBatchReply {
   1: i64 incarnation
   2: i64 sequence
   3: string problem
+  // Kinds of messages of the batch that the receiver does not know: their messages were
+  // left out, and are not to be sent to it again.
+  4: optional list<i8> refusedKinds
 }
 
 // Attempts of a batch of reports that need not be repeated: journaled, or of a
@@ -288,6 +291,8 @@ struct THello {
   // binary; empty from a build that does not state them.
   13: optional string policy = ""
   14: optional string version = ""
+  // What the sender can do beyond what every version can; unknown ones are ignored.
+  15: optional list<string> features
 }
 
 // accepted false: problem says why, for the log of the caller.
@@ -309,6 +314,9 @@ struct THelloReply {
   // empty when it does not know.
   10: optional string leader = ""
   13: optional bool standby = false
+  // Of the master's binary, and what it can do, as those of THello.
+  11: optional string version = ""
+  12: optional list<string> features
 }
 
 // All slots of a node, once a second: its heartbeat.
@@ -321,6 +329,9 @@ struct TSnapshot {
   // Whether kept and keptMore of the slots list the results that are kept for some
   // seconds; otherwise those that the node listed before hold.
   6: optional bool listsKept = false
+  // 7 is whether the node drains. The node monitor stops in order, and this is its last
+  // snapshot.
+  8: optional bool stopping = false
 }
 
 // known false: the master has no such node (any more), which must say hello again.

@@ -282,6 +282,24 @@ struct TNode {
   8: bool up
   // For whom tasks run there, each owner once.
   16: optional list<string> owners
+  // up, draining, drained, unreachable, lost or stopped; for how long it has been so, and
+  // why. Empty from an earlier version.
+  17: optional string state = ""
+  18: optional double stateSeconds = 0
+  19: optional string reason = ""
+  // Of the node monitor's binary, as its hello stated it.
+  20: optional string version = ""
+}
+
+// A frontend as a master sees it, or a master as a frontend does. state, stateSeconds and
+// reason as those of TNode.
+struct TDaemonState {
+  1: string name
+  2: string address
+  3: string state
+  4: double stateSeconds
+  5: string reason
+  6: string version
 }
 
 // One of the masters of a group that has several: role is "leader", "standby", or
@@ -313,6 +331,10 @@ struct TMasterState {
   16: optional string role = ""
   17: optional string leader = ""
   18: optional list<TGroupMaster> masters
+  // The master as the frontend that answers sees it, and the frontends as the master sees
+  // them.
+  19: optional TDaemonState master
+  20: optional list<TDaemonState> frontends
 }
 
 // A piece of what an attempt wrote. size: bytes kept in all; ended: no more

@@ -154,6 +154,31 @@ type Node struct {
 	Apps     []string `json:"apps"`             // applications with an executor or a backend there
 	Up       bool     `json:"up"`               // whether its master can reach it
 	Owners   []string `json:"owners,omitempty"` // for whom tasks run there, each owner once, as of the node's last report
+
+	State        string  `json:"state"`             // up, draining, drained, unreachable, lost or stopped
+	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state
+	Reason       string  `json:"reason,omitempty"`  // why it is not up
+	Version      string  `json:"version,omitempty"` // of its node monitor's binary
+}
+
+// The states of a node, and of a frontend or master as others see it.
+const (
+	StateUp          = "up"
+	StateDraining    = "draining"
+	StateDrained     = "drained"
+	StateUnreachable = "unreachable" // messages do not reach it, and it is not lost yet
+	StateLost        = "lost"        // it was silent for so long that nothing is expected of it
+	StateStopped     = "stopped"     // it announced that it stops
+)
+
+// DaemonState is a frontend as a master sees it, or a master as a frontend sees it.
+type DaemonState struct {
+	Name         string  `json:"name"`              // its id; of a master, its group's number
+	Address      string  `json:"address"`           // host:port where it serves other daemons
+	State        string  `json:"state"`             // up, unreachable, lost or stopped
+	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state
+	Reason       string  `json:"reason,omitempty"`  // why it is not up
+	Version      string  `json:"version,omitempty"` // of its binary
 }
 
 // MasterState is one group as its master sees it.
@@ -177,6 +202,9 @@ type MasterState struct {
 	Role    string        `json:"role,omitempty"`    // of the master: leader or standby; left out where masters have no standbys
 	Leader  string        `json:"leader,omitempty"`  // host:port of the master that leads, as far as this one knows
 	Masters []GroupMaster `json:"masters,omitempty"` // those of a group that has several
+
+	Master    *DaemonState  `json:"master,omitempty"`    // its master, as the frontend that answers sees it
+	Frontends []DaemonState `json:"frontends,omitempty"` // the frontends, as its master sees them
 }
 
 // The roles of the masters of a group that has several.

@@ -64,9 +64,10 @@ func applicationReplyFrom(t *application.TApplicationReply) (v api.ApplicationRe
 
 func batchReplyTo(v BatchReply) *peer.TBatchReply {
 	return &peer.TBatchReply{
-		Incarnation: v.Incarnation,
-		Sequence:    bits(v.Sequence),
-		Problem:     v.Problem,
+		Incarnation:  v.Incarnation,
+		Sequence:     bits(v.Sequence),
+		Problem:      v.Problem,
+		RefusedKinds: v.RefusedKinds,
 	}
 }
 
@@ -75,9 +76,35 @@ func batchReplyFrom(t *peer.TBatchReply) (v BatchReply) {
 		return v
 	}
 	return BatchReply{
-		Incarnation: t.Incarnation,
-		Sequence:    unbits(t.Sequence),
-		Problem:     t.Problem,
+		Incarnation:  t.Incarnation,
+		Sequence:     unbits(t.Sequence),
+		Problem:      t.Problem,
+		RefusedKinds: t.RefusedKinds,
+	}
+}
+
+func daemonStateTo(v api.DaemonState) *published.TDaemonState {
+	return &published.TDaemonState{
+		Name:         v.Name,
+		Address:      v.Address,
+		State:        v.State,
+		StateSeconds: v.StateSeconds,
+		Reason:       v.Reason,
+		Version:      v.Version,
+	}
+}
+
+func daemonStateFrom(t *published.TDaemonState) (v api.DaemonState) {
+	if t == nil {
+		return v
+	}
+	return api.DaemonState{
+		Name:         t.Name,
+		Address:      t.Address,
+		State:        t.State,
+		StateSeconds: t.StateSeconds,
+		Reason:       t.Reason,
+		Version:      t.Version,
 	}
 }
 
@@ -554,6 +581,8 @@ func masterStateTo(v api.MasterState) *published.TMasterState {
 		Role:         v.Role,
 		Leader:       v.Leader,
 		Masters:      mapped(v.Masters, groupMasterTo),
+		Master:       optionalTo(v.Master, daemonStateTo),
+		Frontends:    mapped(v.Frontends, daemonStateTo),
 	}
 }
 
@@ -580,6 +609,8 @@ func masterStateFrom(t *published.TMasterState) (v api.MasterState) {
 		Role:          t.Role,
 		Leader:        t.Leader,
 		Masters:       mapped(t.Masters, groupMasterFrom),
+		Master:        optionalFrom(t.Master, daemonStateFrom),
+		Frontends:     mapped(t.Frontends, daemonStateFrom),
 	}
 }
 
@@ -671,15 +702,19 @@ func newsFrom(t *application.TNews) (v api.News) {
 
 func nodeTo(v api.Node) *published.TNode {
 	return &published.TNode{
-		ID:       v.ID,
-		Group:    n32(v.Group),
-		Address:  v.Address,
-		Slots:    n32(v.Slots),
-		Reserved: n32(v.Reserved),
-		Busy:     n32(v.Busy),
-		Apps:     v.Apps,
-		Up:       v.Up,
-		Owners:   v.Owners,
+		ID:           v.ID,
+		Group:        n32(v.Group),
+		Address:      v.Address,
+		Slots:        n32(v.Slots),
+		Reserved:     n32(v.Reserved),
+		Busy:         n32(v.Busy),
+		Apps:         v.Apps,
+		Up:           v.Up,
+		Owners:       v.Owners,
+		State:        v.State,
+		StateSeconds: v.StateSeconds,
+		Reason:       v.Reason,
+		Version:      v.Version,
 	}
 }
 
@@ -688,15 +723,19 @@ func nodeFrom(t *published.TNode) (v api.Node) {
 		return v
 	}
 	return api.Node{
-		ID:       t.ID,
-		Group:    int(t.Group),
-		Address:  t.Address,
-		Slots:    int(t.Slots),
-		Reserved: int(t.Reserved),
-		Busy:     int(t.Busy),
-		Apps:     t.Apps,
-		Up:       t.Up,
-		Owners:   t.Owners,
+		ID:           t.ID,
+		Group:        int(t.Group),
+		Address:      t.Address,
+		Slots:        int(t.Slots),
+		Reserved:     int(t.Reserved),
+		Busy:         int(t.Busy),
+		Apps:         t.Apps,
+		Up:           t.Up,
+		Owners:       t.Owners,
+		State:        t.State,
+		StateSeconds: t.StateSeconds,
+		Reason:       t.Reason,
+		Version:      t.Version,
 	}
 }
 

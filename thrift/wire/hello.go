@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -11,18 +12,22 @@ import (
 // maxStated bounds the texts of a hello that are shown in a refusal.
 const maxStated = 1024
 
+// maxFeatures bounds the features that a hello states.
+const maxFeatures = 100
+
 // Hello is the registration of a frontend or a node monitor with a master.
 type Hello struct {
 	Sender           Ref
-	Incarnation      int64  // of the sender's process
-	Epoch            uint64 // the highest it has seen of a master of this group
-	EpochOf          int64  // the incarnation of that master, 0 if it is not known
-	Address          string // where it serves other daemons
-	SchedulerAddress string // frontends: where it serves applications
-	Group            int    // of which it assumes the receiver to be the master
-	Highest          int32  // number of a worker that it has seen, plus one
-	Policy           string // that the sender is set to; "" from an older build
-	Version          string // of the sender's binary; "" from an older build
+	Incarnation      int64    // of the sender's process
+	Epoch            uint64   // the highest it has seen of a master of this group
+	EpochOf          int64    // the incarnation of that master, 0 if it is not known
+	Address          string   // where it serves other daemons
+	SchedulerAddress string   // frontends: where it serves applications
+	Group            int      // of which it assumes the receiver to be the master
+	Highest          int32    // number of a worker that it has seen, plus one
+	Policy           string   // that the sender is set to; "" from an older build
+	Version          string   // of the sender's binary; "" from an older build
+	Features         []string // what it can do beyond what every version can
 
 	// Nodes only.
 	Slots  []Slot
@@ -50,6 +55,10 @@ type HelloReply struct {
 	Numbers []int32
 	Standby bool   // the answering master does not lead, and registers nobody
 	Leader  string // of a standby: where the master that leads serves; "" when it does not know
+	// Version is that of the master's binary, "" from an older build; Features is what it
+	// can do beyond what every version can.
+	Version  string
+	Features []string
 }
 
 // Slot is one slot of a node by the node's own state.
@@ -99,6 +108,8 @@ type Snapshot struct {
 	// ListsKept reports whether Kept and KeptMore of the slots list the results that are
 	// kept for some seconds. Otherwise those of an earlier snapshot hold.
 	ListsKept bool
+	// Stopping reports whether the node monitor stops in order; this is its last snapshot.
+	Stopping bool
 }
 
 // SnapshotReply is the master's answer.
@@ -154,7 +165,7 @@ func helloTo(h *Hello) *peer.THello {
 	return &peer.THello{
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
-		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version,
+		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
 	}
 }
 
@@ -169,13 +180,15 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	switch {
 	case t.Highest < 0 || t.Highest > sched.MaxID+1:
 		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has seen is out of range", t.Highest))
+	case len(t.Features) > maxFeatures || slices.ContainsFunc(t.Features, func(f string) bool { return len(f) > maxStated }):
+		return nil, refusePeer(sender, fmt.Sprintf("it states %d features, or one of more than %d bytes; %d are the most", len(t.Features), maxStated, maxFeatures))
 	case len(t.Policy) > maxStated || len(t.Version) > maxStated:
 		return nil, refusePeer(sender, fmt.Sprintf("its policy of %d bytes or version of %d bytes is longer than %d bytes", len(t.Policy), len(t.Version), maxStated))
 	}
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
-		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version,
+		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
 	}, nil
 }
 
@@ -184,6 +197,7 @@ func helloReplyTo(r HelloReply) *peer.THelloReply {
 		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
 		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers, Registration: r.Registration,
 		Standby: r.Standby, Leader: r.Leader,
+		Version: r.Version, Features: r.Features,
 	}
 }
 
@@ -196,13 +210,14 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
 		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers, Registration: t.Registration,
 		Standby: t.Standby, Leader: t.Leader,
+		Version: t.Version, Features: t.Features,
 	}, nil
 }
 
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept,
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping,
 	}
 }
 
@@ -215,7 +230,7 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept,
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping,
 	}, nil
 }
 

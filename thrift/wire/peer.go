@@ -22,6 +22,9 @@ type BatchReply struct {
 	Incarnation int64  // of the receiver's process
 	Sequence    uint64 // the highest received without a gap
 	Problem     string // why the batch was refused; "" when it was not
+	// RefusedKinds are the numbers of kinds of the batch that the receiver does not know.
+	// Their messages were left out, and are not to be sent to it again.
+	RefusedKinds []int8
 }
 
 // ReportReceiver receives repeated reports; a frontend is one.

@@ -14,6 +14,7 @@ var pairs = []pair{
 	{plain: "api.Explanation", thrift: "published.TExplanation"},
 	{plain: "api.Node", thrift: "published.TNode"},
 	{plain: "api.GroupMaster", thrift: "published.TGroupMaster"},
+	{plain: "api.DaemonState", thrift: "published.TDaemonState"},
 	{plain: "api.MasterState", thrift: "published.TMasterState"},
 	{plain: "api.OwnerShare", thrift: "published.TOwnerShare"},
 	{plain: "api.GroupOwners", thrift: "published.TGroupOwners"},

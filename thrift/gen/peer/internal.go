@@ -6433,10 +6433,12 @@ func (p *TBatch) String() string {
 //   - Incarnation
 //   - Sequence
 //   - Problem
+//   - RefusedKinds
 type TBatchReply struct {
-	Incarnation int64  `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
-	Sequence    int64  `thrift:"sequence,2" db:"sequence" json:"sequence"`
-	Problem     string `thrift:"problem,3" db:"problem" json:"problem"`
+	Incarnation  int64  `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
+	Sequence     int64  `thrift:"sequence,2" db:"sequence" json:"sequence"`
+	Problem      string `thrift:"problem,3" db:"problem" json:"problem"`
+	RefusedKinds []int8 `thrift:"refusedKinds,4" db:"refusedKinds" json:"refusedKinds,omitempty"`
 }
 
 func NewTBatchReply() *TBatchReply {
@@ -6454,6 +6456,16 @@ func (p *TBatchReply) GetSequence() int64 {
 func (p *TBatchReply) GetProblem() string {
 	return p.Problem
 }
+
+var TBatchReply_RefusedKinds_DEFAULT []int8
+
+func (p *TBatchReply) GetRefusedKinds() []int8 {
+	return p.RefusedKinds
+}
+func (p *TBatchReply) IsSetRefusedKinds() bool {
+	return p.RefusedKinds != nil
+}
+
 func (p *TBatchReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -6491,6 +6503,16 @@ func (p *TBatchReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 3:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -6540,6 +6562,29 @@ func (p *TBatchReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TBatchReply) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int8, 0, size)
+	p.RefusedKinds = tSlice
+	for i := 0; i < size; i++ {
+		var _elem22 int8
+		if v, err := iprot.ReadByte(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			temp := int8(v)
+			_elem22 = temp
+		}
+		p.RefusedKinds = append(p.RefusedKinds, _elem22)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TBatchReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TBatchReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -6552,6 +6597,9 @@ func (p *TBatchReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6603,6 +6651,29 @@ func (p *TBatchReply) writeField3(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TBatchReply) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRefusedKinds() {
+		if err := oprot.WriteFieldBegin(ctx, "refusedKinds", thrift.LIST, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:refusedKinds: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.BYTE, len(p.RefusedKinds)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.RefusedKinds {
+			if err := oprot.WriteByte(ctx, int8(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:refusedKinds: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TBatchReply) Equals(other *TBatchReply) bool {
 	if p == other {
 		return true
@@ -6617,6 +6688,15 @@ func (p *TBatchReply) Equals(other *TBatchReply) bool {
 	}
 	if p.Problem != other.Problem {
 		return false
+	}
+	if len(p.RefusedKinds) != len(other.RefusedKinds) {
+		return false
+	}
+	for i, _tgt := range p.RefusedKinds {
+		_src23 := other.RefusedKinds[i]
+		if _tgt != _src23 {
+			return false
+		}
 	}
 	return true
 }
@@ -6751,11 +6831,11 @@ func (p *TReportsReply) ReadField2(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TAttempt, 0, size)
 	p.Acknowledged = tSlice
 	for i := 0; i < size; i++ {
-		_elem22 := &TAttempt{}
-		if err := _elem22.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		_elem24 := &TAttempt{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
 		}
-		p.Acknowledged = append(p.Acknowledged, _elem22)
+		p.Acknowledged = append(p.Acknowledged, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6771,11 +6851,11 @@ func (p *TReportsReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TJobId, 0, size)
 	p.Unknown = tSlice
 	for i := 0; i < size; i++ {
-		_elem23 := &TJobId{}
-		if err := _elem23.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem23), err)
+		_elem25 := &TJobId{}
+		if err := _elem25.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem25), err)
 		}
-		p.Unknown = append(p.Unknown, _elem23)
+		p.Unknown = append(p.Unknown, _elem25)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6902,8 +6982,8 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Acknowledged {
-		_src24 := other.Acknowledged[i]
-		if !_tgt.Equals(_src24) {
+		_src26 := other.Acknowledged[i]
+		if !_tgt.Equals(_src26) {
 			return false
 		}
 	}
@@ -6911,8 +6991,8 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unknown {
-		_src25 := other.Unknown[i]
-		if !_tgt.Equals(_src25) {
+		_src27 := other.Unknown[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -8205,13 +8285,13 @@ func (p *TSlot) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem26 string
+		var _elem28 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem26 = v
+			_elem28 = v
 		}
-		p.Serves = append(p.Serves, _elem26)
+		p.Serves = append(p.Serves, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8227,11 +8307,11 @@ func (p *TSlot) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TAttempt, 0, size)
 	p.Kept = tSlice
 	for i := 0; i < size; i++ {
-		_elem27 := &TAttempt{}
-		if err := _elem27.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem27), err)
+		_elem29 := &TAttempt{}
+		if err := _elem29.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem29), err)
 		}
-		p.Kept = append(p.Kept, _elem27)
+		p.Kept = append(p.Kept, _elem29)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8247,11 +8327,11 @@ func (p *TSlot) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*THeld, 0, size)
 	p.Held = tSlice
 	for i := 0; i < size; i++ {
-		_elem28 := &THeld{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		_elem30 := &THeld{}
+		if err := _elem30.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
 		}
-		p.Held = append(p.Held, _elem28)
+		p.Held = append(p.Held, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8766,8 +8846,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src29 := other.Serves[i]
-		if _tgt != _src29 {
+		_src31 := other.Serves[i]
+		if _tgt != _src31 {
 			return false
 		}
 	}
@@ -8775,8 +8855,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Kept {
-		_src30 := other.Kept[i]
-		if !_tgt.Equals(_src30) {
+		_src32 := other.Kept[i]
+		if !_tgt.Equals(_src32) {
 			return false
 		}
 	}
@@ -8784,8 +8864,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Held {
-		_src31 := other.Held[i]
-		if !_tgt.Equals(_src31) {
+		_src33 := other.Held[i]
+		if !_tgt.Equals(_src33) {
 			return false
 		}
 	}
@@ -8829,6 +8909,7 @@ func (p *TSlot) String() string {
 //   - EpochOf
 //   - Policy
 //   - Version
+//   - Features
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -8844,6 +8925,7 @@ type THello struct {
 	EpochOf          int64    `thrift:"epochOf,12" db:"epochOf" json:"epochOf"`
 	Policy           string   `thrift:"policy,13" db:"policy" json:"policy"`
 	Version          string   `thrift:"version,14" db:"version" json:"version"`
+	Features         []string `thrift:"features,15" db:"features" json:"features,omitempty"`
 }
 
 func NewTHello() *THello {
@@ -8926,6 +9008,12 @@ var THello_Version_DEFAULT string = ""
 func (p *THello) GetVersion() string {
 	return p.Version
 }
+
+var THello_Features_DEFAULT []string
+
+func (p *THello) GetFeatures() []string {
+	return p.Features
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -8960,6 +9048,10 @@ func (p *THello) IsSetPolicy() bool {
 
 func (p *THello) IsSetVersion() bool {
 	return p.Version != THello_Version_DEFAULT
+}
+
+func (p *THello) IsSetFeatures() bool {
+	return p.Features != nil
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9116,6 +9208,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 15:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -9192,11 +9294,11 @@ func (p *THello) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem32 := &TSlot{}
-		if err := _elem32.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		_elem34 := &TSlot{}
+		if err := _elem34.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
 		}
-		p.Slots = append(p.Slots, _elem32)
+		p.Slots = append(p.Slots, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9212,13 +9314,13 @@ func (p *THello) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem33 string
+		var _elem35 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem33 = v
+			_elem35 = v
 		}
-		p.Serves = append(p.Serves, _elem33)
+		p.Serves = append(p.Serves, _elem35)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9280,6 +9382,28 @@ func (p *THello) ReadField14(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Features = tSlice
+	for i := 0; i < size; i++ {
+		var _elem36 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem36 = v
+		}
+		p.Features = append(p.Features, _elem36)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9325,6 +9449,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9553,6 +9680,29 @@ func (p *THello) writeField14(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFeatures() {
+		if err := oprot.WriteFieldBegin(ctx, "features", thrift.LIST, 15); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:features: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Features)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Features {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 15:features: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -9581,8 +9731,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src34 := other.Slots[i]
-		if !_tgt.Equals(_src34) {
+		_src37 := other.Slots[i]
+		if !_tgt.Equals(_src37) {
 			return false
 		}
 	}
@@ -9590,8 +9740,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src35 := other.Serves[i]
-		if _tgt != _src35 {
+		_src38 := other.Serves[i]
+		if _tgt != _src38 {
 			return false
 		}
 	}
@@ -9612,6 +9762,15 @@ func (p *THello) Equals(other *THello) bool {
 	}
 	if p.Version != other.Version {
 		return false
+	}
+	if len(p.Features) != len(other.Features) {
+		return false
+	}
+	for i, _tgt := range p.Features {
+		_src39 := other.Features[i]
+		if _tgt != _src39 {
+			return false
+		}
 	}
 	return true
 }
@@ -9635,6 +9794,8 @@ func (p *THello) String() string {
 //   - Registration
 //   - Leader
 //   - Standby
+//   - Version
+//   - Features
 type THelloReply struct {
 	Sender       *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation  int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -9646,8 +9807,9 @@ type THelloReply struct {
 	Numbers      []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
 	Registration int64    `thrift:"registration,9" db:"registration" json:"registration"`
 	Leader       string   `thrift:"leader,10" db:"leader" json:"leader"`
-	// unused fields # 11 to 12
-	Standby bool `thrift:"standby,13" db:"standby" json:"standby"`
+	Version      string   `thrift:"version,11" db:"version" json:"version"`
+	Features     []string `thrift:"features,12" db:"features" json:"features,omitempty"`
+	Standby      bool     `thrift:"standby,13" db:"standby" json:"standby"`
 }
 
 func NewTHelloReply() *THelloReply {
@@ -9712,6 +9874,18 @@ var THelloReply_Standby_DEFAULT bool = false
 func (p *THelloReply) GetStandby() bool {
 	return p.Standby
 }
+
+var THelloReply_Version_DEFAULT string = ""
+
+func (p *THelloReply) GetVersion() string {
+	return p.Version
+}
+
+var THelloReply_Features_DEFAULT []string
+
+func (p *THelloReply) GetFeatures() []string {
+	return p.Features
+}
 func (p *THelloReply) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9734,6 +9908,14 @@ func (p *THelloReply) IsSetLeader() bool {
 
 func (p *THelloReply) IsSetStandby() bool {
 	return p.Standby != THelloReply_Standby_DEFAULT
+}
+
+func (p *THelloReply) IsSetVersion() bool {
+	return p.Version != THelloReply_Version_DEFAULT
+}
+
+func (p *THelloReply) IsSetFeatures() bool {
+	return p.Features != nil
 }
 
 func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9860,6 +10042,26 @@ func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 11:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -9927,13 +10129,13 @@ func (p *THelloReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem36 string
+		var _elem40 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem36 = v
+			_elem40 = v
 		}
-		p.Serves = append(p.Serves, _elem36)
+		p.Serves = append(p.Serves, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9958,13 +10160,13 @@ func (p *THelloReply) ReadField8(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem37 int32
+		var _elem41 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem37 = v
+			_elem41 = v
 		}
-		p.Numbers = append(p.Numbers, _elem37)
+		p.Numbers = append(p.Numbers, _elem41)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9995,6 +10197,37 @@ func (p *THelloReply) ReadField13(ctx context.Context, iprot thrift.TProtocol) e
 		return thrift.PrependError("error reading field 13: ", err)
 	} else {
 		p.Standby = v
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Features = tSlice
+	for i := 0; i < size; i++ {
+		var _elem42 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem42 = v
+		}
+		p.Features = append(p.Features, _elem42)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
 	}
 	return nil
 }
@@ -10032,6 +10265,12 @@ func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField13(ctx, oprot); err != nil {
@@ -10203,6 +10442,44 @@ func (p *THelloReply) writeField10(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *THelloReply) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetVersion() {
+		if err := oprot.WriteFieldBegin(ctx, "version", thrift.STRING, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:version: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Version)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.version (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:version: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THelloReply) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFeatures() {
+		if err := oprot.WriteFieldBegin(ctx, "features", thrift.LIST, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:features: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Features)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Features {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:features: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THelloReply) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetStandby() {
 		if err := oprot.WriteFieldBegin(ctx, "standby", thrift.BOOL, 13); err != nil {
@@ -10243,8 +10520,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src38 := other.Serves[i]
-		if _tgt != _src38 {
+		_src43 := other.Serves[i]
+		if _tgt != _src43 {
 			return false
 		}
 	}
@@ -10255,8 +10532,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src39 := other.Numbers[i]
-		if _tgt != _src39 {
+		_src44 := other.Numbers[i]
+		if _tgt != _src44 {
 			return false
 		}
 	}
@@ -10265,6 +10542,18 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 	}
 	if p.Leader != other.Leader {
 		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
+	if len(p.Features) != len(other.Features) {
+		return false
+	}
+	for i, _tgt := range p.Features {
+		_src45 := other.Features[i]
+		if _tgt != _src45 {
+			return false
+		}
 	}
 	if p.Standby != other.Standby {
 		return false
@@ -10286,6 +10575,7 @@ func (p *THelloReply) String() string {
 //   - Sequence
 //   - Slots
 //   - ListsKept
+//   - Stopping
 type TSnapshot struct {
 	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -10293,6 +10583,8 @@ type TSnapshot struct {
 	Sequence    int64    `thrift:"sequence,4" db:"sequence" json:"sequence"`
 	Slots       []*TSlot `thrift:"slots,5" db:"slots" json:"slots"`
 	ListsKept   bool     `thrift:"listsKept,6" db:"listsKept" json:"listsKept"`
+	// unused field # 7
+	Stopping bool `thrift:"stopping,8" db:"stopping" json:"stopping"`
 }
 
 func NewTSnapshot() *TSnapshot {
@@ -10329,12 +10621,22 @@ var TSnapshot_ListsKept_DEFAULT bool = false
 func (p *TSnapshot) GetListsKept() bool {
 	return p.ListsKept
 }
+
+var TSnapshot_Stopping_DEFAULT bool = false
+
+func (p *TSnapshot) GetStopping() bool {
+	return p.Stopping
+}
 func (p *TSnapshot) IsSetSender() bool {
 	return p.Sender != nil
 }
 
 func (p *TSnapshot) IsSetListsKept() bool {
 	return p.ListsKept != TSnapshot_ListsKept_DEFAULT
+}
+
+func (p *TSnapshot) IsSetStopping() bool {
+	return p.Stopping != TSnapshot_Stopping_DEFAULT
 }
 
 func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10411,6 +10713,16 @@ func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 8:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -10469,11 +10781,11 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem40 := &TSlot{}
-		if err := _elem40.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem40), err)
+		_elem46 := &TSlot{}
+		if err := _elem46.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem46), err)
 		}
-		p.Slots = append(p.Slots, _elem40)
+		p.Slots = append(p.Slots, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10486,6 +10798,15 @@ func (p *TSnapshot) ReadField6(ctx context.Context, iprot thrift.TProtocol) erro
 		return thrift.PrependError("error reading field 6: ", err)
 	} else {
 		p.ListsKept = v
+	}
+	return nil
+}
+
+func (p *TSnapshot) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Stopping = v
 	}
 	return nil
 }
@@ -10511,6 +10832,9 @@ func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10613,6 +10937,21 @@ func (p *TSnapshot) writeField6(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TSnapshot) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStopping() {
+		if err := oprot.WriteFieldBegin(ctx, "stopping", thrift.BOOL, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:stopping: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Stopping)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stopping (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:stopping: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshot) Equals(other *TSnapshot) bool {
 	if p == other {
 		return true
@@ -10635,12 +10974,15 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src41 := other.Slots[i]
-		if !_tgt.Equals(_src41) {
+		_src47 := other.Slots[i]
+		if !_tgt.Equals(_src47) {
 			return false
 		}
 	}
 	if p.ListsKept != other.ListsKept {
+		return false
+	}
+	if p.Stopping != other.Stopping {
 		return false
 	}
 	return true
@@ -11179,13 +11521,13 @@ func (p *TRollNode) ReadField4(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem42 int32
+		var _elem48 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem42 = v
+			_elem48 = v
 		}
-		p.Numbers = append(p.Numbers, _elem42)
+		p.Numbers = append(p.Numbers, _elem48)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11353,8 +11695,8 @@ func (p *TRollNode) Equals(other *TRollNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src43 := other.Numbers[i]
-		if _tgt != _src43 {
+		_src49 := other.Numbers[i]
+		if _tgt != _src49 {
 			return false
 		}
 	}
@@ -11751,11 +12093,11 @@ func (p *TRoll) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem44 := &TRollNode{}
-		if err := _elem44.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem44), err)
+		_elem50 := &TRollNode{}
+		if err := _elem50.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem50), err)
 		}
-		p.Nodes = append(p.Nodes, _elem44)
+		p.Nodes = append(p.Nodes, _elem50)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11771,11 +12113,11 @@ func (p *TRoll) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollFrontend, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem45 := &TRollFrontend{}
-		if err := _elem45.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem45), err)
+		_elem51 := &TRollFrontend{}
+		if err := _elem51.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem51), err)
 		}
-		p.Frontends = append(p.Frontends, _elem45)
+		p.Frontends = append(p.Frontends, _elem51)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11894,8 +12236,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src46 := other.Nodes[i]
-		if !_tgt.Equals(_src46) {
+		_src52 := other.Nodes[i]
+		if !_tgt.Equals(_src52) {
 			return false
 		}
 	}
@@ -11903,8 +12245,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src47 := other.Frontends[i]
-		if !_tgt.Equals(_src47) {
+		_src53 := other.Frontends[i]
+		if !_tgt.Equals(_src53) {
 			return false
 		}
 	}
@@ -12011,11 +12353,11 @@ func (p *TJobView) ReadField2(ctx context.Context, iprot thrift.TProtocol) error
 	tSlice := make([]*published.TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem48 := &published.TTaskStatus{}
-		if err := _elem48.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem48), err)
+		_elem54 := &published.TTaskStatus{}
+		if err := _elem54.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
 		}
-		p.Tasks = append(p.Tasks, _elem48)
+		p.Tasks = append(p.Tasks, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12093,8 +12435,8 @@ func (p *TJobView) Equals(other *TJobView) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src49 := other.Tasks[i]
-		if !_tgt.Equals(_src49) {
+		_src55 := other.Tasks[i]
+		if !_tgt.Equals(_src55) {
 			return false
 		}
 	}
@@ -12323,13 +12665,13 @@ func (p *TOrder) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		var _elem50 string
+		var _elem56 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem50 = v
+			_elem56 = v
 		}
-		p.Executors = append(p.Executors, _elem50)
+		p.Executors = append(p.Executors, _elem56)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12508,8 +12850,8 @@ func (p *TOrder) Equals(other *TOrder) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src51 := other.Executors[i]
-		if _tgt != _src51 {
+		_src57 := other.Executors[i]
+		if _tgt != _src57 {
 			return false
 		}
 	}
@@ -13318,11 +13660,11 @@ func (p *THeldApplication) ReadField7(ctx context.Context, iprot thrift.TProtoco
 	tSlice := make([]*THeldExecutor, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		_elem52 := &THeldExecutor{}
-		if err := _elem52.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
+		_elem58 := &THeldExecutor{}
+		if err := _elem58.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
 		}
-		p.Executors = append(p.Executors, _elem52)
+		p.Executors = append(p.Executors, _elem58)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13493,8 +13835,8 @@ func (p *THeldApplication) Equals(other *THeldApplication) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src53 := other.Executors[i]
-		if !_tgt.Equals(_src53) {
+		_src59 := other.Executors[i]
+		if !_tgt.Equals(_src59) {
 			return false
 		}
 	}
@@ -13668,11 +14010,11 @@ func (p *THoldings) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*THeldApplication, 0, size)
 	p.Applications = tSlice
 	for i := 0; i < size; i++ {
-		_elem54 := &THeldApplication{}
-		if err := _elem54.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
+		_elem60 := &THeldApplication{}
+		if err := _elem60.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
 		}
-		p.Applications = append(p.Applications, _elem54)
+		p.Applications = append(p.Applications, _elem60)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13805,8 +14147,8 @@ func (p *THoldings) Equals(other *THoldings) bool {
 		return false
 	}
 	for i, _tgt := range p.Applications {
-		_src55 := other.Applications[i]
-		if !_tgt.Equals(_src55) {
+		_src61 := other.Applications[i]
+		if !_tgt.Equals(_src61) {
 			return false
 		}
 	}
@@ -14060,11 +14402,11 @@ func (p *TSlotInventory) ReadField2(ctx context.Context, iprot thrift.TProtocol)
 	tSlice := make([]*TAttempt, 0, size)
 	p.Attempts = tSlice
 	for i := 0; i < size; i++ {
-		_elem56 := &TAttempt{}
-		if err := _elem56.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem56), err)
+		_elem62 := &TAttempt{}
+		if err := _elem62.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem62), err)
 		}
-		p.Attempts = append(p.Attempts, _elem56)
+		p.Attempts = append(p.Attempts, _elem62)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14140,8 +14482,8 @@ func (p *TSlotInventory) Equals(other *TSlotInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Attempts {
-		_src57 := other.Attempts[i]
-		if !_tgt.Equals(_src57) {
+		_src63 := other.Attempts[i]
+		if !_tgt.Equals(_src63) {
 			return false
 		}
 	}
@@ -14415,11 +14757,11 @@ func (p *TInventory) ReadField7(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TSlotInventory, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem58 := &TSlotInventory{}
-		if err := _elem58.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		_elem64 := &TSlotInventory{}
+		if err := _elem64.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
 		}
-		p.Slots = append(p.Slots, _elem58)
+		p.Slots = append(p.Slots, _elem64)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14646,8 +14988,8 @@ func (p *TInventory) Equals(other *TInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src59 := other.Slots[i]
-		if !_tgt.Equals(_src59) {
+		_src65 := other.Slots[i]
+		if !_tgt.Equals(_src65) {
 			return false
 		}
 	}
@@ -14793,11 +15135,11 @@ func (p *TInventoryReply) ReadField3(ctx context.Context, iprot thrift.TProtocol
 	tSlice := make([]*TAttempt, 0, size)
 	p.Unwanted = tSlice
 	for i := 0; i < size; i++ {
-		_elem60 := &TAttempt{}
-		if err := _elem60.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
+		_elem66 := &TAttempt{}
+		if err := _elem66.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem66), err)
 		}
-		p.Unwanted = append(p.Unwanted, _elem60)
+		p.Unwanted = append(p.Unwanted, _elem66)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14917,8 +15259,8 @@ func (p *TInventoryReply) Equals(other *TInventoryReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unwanted {
-		_src61 := other.Unwanted[i]
-		if !_tgt.Equals(_src61) {
+		_src67 := other.Unwanted[i]
+		if !_tgt.Equals(_src67) {
 			return false
 		}
 	}
@@ -15025,22 +15367,22 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args62 PeerServiceDeliverArgs
-	_args62.Batch = batch
-	var _result64 PeerServiceDeliverResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "deliver", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args68 PeerServiceDeliverArgs
+	_args68.Batch = batch
+	var _result70 PeerServiceDeliverResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "deliver", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
@@ -15048,22 +15390,22 @@ func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBa
 // Parameters:
 //   - Hello
 func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args66 PeerServiceHelloArgs
-	_args66.Hello = hello
-	var _result68 PeerServiceHelloResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "hello", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args72 PeerServiceHelloArgs
+	_args72.Hello = hello
+	var _result74 PeerServiceHelloResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "hello", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result68.E != nil:
-		return _r, _result68.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
-		return _ret69, nil
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
@@ -15071,22 +15413,22 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 // Parameters:
 //   - Snapshot
 func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args70 PeerServiceSnapshotArgs
-	_args70.Snapshot = snapshot
-	var _result72 PeerServiceSnapshotResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "snapshot", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args76 PeerServiceSnapshotArgs
+	_args76.Snapshot = snapshot
+	var _result78 PeerServiceSnapshotResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "snapshot", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result72.E != nil:
-		return _r, _result72.E
+	case _result78.E != nil:
+		return _r, _result78.E
 	}
 
-	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
-		return _ret73, nil
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
@@ -15094,22 +15436,22 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args74 PeerServiceReportsArgs
-	_args74.Batch = batch
-	var _result76 PeerServiceReportsResult
-	var _meta75 thrift.ResponseMeta
-	_meta75, _err = p.Client_().Call(ctx, "reports", &_args74, &_result76)
-	p.SetLastResponseMeta_(_meta75)
+	var _args80 PeerServiceReportsArgs
+	_args80.Batch = batch
+	var _result82 PeerServiceReportsResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "reports", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result76.E != nil:
-		return _r, _result76.E
+	case _result82.E != nil:
+		return _r, _result82.E
 	}
 
-	if _ret77 := _result76.GetSuccess(); _ret77 != nil {
-		return _ret77, nil
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
@@ -15117,22 +15459,22 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 // Parameters:
 //   - Inventory
 func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory) (_r *TInventoryReply, _err error) {
-	var _args78 PeerServiceInventoryArgs
-	_args78.Inventory = inventory
-	var _result80 PeerServiceInventoryResult
-	var _meta79 thrift.ResponseMeta
-	_meta79, _err = p.Client_().Call(ctx, "inventory", &_args78, &_result80)
-	p.SetLastResponseMeta_(_meta79)
+	var _args84 PeerServiceInventoryArgs
+	_args84.Inventory = inventory
+	var _result86 PeerServiceInventoryResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "inventory", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result80.E != nil:
-		return _r, _result80.E
+	case _result86.E != nil:
+		return _r, _result86.E
 	}
 
-	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
-		return _ret81, nil
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "inventory failed: unknown result")
 }
@@ -15142,24 +15484,24 @@ func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
-	var _args82 PeerServiceRollArgs
-	_args82.Incarnation = incarnation
-	_args82.Version = version
-	_args82.WaitMillis = waitMillis
-	var _result84 PeerServiceRollResult
-	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "roll", &_args82, &_result84)
-	p.SetLastResponseMeta_(_meta83)
+	var _args88 PeerServiceRollArgs
+	_args88.Incarnation = incarnation
+	_args88.Version = version
+	_args88.WaitMillis = waitMillis
+	var _result90 PeerServiceRollResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "roll", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result84.E != nil:
-		return _r, _result84.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
-		return _ret85, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
@@ -15168,23 +15510,23 @@ func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version
 //   - Job
 //   - App
 func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args86 PeerServiceJobViewArgs
-	_args86.Job = job
-	_args86.App = app
-	var _result88 PeerServiceJobViewResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "jobView", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
+	var _args92 PeerServiceJobViewArgs
+	_args92.Job = job
+	_args92.App = app
+	var _result94 PeerServiceJobViewResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "jobView", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
@@ -15192,59 +15534,59 @@ func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string
 // Parameters:
 //   - Jobs
 func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
-	var _args90 PeerServiceRunningTasksArgs
-	_args90.Jobs = jobs
-	var _result92 PeerServiceRunningTasksResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "runningTasks", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
+	var _args96 PeerServiceRunningTasksArgs
+	_args96.Jobs = jobs
+	var _result98 PeerServiceRunningTasksResult
+	var _meta97 thrift.ResponseMeta
+	_meta97, _err = p.Client_().Call(ctx, "runningTasks", &_args96, &_result98)
+	p.SetLastResponseMeta_(_meta97)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
+	case _result98.E != nil:
+		return _r, _result98.E
 	}
 
-	return _result92.GetSuccess(), nil
+	return _result98.GetSuccess(), nil
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args93 PeerServiceMasterStateArgs
-	var _result95 PeerServiceMasterStateResult
-	var _meta94 thrift.ResponseMeta
-	_meta94, _err = p.Client_().Call(ctx, "masterState", &_args93, &_result95)
-	p.SetLastResponseMeta_(_meta94)
+	var _args99 PeerServiceMasterStateArgs
+	var _result101 PeerServiceMasterStateResult
+	var _meta100 thrift.ResponseMeta
+	_meta100, _err = p.Client_().Call(ctx, "masterState", &_args99, &_result101)
+	p.SetLastResponseMeta_(_meta100)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result95.E != nil:
-		return _r, _result95.E
+	case _result101.E != nil:
+		return _r, _result101.E
 	}
 
-	if _ret96 := _result95.GetSuccess(); _ret96 != nil {
-		return _ret96, nil
+	if _ret102 := _result101.GetSuccess(); _ret102 != nil {
+		return _ret102, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
 func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
-	var _args97 PeerServiceGroupOwnersArgs
-	var _result99 PeerServiceGroupOwnersResult
-	var _meta98 thrift.ResponseMeta
-	_meta98, _err = p.Client_().Call(ctx, "groupOwners", &_args97, &_result99)
-	p.SetLastResponseMeta_(_meta98)
+	var _args103 PeerServiceGroupOwnersArgs
+	var _result105 PeerServiceGroupOwnersResult
+	var _meta104 thrift.ResponseMeta
+	_meta104, _err = p.Client_().Call(ctx, "groupOwners", &_args103, &_result105)
+	p.SetLastResponseMeta_(_meta104)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result99.E != nil:
-		return _r, _result99.E
+	case _result105.E != nil:
+		return _r, _result105.E
 	}
 
-	if _ret100 := _result99.GetSuccess(); _ret100 != nil {
-		return _ret100, nil
+	if _ret106 := _result105.GetSuccess(); _ret106 != nil {
+		return _ret106, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
@@ -15255,25 +15597,25 @@ func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGro
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args101 PeerServiceTaskLogArgs
-	_args101.Attempt = attempt
-	_args101.Stream = stream
-	_args101.Offset = offset
-	_args101.Limit = limit
-	var _result103 PeerServiceTaskLogResult
-	var _meta102 thrift.ResponseMeta
-	_meta102, _err = p.Client_().Call(ctx, "taskLog", &_args101, &_result103)
-	p.SetLastResponseMeta_(_meta102)
+	var _args107 PeerServiceTaskLogArgs
+	_args107.Attempt = attempt
+	_args107.Stream = stream
+	_args107.Offset = offset
+	_args107.Limit = limit
+	var _result109 PeerServiceTaskLogResult
+	var _meta108 thrift.ResponseMeta
+	_meta108, _err = p.Client_().Call(ctx, "taskLog", &_args107, &_result109)
+	p.SetLastResponseMeta_(_meta108)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result103.E != nil:
-		return _r, _result103.E
+	case _result109.E != nil:
+		return _r, _result109.E
 	}
 
-	if _ret104 := _result103.GetSuccess(); _ret104 != nil {
-		return _ret104, nil
+	if _ret110 := _result109.GetSuccess(); _ret110 != nil {
+		return _ret110, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -15281,22 +15623,22 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args105 PeerServiceOrderExecutorsArgs
-	_args105.Order = order
-	var _result107 PeerServiceOrderExecutorsResult
-	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "orderExecutors", &_args105, &_result107)
-	p.SetLastResponseMeta_(_meta106)
+	var _args111 PeerServiceOrderExecutorsArgs
+	_args111.Order = order
+	var _result113 PeerServiceOrderExecutorsResult
+	var _meta112 thrift.ResponseMeta
+	_meta112, _err = p.Client_().Call(ctx, "orderExecutors", &_args111, &_result113)
+	p.SetLastResponseMeta_(_meta112)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result107.E != nil:
-		return _r, _result107.E
+	case _result113.E != nil:
+		return _r, _result113.E
 	}
 
-	if _ret108 := _result107.GetSuccess(); _ret108 != nil {
-		return _ret108, nil
+	if _ret114 := _result113.GetSuccess(); _ret114 != nil {
+		return _ret114, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
@@ -15307,25 +15649,25 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args109 PeerServiceHoldingsArgs
-	_args109.Frontend = frontend
-	_args109.Incarnation = incarnation
-	_args109.Version = version
-	_args109.WaitMillis = waitMillis
-	var _result111 PeerServiceHoldingsResult
-	var _meta110 thrift.ResponseMeta
-	_meta110, _err = p.Client_().Call(ctx, "holdings", &_args109, &_result111)
-	p.SetLastResponseMeta_(_meta110)
+	var _args115 PeerServiceHoldingsArgs
+	_args115.Frontend = frontend
+	_args115.Incarnation = incarnation
+	_args115.Version = version
+	_args115.WaitMillis = waitMillis
+	var _result117 PeerServiceHoldingsResult
+	var _meta116 thrift.ResponseMeta
+	_meta116, _err = p.Client_().Call(ctx, "holdings", &_args115, &_result117)
+	p.SetLastResponseMeta_(_meta116)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result111.E != nil:
-		return _r, _result111.E
+	case _result117.E != nil:
+		return _r, _result117.E
 	}
 
-	if _ret112 := _result111.GetSuccess(); _ret112 != nil {
-		return _ret112, nil
+	if _ret118 := _result117.GetSuccess(); _ret118 != nil {
+		return _ret118, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
@@ -15335,24 +15677,24 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args113 PeerServiceFilePieceArgs
-	_args113.Sha256 = sha256
-	_args113.Offset = offset
-	_args113.Limit = limit
-	var _result115 PeerServiceFilePieceResult
-	var _meta114 thrift.ResponseMeta
-	_meta114, _err = p.Client_().Call(ctx, "filePiece", &_args113, &_result115)
-	p.SetLastResponseMeta_(_meta114)
+	var _args119 PeerServiceFilePieceArgs
+	_args119.Sha256 = sha256
+	_args119.Offset = offset
+	_args119.Limit = limit
+	var _result121 PeerServiceFilePieceResult
+	var _meta120 thrift.ResponseMeta
+	_meta120, _err = p.Client_().Call(ctx, "filePiece", &_args119, &_result121)
+	p.SetLastResponseMeta_(_meta120)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result115.E != nil:
-		return _r, _result115.E
+	case _result121.E != nil:
+		return _r, _result121.E
 	}
 
-	if _ret116 := _result115.GetSuccess(); _ret116 != nil {
-		return _ret116, nil
+	if _ret122 := _result121.GetSuccess(); _ret122 != nil {
+		return _ret122, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -15377,22 +15719,22 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self117 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self117.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self117.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self117.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self117.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self117.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self117.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self117.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self117.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self117.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self117.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
-	self117.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self117.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self117.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self117.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self117
+	self123 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self123.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self123.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self123.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self123.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self123.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self123.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self123.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self123.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self123.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self123.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self123.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self123.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self123.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self123.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self123
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15405,12 +15747,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x118 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x124 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x118.Write(ctx, oprot)
+	x124.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x118
+	return false, x124
 
 }
 
@@ -15419,7 +15761,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err119 error
+	var _write_err125 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15469,21 +15811,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if _write_err119 != nil {
-				return false, thrift.WrapTException(_write_err119)
+			if _write_err125 != nil {
+				return false, thrift.WrapTException(_write_err125)
 			}
 			return true, err
 		}
@@ -15492,19 +15834,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if _write_err119 != nil {
-		return false, thrift.WrapTException(_write_err119)
+	if _write_err125 != nil {
+		return false, thrift.WrapTException(_write_err125)
 	}
 	return true, err
 }
@@ -15514,7 +15856,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err121 error
+	var _write_err127 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15564,21 +15906,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc128 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := _exc128.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
 			}
-			if _write_err121 != nil {
-				return false, thrift.WrapTException(_write_err121)
+			if _write_err127 != nil {
+				return false, thrift.WrapTException(_write_err127)
 			}
 			return true, err
 		}
@@ -15587,19 +15929,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
 	}
-	if _write_err121 != nil {
-		return false, thrift.WrapTException(_write_err121)
+	if _write_err127 != nil {
+		return false, thrift.WrapTException(_write_err127)
 	}
 	return true, err
 }
@@ -15609,7 +15951,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err123 error
+	var _write_err129 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15659,21 +16001,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc130 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := _exc130.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
 			}
-			if _write_err123 != nil {
-				return false, thrift.WrapTException(_write_err123)
+			if _write_err129 != nil {
+				return false, thrift.WrapTException(_write_err129)
 			}
 			return true, err
 		}
@@ -15682,19 +16024,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
 	}
-	if _write_err123 != nil {
-		return false, thrift.WrapTException(_write_err123)
+	if _write_err129 != nil {
+		return false, thrift.WrapTException(_write_err129)
 	}
 	return true, err
 }
@@ -15704,7 +16046,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err125 error
+	var _write_err131 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15754,21 +16096,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-				_write_err125 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if _write_err125 != nil {
-				return false, thrift.WrapTException(_write_err125)
+			if _write_err131 != nil {
+				return false, thrift.WrapTException(_write_err131)
 			}
 			return true, err
 		}
@@ -15777,19 +16119,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if _write_err125 != nil {
-		return false, thrift.WrapTException(_write_err125)
+	if _write_err131 != nil {
+		return false, thrift.WrapTException(_write_err131)
 	}
 	return true, err
 }
@@ -15799,7 +16141,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err127 error
+	var _write_err133 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15849,21 +16191,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc128 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc128.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
-				_write_err127 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if _write_err127 != nil {
-				return false, thrift.WrapTException(_write_err127)
+			if _write_err133 != nil {
+				return false, thrift.WrapTException(_write_err133)
 			}
 			return true, err
 		}
@@ -15872,19 +16214,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
-		_write_err127 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if _write_err127 != nil {
-		return false, thrift.WrapTException(_write_err127)
+	if _write_err133 != nil {
+		return false, thrift.WrapTException(_write_err133)
 	}
 	return true, err
 }
@@ -15894,7 +16236,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err129 error
+	var _write_err135 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15944,21 +16286,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc130 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc130.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
-				_write_err129 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if _write_err129 != nil {
-				return false, thrift.WrapTException(_write_err129)
+			if _write_err135 != nil {
+				return false, thrift.WrapTException(_write_err135)
 			}
 			return true, err
 		}
@@ -15967,19 +16309,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
-		_write_err129 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if _write_err129 != nil {
-		return false, thrift.WrapTException(_write_err129)
+	if _write_err135 != nil {
+		return false, thrift.WrapTException(_write_err135)
 	}
 	return true, err
 }
@@ -15989,7 +16331,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err131 error
+	var _write_err137 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16039,21 +16381,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if _write_err131 != nil {
-				return false, thrift.WrapTException(_write_err131)
+			if _write_err137 != nil {
+				return false, thrift.WrapTException(_write_err137)
 			}
 			return true, err
 		}
@@ -16062,19 +16404,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if _write_err131 != nil {
-		return false, thrift.WrapTException(_write_err131)
+	if _write_err137 != nil {
+		return false, thrift.WrapTException(_write_err137)
 	}
 	return true, err
 }
@@ -16084,7 +16426,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err133 error
+	var _write_err139 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16134,21 +16476,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if _write_err133 != nil {
-				return false, thrift.WrapTException(_write_err133)
+			if _write_err139 != nil {
+				return false, thrift.WrapTException(_write_err139)
 			}
 			return true, err
 		}
@@ -16157,19 +16499,19 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if _write_err133 != nil {
-		return false, thrift.WrapTException(_write_err133)
+	if _write_err139 != nil {
+		return false, thrift.WrapTException(_write_err139)
 	}
 	return true, err
 }
@@ -16179,7 +16521,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err135 error
+	var _write_err141 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16229,21 +16571,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+				_write_err141 = thrift.WrapTException(err2)
 			}
-			if _write_err135 != nil {
-				return false, thrift.WrapTException(_write_err135)
+			if _write_err141 != nil {
+				return false, thrift.WrapTException(_write_err141)
 			}
 			return true, err
 		}
@@ -16252,19 +16594,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
+		_write_err141 = thrift.WrapTException(err2)
 	}
-	if _write_err135 != nil {
-		return false, thrift.WrapTException(_write_err135)
+	if _write_err141 != nil {
+		return false, thrift.WrapTException(_write_err141)
 	}
 	return true, err
 }
@@ -16274,7 +16616,7 @@ type peerServiceProcessorGroupOwners struct {
 }
 
 func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err137 error
+	var _write_err143 error
 	args := PeerServiceGroupOwnersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16324,21 +16666,21 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+				_write_err143 = thrift.WrapTException(err2)
 			}
-			if _write_err137 != nil {
-				return false, thrift.WrapTException(_write_err137)
+			if _write_err143 != nil {
+				return false, thrift.WrapTException(_write_err143)
 			}
 			return true, err
 		}
@@ -16347,19 +16689,19 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if _write_err137 != nil {
-		return false, thrift.WrapTException(_write_err137)
+	if _write_err143 != nil {
+		return false, thrift.WrapTException(_write_err143)
 	}
 	return true, err
 }
@@ -16369,7 +16711,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err139 error
+	var _write_err145 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16419,21 +16761,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+				_write_err145 = thrift.WrapTException(err2)
 			}
-			if _write_err139 != nil {
-				return false, thrift.WrapTException(_write_err139)
+			if _write_err145 != nil {
+				return false, thrift.WrapTException(_write_err145)
 			}
 			return true, err
 		}
@@ -16442,19 +16784,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if _write_err139 != nil {
-		return false, thrift.WrapTException(_write_err139)
+	if _write_err145 != nil {
+		return false, thrift.WrapTException(_write_err145)
 	}
 	return true, err
 }
@@ -16464,7 +16806,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err141 error
+	var _write_err147 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16514,21 +16856,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+				_write_err147 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+				_write_err147 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+				_write_err147 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+				_write_err147 = thrift.WrapTException(err2)
 			}
-			if _write_err141 != nil {
-				return false, thrift.WrapTException(_write_err141)
+			if _write_err147 != nil {
+				return false, thrift.WrapTException(_write_err147)
 			}
 			return true, err
 		}
@@ -16537,19 +16879,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if _write_err141 != nil {
-		return false, thrift.WrapTException(_write_err141)
+	if _write_err147 != nil {
+		return false, thrift.WrapTException(_write_err147)
 	}
 	return true, err
 }
@@ -16559,7 +16901,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err143 error
+	var _write_err149 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16609,21 +16951,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if _write_err143 != nil {
-				return false, thrift.WrapTException(_write_err143)
+			if _write_err149 != nil {
+				return false, thrift.WrapTException(_write_err149)
 			}
 			return true, err
 		}
@@ -16632,19 +16974,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if _write_err143 != nil {
-		return false, thrift.WrapTException(_write_err143)
+	if _write_err149 != nil {
+		return false, thrift.WrapTException(_write_err149)
 	}
 	return true, err
 }
@@ -16654,7 +16996,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err145 error
+	var _write_err151 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16704,21 +17046,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if _write_err145 != nil {
-				return false, thrift.WrapTException(_write_err145)
+			if _write_err151 != nil {
+				return false, thrift.WrapTException(_write_err151)
 			}
 			return true, err
 		}
@@ -16727,19 +17069,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if _write_err145 != nil {
-		return false, thrift.WrapTException(_write_err145)
+	if _write_err151 != nil {
+		return false, thrift.WrapTException(_write_err151)
 	}
 	return true, err
 }
@@ -18790,11 +19132,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem147 := &TJobId{}
-		if err := _elem147.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem147), err)
+		_elem153 := &TJobId{}
+		if err := _elem153.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem153), err)
 		}
-		p.Jobs = append(p.Jobs, _elem147)
+		p.Jobs = append(p.Jobs, _elem153)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18939,13 +19281,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem148 int32
+		var _elem154 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem148 = v
+			_elem154 = v
 		}
-		p.Success = append(p.Success, _elem148)
+		p.Success = append(p.Success, _elem154)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -7877,6 +7877,10 @@ func (p *TShares) String() string {
 //   - Apps
 //   - Up
 //   - Owners
+//   - State
+//   - StateSeconds
+//   - Reason
+//   - Version
 type TNode struct {
 	ID       string   `thrift:"id,1" db:"id" json:"id"`
 	Group    int32    `thrift:"group,2" db:"group" json:"group"`
@@ -7887,7 +7891,11 @@ type TNode struct {
 	Apps     []string `thrift:"apps,7" db:"apps" json:"apps"`
 	Up       bool     `thrift:"up,8" db:"up" json:"up"`
 	// unused fields # 9 to 15
-	Owners []string `thrift:"owners,16" db:"owners" json:"owners,omitempty"`
+	Owners       []string `thrift:"owners,16" db:"owners" json:"owners,omitempty"`
+	State        string   `thrift:"state,17" db:"state" json:"state"`
+	StateSeconds float64  `thrift:"stateSeconds,18" db:"stateSeconds" json:"stateSeconds"`
+	Reason       string   `thrift:"reason,19" db:"reason" json:"reason"`
+	Version      string   `thrift:"version,20" db:"version" json:"version"`
 }
 
 func NewTNode() *TNode {
@@ -7931,8 +7939,48 @@ var TNode_Owners_DEFAULT []string
 func (p *TNode) GetOwners() []string {
 	return p.Owners
 }
+
+var TNode_State_DEFAULT string = ""
+
+func (p *TNode) GetState() string {
+	return p.State
+}
+
+var TNode_StateSeconds_DEFAULT float64 = 0
+
+func (p *TNode) GetStateSeconds() float64 {
+	return p.StateSeconds
+}
+
+var TNode_Reason_DEFAULT string = ""
+
+func (p *TNode) GetReason() string {
+	return p.Reason
+}
+
+var TNode_Version_DEFAULT string = ""
+
+func (p *TNode) GetVersion() string {
+	return p.Version
+}
 func (p *TNode) IsSetOwners() bool {
 	return p.Owners != nil
+}
+
+func (p *TNode) IsSetState() bool {
+	return p.State != TNode_State_DEFAULT
+}
+
+func (p *TNode) IsSetStateSeconds() bool {
+	return p.StateSeconds != TNode_StateSeconds_DEFAULT
+}
+
+func (p *TNode) IsSetReason() bool {
+	return p.Reason != TNode_Reason_DEFAULT
+}
+
+func (p *TNode) IsSetVersion() bool {
+	return p.Version != TNode_Version_DEFAULT
 }
 
 func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8032,6 +8080,46 @@ func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 16:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 20:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField20(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8161,6 +8249,42 @@ func (p *TNode) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TNode) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *TNode) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 18: ", err)
+	} else {
+		p.StateSeconds = v
+	}
+	return nil
+}
+
+func (p *TNode) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TNode) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
 func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8191,6 +8315,18 @@ func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -8338,6 +8474,66 @@ func (p *TNode) writeField16(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TNode) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetState() {
+		if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:state: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.state (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:state: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TNode) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStateSeconds() {
+		if err := oprot.WriteFieldBegin(ctx, "stateSeconds", thrift.DOUBLE, 18); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:stateSeconds: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.StateSeconds)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stateSeconds (18) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 18:stateSeconds: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TNode) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (19) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:reason: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TNode) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetVersion() {
+		if err := oprot.WriteFieldBegin(ctx, "version", thrift.STRING, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:version: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Version)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.version (20) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:version: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TNode) Equals(other *TNode) bool {
 	if p == other {
 		return true
@@ -8383,6 +8579,18 @@ func (p *TNode) Equals(other *TNode) bool {
 			return false
 		}
 	}
+	if p.State != other.State {
+		return false
+	}
+	if p.StateSeconds != other.StateSeconds {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
 	return true
 }
 
@@ -8391,6 +8599,337 @@ func (p *TNode) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("TNode(%+v)", *p)
+}
+
+// Attributes:
+//   - Name
+//   - Address
+//   - State
+//   - StateSeconds
+//   - Reason
+//   - Version
+type TDaemonState struct {
+	Name         string  `thrift:"name,1" db:"name" json:"name"`
+	Address      string  `thrift:"address,2" db:"address" json:"address"`
+	State        string  `thrift:"state,3" db:"state" json:"state"`
+	StateSeconds float64 `thrift:"stateSeconds,4" db:"stateSeconds" json:"stateSeconds"`
+	Reason       string  `thrift:"reason,5" db:"reason" json:"reason"`
+	Version      string  `thrift:"version,6" db:"version" json:"version"`
+}
+
+func NewTDaemonState() *TDaemonState {
+	return &TDaemonState{}
+}
+
+func (p *TDaemonState) GetName() string {
+	return p.Name
+}
+
+func (p *TDaemonState) GetAddress() string {
+	return p.Address
+}
+
+func (p *TDaemonState) GetState() string {
+	return p.State
+}
+
+func (p *TDaemonState) GetStateSeconds() float64 {
+	return p.StateSeconds
+}
+
+func (p *TDaemonState) GetReason() string {
+	return p.Reason
+}
+
+func (p *TDaemonState) GetVersion() string {
+	return p.Version
+}
+func (p *TDaemonState) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.StateSeconds = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *TDaemonState) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TDaemonState"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TDaemonState) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:name: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "stateSeconds", thrift.DOUBLE, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:stateSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.StateSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.stateSeconds (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:stateSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:reason: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reason (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:reason: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "version", thrift.STRING, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:version: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Version)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.version (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:version: ", p), err)
+	}
+	return err
+}
+
+func (p *TDaemonState) Equals(other *TDaemonState) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.StateSeconds != other.StateSeconds {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
+	return true
+}
+
+func (p *TDaemonState) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TDaemonState(%+v)", *p)
 }
 
 // Attributes:
@@ -8567,6 +9106,8 @@ func (p *TGroupMaster) String() string {
 //   - Role
 //   - Leader
 //   - Masters
+//   - Master
+//   - Frontends
 type TMasterState struct {
 	Group        int32           `thrift:"group,1" db:"group" json:"group"`
 	Epoch        int64           `thrift:"epoch,2" db:"epoch" json:"epoch"`
@@ -8586,6 +9127,8 @@ type TMasterState struct {
 	Role         string          `thrift:"role,16" db:"role" json:"role"`
 	Leader       string          `thrift:"leader,17" db:"leader" json:"leader"`
 	Masters      []*TGroupMaster `thrift:"masters,18" db:"masters" json:"masters,omitempty"`
+	Master       *TDaemonState   `thrift:"master,19" db:"master" json:"master,omitempty"`
+	Frontends    []*TDaemonState `thrift:"frontends,20" db:"frontends" json:"frontends,omitempty"`
 }
 
 func NewTMasterState() *TMasterState {
@@ -8669,6 +9212,21 @@ var TMasterState_Masters_DEFAULT []*TGroupMaster
 func (p *TMasterState) GetMasters() []*TGroupMaster {
 	return p.Masters
 }
+
+var TMasterState_Master_DEFAULT *TDaemonState
+
+func (p *TMasterState) GetMaster() *TDaemonState {
+	if !p.IsSetMaster() {
+		return TMasterState_Master_DEFAULT
+	}
+	return p.Master
+}
+
+var TMasterState_Frontends_DEFAULT []*TDaemonState
+
+func (p *TMasterState) GetFrontends() []*TDaemonState {
+	return p.Frontends
+}
 func (p *TMasterState) IsSetRole() bool {
 	return p.Role != TMasterState_Role_DEFAULT
 }
@@ -8679,6 +9237,14 @@ func (p *TMasterState) IsSetLeader() bool {
 
 func (p *TMasterState) IsSetMasters() bool {
 	return p.Masters != nil
+}
+
+func (p *TMasterState) IsSetMaster() bool {
+	return p.Master != nil
+}
+
+func (p *TMasterState) IsSetFrontends() bool {
+	return p.Frontends != nil
 }
 
 func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8868,6 +9434,26 @@ func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 18:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 20:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField20(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9074,6 +9660,34 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	return nil
 }
 
+func (p *TMasterState) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Master = &TDaemonState{}
+	if err := p.Master.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Master), err)
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TDaemonState, 0, size)
+	p.Frontends = tSlice
+	for i := 0; i < size; i++ {
+		_elem32 := &TDaemonState{}
+		if err := _elem32.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		}
+		p.Frontends = append(p.Frontends, _elem32)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9131,6 +9745,12 @@ func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9399,6 +10019,44 @@ func (p *TMasterState) writeField18(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TMasterState) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMaster() {
+		if err := oprot.WriteFieldBegin(ctx, "master", thrift.STRUCT, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:master: ", p), err)
+		}
+		if err := p.Master.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Master), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:master: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMasterState) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFrontends() {
+		if err := oprot.WriteFieldBegin(ctx, "frontends", thrift.LIST, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:frontends: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Frontends)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Frontends {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:frontends: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMasterState) Equals(other *TMasterState) bool {
 	if p == other {
 		return true
@@ -9451,8 +10109,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src32 := other.Nodes[i]
-		if !_tgt.Equals(_src32) {
+		_src33 := other.Nodes[i]
+		if !_tgt.Equals(_src33) {
 			return false
 		}
 	}
@@ -9466,8 +10124,20 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src33 := other.Masters[i]
-		if !_tgt.Equals(_src33) {
+		_src34 := other.Masters[i]
+		if !_tgt.Equals(_src34) {
+			return false
+		}
+	}
+	if !p.Master.Equals(other.Master) {
+		return false
+	}
+	if len(p.Frontends) != len(other.Frontends) {
+		return false
+	}
+	for i, _tgt := range p.Frontends {
+		_src35 := other.Frontends[i]
+		if !_tgt.Equals(_src35) {
 			return false
 		}
 	}
@@ -9765,34 +10435,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args34 SchedulerServiceRegisterFrontendArgs
-	_args34.App = app
-	_args34.SocketAddress = socketAddress
-	var _result36 SchedulerServiceRegisterFrontendResult
-	var _meta35 thrift.ResponseMeta
-	_meta35, _err = p.Client_().Call(ctx, "registerFrontend", &_args34, &_result36)
-	p.SetLastResponseMeta_(_meta35)
+	var _args36 SchedulerServiceRegisterFrontendArgs
+	_args36.App = app
+	_args36.SocketAddress = socketAddress
+	var _result38 SchedulerServiceRegisterFrontendResult
+	var _meta37 thrift.ResponseMeta
+	_meta37, _err = p.Client_().Call(ctx, "registerFrontend", &_args36, &_result38)
+	p.SetLastResponseMeta_(_meta37)
 	if _err != nil {
 		return
 	}
-	return _result36.GetSuccess(), nil
+	return _result38.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args37 SchedulerServiceSubmitJobArgs
-	_args37.Req = req
-	var _result39 SchedulerServiceSubmitJobResult
-	var _meta38 thrift.ResponseMeta
-	_meta38, _err = p.Client_().Call(ctx, "submitJob", &_args37, &_result39)
-	p.SetLastResponseMeta_(_meta38)
+	var _args39 SchedulerServiceSubmitJobArgs
+	_args39.Req = req
+	var _result41 SchedulerServiceSubmitJobResult
+	var _meta40 thrift.ResponseMeta
+	_meta40, _err = p.Client_().Call(ctx, "submitJob", &_args39, &_result41)
+	p.SetLastResponseMeta_(_meta40)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result39.E != nil:
-		return _result39.E
+	case _result41.E != nil:
+		return _result41.E
 	}
 
 	return nil
@@ -9804,15 +10474,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args40 SchedulerServiceSendFrontendMessageArgs
-	_args40.App = app
-	_args40.TaskId = taskId
-	_args40.Status = status
-	_args40.Message = message
-	var _result42 SchedulerServiceSendFrontendMessageResult
-	var _meta41 thrift.ResponseMeta
-	_meta41, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args40, &_result42)
-	p.SetLastResponseMeta_(_meta41)
+	var _args42 SchedulerServiceSendFrontendMessageArgs
+	_args42.App = app
+	_args42.TaskId = taskId
+	_args42.Status = status
+	_args42.Message = message
+	var _result44 SchedulerServiceSendFrontendMessageResult
+	var _meta43 thrift.ResponseMeta
+	_meta43, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args42, &_result44)
+	p.SetLastResponseMeta_(_meta43)
 	if _err != nil {
 		return
 	}
@@ -9822,22 +10492,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args43 SchedulerServiceSubmitArgs
-	_args43.Req = req
-	var _result45 SchedulerServiceSubmitResult
-	var _meta44 thrift.ResponseMeta
-	_meta44, _err = p.Client_().Call(ctx, "submit", &_args43, &_result45)
-	p.SetLastResponseMeta_(_meta44)
+	var _args45 SchedulerServiceSubmitArgs
+	_args45.Req = req
+	var _result47 SchedulerServiceSubmitResult
+	var _meta46 thrift.ResponseMeta
+	_meta46, _err = p.Client_().Call(ctx, "submit", &_args45, &_result47)
+	p.SetLastResponseMeta_(_meta46)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result45.E != nil:
-		return _r, _result45.E
+	case _result47.E != nil:
+		return _r, _result47.E
 	}
 
-	if _ret46 := _result45.GetSuccess(); _ret46 != nil {
-		return _ret46, nil
+	if _ret48 := _result47.GetSuccess(); _ret48 != nil {
+		return _ret48, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -9845,22 +10515,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args47 SchedulerServiceJobStatusArgs
-	_args47.JobId = jobId
-	var _result49 SchedulerServiceJobStatusResult
-	var _meta48 thrift.ResponseMeta
-	_meta48, _err = p.Client_().Call(ctx, "jobStatus", &_args47, &_result49)
-	p.SetLastResponseMeta_(_meta48)
+	var _args49 SchedulerServiceJobStatusArgs
+	_args49.JobId = jobId
+	var _result51 SchedulerServiceJobStatusResult
+	var _meta50 thrift.ResponseMeta
+	_meta50, _err = p.Client_().Call(ctx, "jobStatus", &_args49, &_result51)
+	p.SetLastResponseMeta_(_meta50)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result49.E != nil:
-		return _r, _result49.E
+	case _result51.E != nil:
+		return _r, _result51.E
 	}
 
-	if _ret50 := _result49.GetSuccess(); _ret50 != nil {
-		return _ret50, nil
+	if _ret52 := _result51.GetSuccess(); _ret52 != nil {
+		return _ret52, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -9869,45 +10539,45 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - Limit
 //   - After
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args51 SchedulerServiceListJobsArgs
-	_args51.Limit = limit
-	_args51.After = after
-	var _result53 SchedulerServiceListJobsResult
-	var _meta52 thrift.ResponseMeta
-	_meta52, _err = p.Client_().Call(ctx, "listJobs", &_args51, &_result53)
-	p.SetLastResponseMeta_(_meta52)
+	var _args53 SchedulerServiceListJobsArgs
+	_args53.Limit = limit
+	_args53.After = after
+	var _result55 SchedulerServiceListJobsResult
+	var _meta54 thrift.ResponseMeta
+	_meta54, _err = p.Client_().Call(ctx, "listJobs", &_args53, &_result55)
+	p.SetLastResponseMeta_(_meta54)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result53.E != nil:
-		return _r, _result53.E
+	case _result55.E != nil:
+		return _r, _result55.E
 	}
 
-	return _result53.GetSuccess(), nil
+	return _result55.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args54 SchedulerServiceWaitJobArgs
-	_args54.JobId = jobId
-	_args54.TimeoutMillis = timeoutMillis
-	var _result56 SchedulerServiceWaitJobResult
-	var _meta55 thrift.ResponseMeta
-	_meta55, _err = p.Client_().Call(ctx, "waitJob", &_args54, &_result56)
-	p.SetLastResponseMeta_(_meta55)
+	var _args56 SchedulerServiceWaitJobArgs
+	_args56.JobId = jobId
+	_args56.TimeoutMillis = timeoutMillis
+	var _result58 SchedulerServiceWaitJobResult
+	var _meta57 thrift.ResponseMeta
+	_meta57, _err = p.Client_().Call(ctx, "waitJob", &_args56, &_result58)
+	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result56.E != nil:
-		return _r, _result56.E
+	case _result58.E != nil:
+		return _r, _result58.E
 	}
 
-	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
-		return _ret57, nil
+	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
+		return _ret59, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -9915,22 +10585,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args58 SchedulerServiceCancelJobArgs
-	_args58.JobId = jobId
-	var _result60 SchedulerServiceCancelJobResult
-	var _meta59 thrift.ResponseMeta
-	_meta59, _err = p.Client_().Call(ctx, "cancelJob", &_args58, &_result60)
-	p.SetLastResponseMeta_(_meta59)
+	var _args60 SchedulerServiceCancelJobArgs
+	_args60.JobId = jobId
+	var _result62 SchedulerServiceCancelJobResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "cancelJob", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result60.E != nil:
-		return _r, _result60.E
+	case _result62.E != nil:
+		return _r, _result62.E
 	}
 
-	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
-		return _ret61, nil
+	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
+		return _ret63, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -9938,59 +10608,59 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args62 SchedulerServiceExplainJobArgs
-	_args62.JobId = jobId
-	var _result64 SchedulerServiceExplainJobResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "explainJob", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args64 SchedulerServiceExplainJobArgs
+	_args64.JobId = jobId
+	var _result66 SchedulerServiceExplainJobResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "explainJob", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result66.E != nil:
+		return _r, _result66.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args66 SchedulerServiceListNodesArgs
-	var _result68 SchedulerServiceListNodesResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "listNodes", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 SchedulerServiceListNodesArgs
+	var _result70 SchedulerServiceListNodesResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "listNodes", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result68.E != nil:
-		return _r, _result68.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	return _result68.GetSuccess(), nil
+	return _result70.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args69 SchedulerServiceListSharesArgs
-	var _result71 SchedulerServiceListSharesResult
-	var _meta70 thrift.ResponseMeta
-	_meta70, _err = p.Client_().Call(ctx, "listShares", &_args69, &_result71)
-	p.SetLastResponseMeta_(_meta70)
+	var _args71 SchedulerServiceListSharesArgs
+	var _result73 SchedulerServiceListSharesResult
+	var _meta72 thrift.ResponseMeta
+	_meta72, _err = p.Client_().Call(ctx, "listShares", &_args71, &_result73)
+	p.SetLastResponseMeta_(_meta72)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result71.E != nil:
-		return _r, _result71.E
+	case _result73.E != nil:
+		return _r, _result73.E
 	}
 
-	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
-		return _ret72, nil
+	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
+		return _ret74, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
@@ -10003,27 +10673,27 @@ func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args73 SchedulerServiceTaskLogArgs
-	_args73.JobId = jobId
-	_args73.Task = task
-	_args73.Attempt = attempt
-	_args73.Stream = stream
-	_args73.Offset = offset
-	_args73.Limit = limit
-	var _result75 SchedulerServiceTaskLogResult
-	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "taskLog", &_args73, &_result75)
-	p.SetLastResponseMeta_(_meta74)
+	var _args75 SchedulerServiceTaskLogArgs
+	_args75.JobId = jobId
+	_args75.Task = task
+	_args75.Attempt = attempt
+	_args75.Stream = stream
+	_args75.Offset = offset
+	_args75.Limit = limit
+	var _result77 SchedulerServiceTaskLogResult
+	var _meta76 thrift.ResponseMeta
+	_meta76, _err = p.Client_().Call(ctx, "taskLog", &_args75, &_result77)
+	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result75.E != nil:
-		return _r, _result75.E
+	case _result77.E != nil:
+		return _r, _result77.E
 	}
 
-	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
-		return _ret76, nil
+	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
+		return _ret78, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -10048,20 +10718,20 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self77 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self77.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self77.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self77.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self77.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self77.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self77.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self77.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self77.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self77.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self77.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self77.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self77.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self77
+	self79 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self79.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self79.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self79.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self79.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self79.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self79.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self79.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self79.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self79.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self79.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self79.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self79.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self79
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -10074,12 +10744,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x78 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x80 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x78.Write(ctx, oprot)
+	x80.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x78
+	return false, x80
 
 }
 
@@ -10088,7 +10758,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err79 error
+	var _write_err81 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10134,21 +10804,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err79 = thrift.WrapTException(err2)
+			_write_err81 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-			_write_err79 = thrift.WrapTException(err2)
+		if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+			_write_err81 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-			_write_err79 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+			_write_err81 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-			_write_err79 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+			_write_err81 = thrift.WrapTException(err2)
 		}
-		if _write_err79 != nil {
-			return false, thrift.WrapTException(_write_err79)
+		if _write_err81 != nil {
+			return false, thrift.WrapTException(_write_err81)
 		}
 		return true, err
 	} else {
@@ -10156,19 +10826,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-		_write_err79 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
 	}
-	if _write_err79 != nil {
-		return false, thrift.WrapTException(_write_err79)
+	if _write_err81 != nil {
+		return false, thrift.WrapTException(_write_err81)
 	}
 	return true, err
 }
@@ -10178,7 +10848,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err81 error
+	var _write_err83 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10228,40 +10898,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-				_write_err81 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+				_write_err83 = thrift.WrapTException(err2)
 			}
-			if _write_err81 != nil {
-				return false, thrift.WrapTException(_write_err81)
+			if _write_err83 != nil {
+				return false, thrift.WrapTException(_write_err83)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
+		_write_err83 = thrift.WrapTException(err2)
 	}
-	if _write_err81 != nil {
-		return false, thrift.WrapTException(_write_err81)
+	if _write_err83 != nil {
+		return false, thrift.WrapTException(_write_err83)
 	}
 	return true, err
 }
@@ -10271,7 +10941,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err83 error
+	var _write_err85 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10317,39 +10987,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err83 = thrift.WrapTException(err2)
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-			_write_err83 = thrift.WrapTException(err2)
+		if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-			_write_err83 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-			_write_err83 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if _write_err83 != nil {
-			return false, thrift.WrapTException(_write_err83)
+		if _write_err85 != nil {
+			return false, thrift.WrapTException(_write_err85)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if _write_err83 != nil {
-		return false, thrift.WrapTException(_write_err83)
+	if _write_err85 != nil {
+		return false, thrift.WrapTException(_write_err85)
 	}
 	return true, err
 }
@@ -10359,7 +11029,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err85 error
+	var _write_err87 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10409,21 +11079,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-				_write_err85 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if _write_err85 != nil {
-				return false, thrift.WrapTException(_write_err85)
+			if _write_err87 != nil {
+				return false, thrift.WrapTException(_write_err87)
 			}
 			return true, err
 		}
@@ -10432,19 +11102,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if _write_err85 != nil {
-		return false, thrift.WrapTException(_write_err85)
+	if _write_err87 != nil {
+		return false, thrift.WrapTException(_write_err87)
 	}
 	return true, err
 }
@@ -10454,7 +11124,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err87 error
+	var _write_err89 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10504,21 +11174,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
 			}
-			if _write_err87 != nil {
-				return false, thrift.WrapTException(_write_err87)
+			if _write_err89 != nil {
+				return false, thrift.WrapTException(_write_err89)
 			}
 			return true, err
 		}
@@ -10527,19 +11197,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if _write_err87 != nil {
-		return false, thrift.WrapTException(_write_err87)
+	if _write_err89 != nil {
+		return false, thrift.WrapTException(_write_err89)
 	}
 	return true, err
 }
@@ -10549,7 +11219,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err89 error
+	var _write_err91 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10599,21 +11269,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if _write_err89 != nil {
-				return false, thrift.WrapTException(_write_err89)
+			if _write_err91 != nil {
+				return false, thrift.WrapTException(_write_err91)
 			}
 			return true, err
 		}
@@ -10622,19 +11292,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if _write_err89 != nil {
-		return false, thrift.WrapTException(_write_err89)
+	if _write_err91 != nil {
+		return false, thrift.WrapTException(_write_err91)
 	}
 	return true, err
 }
@@ -10644,7 +11314,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err91 error
+	var _write_err93 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10694,21 +11364,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if _write_err91 != nil {
-				return false, thrift.WrapTException(_write_err91)
+			if _write_err93 != nil {
+				return false, thrift.WrapTException(_write_err93)
 			}
 			return true, err
 		}
@@ -10717,19 +11387,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if _write_err91 != nil {
-		return false, thrift.WrapTException(_write_err91)
+	if _write_err93 != nil {
+		return false, thrift.WrapTException(_write_err93)
 	}
 	return true, err
 }
@@ -10739,7 +11409,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err93 error
+	var _write_err95 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10789,21 +11459,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if _write_err93 != nil {
-				return false, thrift.WrapTException(_write_err93)
+			if _write_err95 != nil {
+				return false, thrift.WrapTException(_write_err95)
 			}
 			return true, err
 		}
@@ -10812,19 +11482,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if _write_err93 != nil {
-		return false, thrift.WrapTException(_write_err93)
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
 	}
 	return true, err
 }
@@ -10834,7 +11504,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err97 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10884,21 +11554,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err95 != nil {
-				return false, thrift.WrapTException(_write_err95)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
@@ -10907,19 +11577,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -10929,7 +11599,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err99 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10979,21 +11649,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err99 != nil {
+				return false, thrift.WrapTException(_write_err99)
 			}
 			return true, err
 		}
@@ -11002,19 +11672,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
 	}
 	return true, err
 }
@@ -11024,7 +11694,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err101 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11074,21 +11744,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
 			}
 			return true, err
 		}
@@ -11097,19 +11767,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
 	}
 	return true, err
 }
@@ -11119,7 +11789,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err103 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11169,21 +11839,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err103 != nil {
+				return false, thrift.WrapTException(_write_err103)
 			}
 			return true, err
 		}
@@ -11192,19 +11862,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err103 != nil {
+		return false, thrift.WrapTException(_write_err103)
 	}
 	return true, err
 }
@@ -12719,11 +13389,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem103 := &TJobStatus{}
-		if err := _elem103.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem103), err)
+		_elem105 := &TJobStatus{}
+		if err := _elem105.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem105), err)
 		}
-		p.Success = append(p.Success, _elem103)
+		p.Success = append(p.Success, _elem105)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13769,11 +14439,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem104 := &TMasterState{}
-		if err := _elem104.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem104), err)
+		_elem106 := &TMasterState{}
+		if err := _elem106.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem106), err)
 		}
-		p.Success = append(p.Success, _elem104)
+		p.Success = append(p.Success, _elem106)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14582,14 +15252,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args105 FrontendServiceFrontendMessageArgs
-	_args105.TaskId = taskId
-	_args105.Status = status
-	_args105.Message = message
-	var _result107 FrontendServiceFrontendMessageResult
-	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "frontendMessage", &_args105, &_result107)
-	p.SetLastResponseMeta_(_meta106)
+	var _args107 FrontendServiceFrontendMessageArgs
+	_args107.TaskId = taskId
+	_args107.Status = status
+	_args107.Message = message
+	var _result109 FrontendServiceFrontendMessageResult
+	var _meta108 thrift.ResponseMeta
+	_meta108, _err = p.Client_().Call(ctx, "frontendMessage", &_args107, &_result109)
+	p.SetLastResponseMeta_(_meta108)
 	if _err != nil {
 		return
 	}
@@ -14616,9 +15286,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self108 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self108.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self108
+	self110 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self110.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self110
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -14631,12 +15301,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x109 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x111 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x109.Write(ctx, oprot)
+	x111.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x109
+	return false, x111
 
 }
 
@@ -14645,7 +15315,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err112 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14691,39 +15361,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+			_write_err112 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-			_write_err110 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
 		}
-		if _write_err110 != nil {
-			return false, thrift.WrapTException(_write_err110)
+		if _write_err112 != nil {
+			return false, thrift.WrapTException(_write_err112)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -15022,14 +15692,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args112 BackendServiceLaunchTaskArgs
-	_args112.Message = message
-	_args112.TaskId = taskId
-	_args112.User = user
-	var _result114 BackendServiceLaunchTaskResult
-	var _meta113 thrift.ResponseMeta
-	_meta113, _err = p.Client_().Call(ctx, "launchTask", &_args112, &_result114)
-	p.SetLastResponseMeta_(_meta113)
+	var _args114 BackendServiceLaunchTaskArgs
+	_args114.Message = message
+	_args114.TaskId = taskId
+	_args114.User = user
+	var _result116 BackendServiceLaunchTaskResult
+	var _meta115 thrift.ResponseMeta
+	_meta115, _err = p.Client_().Call(ctx, "launchTask", &_args114, &_result116)
+	p.SetLastResponseMeta_(_meta115)
 	if _err != nil {
 		return
 	}
@@ -15056,9 +15726,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self115 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self115.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self115
+	self117 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self117.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self117
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15071,12 +15741,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x116 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x118 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x116.Write(ctx, oprot)
+	x118.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x116
+	return false, x118
 
 }
 
@@ -15085,7 +15755,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err117 error
+	var _write_err119 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15131,39 +15801,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err117 = thrift.WrapTException(err2)
+			_write_err119 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-			_write_err117 = thrift.WrapTException(err2)
+		if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+			_write_err119 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-			_write_err117 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+			_write_err119 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-			_write_err117 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+			_write_err119 = thrift.WrapTException(err2)
 		}
-		if _write_err117 != nil {
-			return false, thrift.WrapTException(_write_err117)
+		if _write_err119 != nil {
+			return false, thrift.WrapTException(_write_err119)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if _write_err117 != nil {
-		return false, thrift.WrapTException(_write_err117)
+	if _write_err119 != nil {
+		return false, thrift.WrapTException(_write_err119)
 	}
 	return true, err
 }
@@ -15480,31 +16150,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args119 MasterServiceRegisterBackendArgs
-	_args119.App = app
-	_args119.ListenSocket = listenSocket
-	_args119.Kind = kind
-	var _result121 MasterServiceRegisterBackendResult
-	var _meta120 thrift.ResponseMeta
-	_meta120, _err = p.Client_().Call(ctx, "registerBackend", &_args119, &_result121)
-	p.SetLastResponseMeta_(_meta120)
+	var _args121 MasterServiceRegisterBackendArgs
+	_args121.App = app
+	_args121.ListenSocket = listenSocket
+	_args121.Kind = kind
+	var _result123 MasterServiceRegisterBackendResult
+	var _meta122 thrift.ResponseMeta
+	_meta122, _err = p.Client_().Call(ctx, "registerBackend", &_args121, &_result123)
+	p.SetLastResponseMeta_(_meta122)
 	if _err != nil {
 		return
 	}
-	return _result121.GetSuccess(), nil
+	return _result123.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args122 MasterServiceTaskFinishedArgs
-	_args122.Tasks = tasks
-	_args122.Worker = worker
-	var _result124 MasterServiceTaskFinishedResult
-	var _meta123 thrift.ResponseMeta
-	_meta123, _err = p.Client_().Call(ctx, "taskFinished", &_args122, &_result124)
-	p.SetLastResponseMeta_(_meta123)
+	var _args124 MasterServiceTaskFinishedArgs
+	_args124.Tasks = tasks
+	_args124.Worker = worker
+	var _result126 MasterServiceTaskFinishedResult
+	var _meta125 thrift.ResponseMeta
+	_meta125, _err = p.Client_().Call(ctx, "taskFinished", &_args124, &_result126)
+	p.SetLastResponseMeta_(_meta125)
 	if _err != nil {
 		return
 	}
@@ -15517,15 +16187,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args125 MasterServiceSendFrontendMessageArgs
-	_args125.App = app
-	_args125.TaskId = taskId
-	_args125.Status = status
-	_args125.Message = message
-	var _result127 MasterServiceSendFrontendMessageResult
-	var _meta126 thrift.ResponseMeta
-	_meta126, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args125, &_result127)
-	p.SetLastResponseMeta_(_meta126)
+	var _args127 MasterServiceSendFrontendMessageArgs
+	_args127.App = app
+	_args127.TaskId = taskId
+	_args127.Status = status
+	_args127.Message = message
+	var _result129 MasterServiceSendFrontendMessageResult
+	var _meta128 thrift.ResponseMeta
+	_meta128, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args127, &_result129)
+	p.SetLastResponseMeta_(_meta128)
 	if _err != nil {
 		return
 	}
@@ -15552,11 +16222,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self128 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self128.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self128.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self128.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self128
+	self130 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self130.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self130.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self130.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self130
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15569,12 +16239,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x129 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x131 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x129.Write(ctx, oprot)
+	x131.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x129
+	return false, x131
 
 }
 
@@ -15583,7 +16253,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err132 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15629,21 +16299,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-			_write_err130 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if _write_err130 != nil {
-			return false, thrift.WrapTException(_write_err130)
+		if _write_err132 != nil {
+			return false, thrift.WrapTException(_write_err132)
 		}
 		return true, err
 	} else {
@@ -15651,19 +16321,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -15673,7 +16343,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err134 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15719,39 +16389,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if _write_err132 != nil {
-			return false, thrift.WrapTException(_write_err132)
+		if _write_err134 != nil {
+			return false, thrift.WrapTException(_write_err134)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -15761,7 +16431,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err134 error
+	var _write_err136 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15807,39 +16477,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+			_write_err136 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+			_write_err136 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+			_write_err136 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+			_write_err136 = thrift.WrapTException(err2)
 		}
-		if _write_err134 != nil {
-			return false, thrift.WrapTException(_write_err134)
+		if _write_err136 != nil {
+			return false, thrift.WrapTException(_write_err136)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if _write_err134 != nil {
-		return false, thrift.WrapTException(_write_err134)
+	if _write_err136 != nil {
+		return false, thrift.WrapTException(_write_err136)
 	}
 	return true, err
 }
@@ -16222,11 +16892,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem136 := &TFullTaskId{}
-		if err := _elem136.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem136), err)
+		_elem138 := &TFullTaskId{}
+		if err := _elem138.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem138), err)
 		}
-		p.Tasks = append(p.Tasks, _elem136)
+		p.Tasks = append(p.Tasks, _elem138)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16673,12 +17343,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args137 NodeMonitorServiceTasksFinishedArgs
-	_args137.Tasks = tasks
-	var _result139 NodeMonitorServiceTasksFinishedResult
-	var _meta138 thrift.ResponseMeta
-	_meta138, _err = p.Client_().Call(ctx, "tasksFinished", &_args137, &_result139)
-	p.SetLastResponseMeta_(_meta138)
+	var _args139 NodeMonitorServiceTasksFinishedArgs
+	_args139.Tasks = tasks
+	var _result141 NodeMonitorServiceTasksFinishedResult
+	var _meta140 thrift.ResponseMeta
+	_meta140, _err = p.Client_().Call(ctx, "tasksFinished", &_args139, &_result141)
+	p.SetLastResponseMeta_(_meta140)
 	if _err != nil {
 		return
 	}
@@ -16690,9 +17360,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self140 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self140.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self140
+	self142 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self142.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self142
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -16700,7 +17370,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err141 error
+	var _write_err143 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16746,39 +17416,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err141 = thrift.WrapTException(err2)
+			_write_err143 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-			_write_err141 = thrift.WrapTException(err2)
+		if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+			_write_err143 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-			_write_err141 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+			_write_err143 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-			_write_err141 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+			_write_err143 = thrift.WrapTException(err2)
 		}
-		if _write_err141 != nil {
-			return false, thrift.WrapTException(_write_err141)
+		if _write_err143 != nil {
+			return false, thrift.WrapTException(_write_err143)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
+		_write_err143 = thrift.WrapTException(err2)
 	}
-	if _write_err141 != nil {
-		return false, thrift.WrapTException(_write_err141)
+	if _write_err143 != nil {
+		return false, thrift.WrapTException(_write_err143)
 	}
 	return true, err
 }
@@ -16845,11 +17515,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem143 := &TFullTaskId{}
-		if err := _elem143.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem143), err)
+		_elem145 := &TFullTaskId{}
+		if err := _elem145.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem145), err)
 		}
-		p.Tasks = append(p.Tasks, _elem143)
+		p.Tasks = append(p.Tasks, _elem145)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
