@@ -293,6 +293,12 @@ struct THello {
   14: optional string version = ""
   // What the sender can do beyond what every version can; unknown ones are ignored.
   15: optional list<string> features
+  // Of a node: the processes before it whose attempts it has taken over, the latest last;
+  // the hello names these attempts. What it does not name has ended with those processes,
+  // or, when complete is set, was handed over too: it never began, or its result is
+  // acknowledged.
+  17: optional list<i64> continues
+  18: optional bool complete = false
 }
 
 // accepted false: problem says why, for the log of the caller.

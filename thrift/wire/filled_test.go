@@ -42,7 +42,7 @@ func fill(v reflect.Value, next *int) {
 		v.SetString(fmt.Sprintf("s%d", *next))
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
 		v.SetInt(int64(*next))
 	case reflect.Uint8, reflect.Uint64:
 		v.SetUint(uint64(*next))

@@ -15,6 +15,9 @@ const maxStated = 1024
 // maxFeatures bounds the features that a hello states.
 const maxFeatures = 100
 
+// MaxContinues bounds the processes that a hello continues.
+const MaxContinues = 16
+
 // Hello is the registration of a frontend or a node monitor with a master.
 type Hello struct {
 	Sender           Ref
@@ -34,6 +37,11 @@ type Hello struct {
 	Serves []string // applications that every slot serves which names none itself
 	Memory int64    // MB for the processes of applications
 	Host   string   // as applications know it
+	// Continues is the processes before it whose attempts it has taken over, the latest last.
+	// Complete means that the last of them has handed over everything: what the hello does not
+	// name never began, or its result is acknowledged.
+	Continues []int64
+	Complete  bool
 }
 
 // HelloReply is the master's answer.
@@ -166,6 +174,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
+		Continues: h.Continues, Complete: h.Complete,
 	}
 }
 
@@ -182,6 +191,8 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has seen is out of range", t.Highest))
 	case len(t.Features) > maxFeatures || slices.ContainsFunc(t.Features, func(f string) bool { return len(f) > maxStated }):
 		return nil, refusePeer(sender, fmt.Sprintf("it states %d features, or one of more than %d bytes; %d are the most", len(t.Features), maxStated, maxFeatures))
+	case len(t.Continues) > MaxContinues:
+		return nil, refusePeer(sender, fmt.Sprintf("it continues %d processes; %d are the most", len(t.Continues), MaxContinues))
 	case len(t.Policy) > maxStated || len(t.Version) > maxStated:
 		return nil, refusePeer(sender, fmt.Sprintf("its policy of %d bytes or version of %d bytes is longer than %d bytes", len(t.Policy), len(t.Version), maxStated))
 	}
@@ -189,6 +200,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
+		Continues: t.Continues, Complete: t.Complete,
 	}, nil
 }
 
