@@ -46,6 +46,7 @@ var layers = map[string]int{
 	"internal/classes":             2,
 	"internal/shares":              2,
 	"internal/membership/protocol": 2,
+	"internal/leadership/protocol": 2,
 	"internal/sched":               1,
 	"internal/nearest":             1,
 }

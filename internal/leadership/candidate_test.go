@@ -1,0 +1,161 @@
+package leadership_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/internal/leadership"
+	"github.com/pigeon-sched/pigeon/internal/leadership/leadershiptest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ttl = 1500 * time.Millisecond
+
+// process is a candidate that runs, and what it was told.
+type process struct {
+	*leadership.Candidate
+	token uint64 // of OnLead, 0 after OnLost
+	lost  error
+	stop  func()
+}
+
+// start starts a candidate inside a bubble, whose clock it uses.
+func start(t *testing.T, store leadership.Store, holder string) *process {
+	t.Helper()
+	begun := time.Now()
+	p := &process{}
+	p.Candidate = leadership.New(leadership.Options{
+		Name: "master.0", TTL: ttl, Store: store, Log: slog.New(slog.DiscardHandler),
+		Record: leadership.Record{Holder: holder, Address: holder + ":1", Incarnation: 7},
+		OnLead: func(token uint64) { p.token = token },
+		OnLost: func(err error) { p.token, p.lost = 0, err },
+		Now:    func() sched.Time { return sched.Time(time.Since(begun)) + sched.Second },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); p.Run(ctx) }()
+	p.stop = func() { cancel(); <-done }
+	synctest.Wait()
+	return p
+}
+
+func (p *process) expect(t *testing.T, leads bool) {
+	t.Helper()
+	synctest.Wait()
+	if p.Leads() != leads || (p.token != 0) != leads {
+		t.Errorf("leads: %v, token %d, want %v", p.Leads(), p.token, leads)
+	}
+}
+
+func TestOneLeadsAndAnotherTakesOverWhenItIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leadershiptest.NewMemory()
+		a := start(t, store, "a")
+		b := start(t, store, "b")
+		defer b.stop()
+		time.Sleep(10 * ttl)
+		a.expect(t, true)
+		b.expect(t, false)
+		if l, ok := b.Leader(); !ok || l.Holder != "a" || l.Address != "a:1" || l.Token != a.token || l.TTL != ttl {
+			t.Errorf("b knows of %+v, %v", l, ok)
+		}
+		first := a.token
+		a.stop() // without a word, as a process that was killed
+		if a.Leads() || !errors.Is(a.lost, leadership.ErrResigned) {
+			t.Errorf("after its end a leads: %v, %v", a.Leads(), a.lost)
+		}
+		time.Sleep(ttl / 2)
+		b.expect(t, false)
+		time.Sleep(ttl)
+		b.expect(t, true)
+		if b.token <= first {
+			t.Errorf("token %d after %d", b.token, first)
+		}
+	})
+}
+
+func TestTheNextLeadsAtOnce(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, a, b *process){
+		"after a resignation": func(t *testing.T, a, _ *process) {
+			if err := a.Resign(t.Context()); err != nil || a.Leads() || !errors.Is(a.lost, leadership.ErrResigned) {
+				t.Errorf("resigned: %v, leads: %v, lost: %v", err, a.Leads(), a.lost)
+			}
+		},
+		"when the process is known to have ended": func(_ *testing.T, a, b *process) {
+			a.stop()
+			leader, _ := b.Leader()
+			b.LeaderEnded(leader)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := leadershiptest.NewMemory()
+				a := start(t, store, "a")
+				defer a.stop()
+				b := start(t, store, "b")
+				defer b.stop()
+				time.Sleep(ttl)
+				before := time.Now()
+				end(t, a, b)
+				b.expect(t, true)
+				if waited := time.Since(before); waited != 0 {
+					t.Errorf("after %v", waited)
+				}
+			})
+		})
+	}
+}
+
+// Word of the end of an earlier leader does not end the present one.
+func TestOnlyTheNamedLeaderEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leadershiptest.NewMemory()
+		a := start(t, store, "a")
+		earlier, _ := a.Leader()
+		b := start(t, store, "b")
+		defer b.stop()
+		if err := a.Resign(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.expect(t, true)
+		c := start(t, store, "c")
+		defer c.stop()
+		c.LeaderEnded(earlier)
+		time.Sleep(ttl)
+		b.expect(t, true)
+		c.expect(t, false)
+	})
+}
+
+func TestALeaderWithoutItsStoreStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leadershiptest.NewMemory()
+		a := start(t, store, "a")
+		defer a.stop()
+		first := a.token
+		time.Sleep(ttl)
+		store.Fail(errors.New("no server"))
+		time.Sleep(ttl)
+		a.expect(t, false)
+		if !errors.Is(a.lost, leadership.ErrNotRenewed) {
+			t.Error(a.lost)
+		}
+		store.Fail(nil)
+		time.Sleep(ttl)
+		a.expect(t, true)
+		if a.token <= first {
+			t.Errorf("token %d after %d", a.token, first)
+		}
+		if err := store.Delete(t.Context(), "master.0", 0); err == nil {
+			t.Error("a removal without its revision")
+		}
+	})
+}
