@@ -229,6 +229,11 @@ func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Statu
 	return known.Ended.Status, nil
 }
 
+// Identify returns which frontend this is.
+func (srv *schedulerService) Identify(context.Context) (api.FrontendIdentity, error) {
+	return api.FrontendIdentity{Name: srv.cfg.ID}, nil
+}
+
 // Nodes returns every group with its nodes. A group whose master cannot be reached has
 // none.
 func (srv *schedulerService) Nodes(ctx context.Context) ([]api.MasterState, error) {

@@ -65,6 +65,10 @@ func (srv *schedulerService) prepare(r *api.Request) (sub *journal.Submission, e
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	if r.Frontend != "" && r.Frontend != srv.cfg.ID {
+		return nil, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it is for frontend %q, and this is %q", r.Frontend, srv.cfg.ID), Subject: fmt.Sprintf("job %q", r.Key),
+			Tried: "accepting it; nothing was accepted", Next: "submit it at that frontend"}
+	}
 	if err := unfitReason(srv.policy, r); err != nil {
 		return nil, err
 	}

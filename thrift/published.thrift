@@ -126,6 +126,9 @@ struct TSchedulingRequest {
   // What the work is, so that its class can be learned from earlier jobs of the
   // same name and owner. Empty: the program and its first argument.
   28: optional string name = ""
+  // The only frontend, by its name, that the client asks about this key: another one
+  // refuses the job, and where keys are shared this one takes it without telling the others.
+  29: optional string frontend = ""
 }
 
 // ---- Ours: answers ----
@@ -337,6 +340,13 @@ struct TMasterState {
   20: optional list<TDaemonState> frontends
 }
 
+// A frontend as its clients know it. sharedKeys: a job that is submitted again under its
+// idempotency key is the same job at every frontend of the cluster, not at this one alone.
+struct TFrontendIdentity {
+  1: string name
+  2: bool sharedKeys
+}
+
 // A piece of what an attempt wrote. size: bytes kept in all; ended: no more
 // will come.
 struct TLogChunk {
@@ -369,6 +379,8 @@ service SchedulerService {
   list<TMasterState> listNodes() throws (1: TPigeonException e)
   // How every group's slots are shared between owners, and this frontend's quotas.
   TShares listShares() throws (1: TPigeonException e)
+  // Which frontend serves here. A standby refuses, and names the address of who leads.
+  TFrontendIdentity identify() throws (1: TPigeonException e)
   // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
 }

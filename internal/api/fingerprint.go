@@ -10,10 +10,11 @@ import (
 )
 
 // Two requests with one key are one job, and must therefore ask for the same work. What a
-// client makes anew for each try does not count: the key itself and the trace.
+// client makes anew for each try does not count: the key itself, the frontend that it asks
+// and the trace.
 
 // uncounted are the fields of a request that are not compared as settings.
-var uncounted = map[string]bool{"Key": true, "Trace": true, "Tasks": true}
+var uncounted = map[string]bool{"Key": true, "Frontend": true, "Trace": true, "Tasks": true}
 
 // words are the names of the settings in a refusal, where they differ from those of the
 // fields in small letters.

@@ -60,8 +60,11 @@ type Request struct {
 	// MaxDisconnect is for how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
-	Trace         Trace
-	Tasks         []Task
+	// Frontend is the name of the only frontend that the client asks about the key: another
+	// one refuses the job. With "" any frontend may be asked.
+	Frontend string
+	Trace    Trace
+	Tasks    []Task
 }
 
 // Trace is a span's context as it travels: the two W3C headers.

@@ -204,6 +204,23 @@ func fileFrom(t *application.TFile) (v api.File) {
 	}
 }
 
+func frontendIdentityTo(v api.FrontendIdentity) *published.TFrontendIdentity {
+	return &published.TFrontendIdentity{
+		Name:       v.Name,
+		SharedKeys: v.SharedKeys,
+	}
+}
+
+func frontendIdentityFrom(t *published.TFrontendIdentity) (v api.FrontendIdentity) {
+	if t == nil {
+		return v
+	}
+	return api.FrontendIdentity{
+		Name:       t.Name,
+		SharedKeys: t.SharedKeys,
+	}
+}
+
 func grantTo(v api.Grant) *application.TGrant {
 	return &application.TGrant{
 		ID:          v.ID,

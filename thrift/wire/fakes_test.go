@@ -78,6 +78,10 @@ func (s *fakeScheduler) Wait(_ context.Context, job string, timeout time.Duratio
 	return filled[api.Status](), s.note("wait %s %v", job, timeout)
 }
 
+func (s *fakeScheduler) Identify(context.Context) (api.FrontendIdentity, error) {
+	return filled[api.FrontendIdentity](), s.note("identify")
+}
+
 func (s *fakeScheduler) Explain(_ context.Context, job string) (*api.Explanation, error) {
 	return filled[*api.Explanation](), s.note("explain %s", job)
 }

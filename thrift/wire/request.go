@@ -16,7 +16,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 	user := userFrom(t.User)
 	r := &api.Request{
 		App: t.App, User: user.Name, UserGroup: user.Group, Priority: user.Priority, Description: t.GetDescription(), Key: t.IdempotencyKey,
-		Owner: t.Owner, Name: t.Name,
+		Owner: t.Owner, Name: t.Name, Frontend: t.Frontend,
 		Backend: api.Backend(t.Backend), Class: t.JobClass, EstimateSet: t.IsSetEstimateNanos(),
 		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
 		Retries: int(t.Retries), Restartable: t.Restartable, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
@@ -46,7 +46,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 func requestTo(r *api.Request) *published.TSchedulingRequest {
 	t := &published.TSchedulingRequest{
 		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable,
-		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name,
+		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name, Frontend: r.Frontend,
 		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)),
 	}
 	if user := (User{r.User, r.UserGroup, r.Priority}); user != (User{}) {

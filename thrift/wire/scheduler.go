@@ -38,6 +38,8 @@ type Cluster interface {
 	// Shares returns how every group's slots are shared between owners, and the quotas of
 	// the frontend.
 	Shares(ctx context.Context) (api.OwnerShares, error)
+	// Identify returns which frontend answers.
+	Identify(ctx context.Context) (api.FrontendIdentity, error)
 }
 
 // Applications is the port that published clients need beside submission.
@@ -153,6 +155,11 @@ func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterSt
 func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, error) {
 	s, err := h.Shares(ctx)
 	return ownerSharesTo(s), refusal(err)
+}
+
+func (h schedulerHandler) Identify(ctx context.Context) (*published.TFrontendIdentity, error) {
+	i, err := h.Scheduler.Identify(ctx)
+	return frontendIdentityTo(i), refusal(err)
 }
 
 func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {

@@ -96,6 +96,14 @@ func (s *SchedulerClient) Shares(ctx context.Context) (api.OwnerShares, error) {
 	return ownerSharesFrom(t), err
 }
 
+// Identify returns which frontend answers.
+func (s *SchedulerClient) Identify(ctx context.Context) (api.FrontendIdentity, error) {
+	t, err := invoke(ctx, s.caller, "asking which frontend answers", func(ctx context.Context, c thrift.TClient) (*published.TFrontendIdentity, error) {
+		return published.NewSchedulerServiceClient(c).Identify(ctx)
+	})
+	return frontendIdentityFrom(t), err
+}
+
 // TaskLog returns a part of a task's output.
 func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
 	t, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {

@@ -57,12 +57,15 @@ func TestSchedulerClient(t *testing.T) {
 	shares, err := c.Shares(ctx)
 	must(t, err)
 	equal(t, "shares", shares, filled[api.OwnerShares]())
+	identity, err := c.Identify(ctx)
+	must(t, err)
+	equal(t, "identity", identity, filled[api.FrontendIdentity]())
 	chunk, err := c.TaskLog(ctx, filled[wire.LogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares", "identify",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})
@@ -73,7 +76,7 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 	c := dialScheduler(t, fake)
 	for _, want := range []*api.Request{
 		{
-			App: "app", User: "ada", Description: "d", Key: "k", Class: "long", Estimate: 3 * time.Second, EstimateSet: true, AvgMillis: 2.5,
+			App: "app", User: "ada", Description: "d", Key: "k", Frontend: "f", Class: "long", Estimate: 3 * time.Second, EstimateSet: true, AvgMillis: 2.5,
 			HT: true, Retries: 3, Trace: api.Trace{Traceparent: "00-1", Tracestate: "s"},
 			Tasks: []api.Task{{ID: "a", Payload: api.Payload{Message: []byte{0, 1}}}, {ID: "b", Payload: api.Payload{Message: []byte("x")}}},
 		},

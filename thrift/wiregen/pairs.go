@@ -22,6 +22,7 @@ var pairs = []pair{
 	{plain: "api.OwnerQuotas", thrift: "published.TOwnerQuotas"},
 	{plain: "api.OwnerShares", thrift: "published.TShares"},
 	{plain: "api.Exec", thrift: "published.TExec"},
+	{plain: "api.FrontendIdentity", thrift: "published.TFrontendIdentity"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
 
 	{plain: "api.Application", thrift: "application.TApplication"},

@@ -2115,6 +2115,7 @@ func (p *TTaskSpec) String() string {
 //   - Owner
 //   - Priority
 //   - Name
+//   - Frontend
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2135,6 +2136,7 @@ type TSchedulingRequest struct {
 	Owner              string         `thrift:"owner,26" db:"owner" json:"owner"`
 	Priority           *int32         `thrift:"priority,27" db:"priority" json:"priority,omitempty"`
 	Name               string         `thrift:"name,28" db:"name" json:"name"`
+	Frontend           string         `thrift:"frontend,29" db:"frontend" json:"frontend"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2262,6 +2264,12 @@ var TSchedulingRequest_Name_DEFAULT string = ""
 func (p *TSchedulingRequest) GetName() string {
 	return p.Name
 }
+
+var TSchedulingRequest_Frontend_DEFAULT string = ""
+
+func (p *TSchedulingRequest) GetFrontend() string {
+	return p.Frontend
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2324,6 +2332,10 @@ func (p *TSchedulingRequest) IsSetPriority() bool {
 
 func (p *TSchedulingRequest) IsSetName() bool {
 	return p.Name != TSchedulingRequest_Name_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetFrontend() bool {
+	return p.Frontend != TSchedulingRequest_Frontend_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2520,6 +2532,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 					return err
 				}
 			}
+		case 29:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField29(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -2706,6 +2728,15 @@ func (p *TSchedulingRequest) ReadField28(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField29(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 29: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2763,6 +2794,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField28(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField29(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3049,6 +3083,21 @@ func (p *TSchedulingRequest) writeField28(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField29(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFrontend() {
+		if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 29); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 29:frontend: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.frontend (29) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 29:frontend: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -3133,6 +3182,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		}
 	}
 	if p.Name != other.Name {
+		return false
+	}
+	if p.Frontend != other.Frontend {
 		return false
 	}
 	return true
@@ -10152,6 +10204,161 @@ func (p *TMasterState) String() string {
 }
 
 // Attributes:
+//   - Name
+//   - SharedKeys
+type TFrontendIdentity struct {
+	Name       string `thrift:"name,1" db:"name" json:"name"`
+	SharedKeys bool   `thrift:"sharedKeys,2" db:"sharedKeys" json:"sharedKeys"`
+}
+
+func NewTFrontendIdentity() *TFrontendIdentity {
+	return &TFrontendIdentity{}
+}
+
+func (p *TFrontendIdentity) GetName() string {
+	return p.Name
+}
+
+func (p *TFrontendIdentity) GetSharedKeys() bool {
+	return p.SharedKeys
+}
+func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TFrontendIdentity) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TFrontendIdentity) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.SharedKeys = v
+	}
+	return nil
+}
+
+func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TFrontendIdentity"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TFrontendIdentity) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:name: ", p), err)
+	}
+	return err
+}
+
+func (p *TFrontendIdentity) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "sharedKeys", thrift.BOOL, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:sharedKeys: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.SharedKeys)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.sharedKeys (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:sharedKeys: ", p), err)
+	}
+	return err
+}
+
+func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.SharedKeys != other.SharedKeys {
+		return false
+	}
+	return true
+}
+
+func (p *TFrontendIdentity) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TFrontendIdentity(%+v)", *p)
+}
+
+// Attributes:
 //   - Data
 //   - Size
 //   - Ended
@@ -10386,6 +10593,7 @@ type SchedulerService interface {
 	ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error)
 	ListNodes(ctx context.Context) (_r []*TMasterState, _err error)
 	ListShares(ctx context.Context) (_r *TShares, _err error)
+	Identify(ctx context.Context) (_r *TFrontendIdentity, _err error)
 	// Parameters:
 	//  - JobId
 	//  - Task
@@ -10665,24 +10873,11 @@ func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
-// Parameters:
-//   - JobId
-//   - Task
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args75 SchedulerServiceTaskLogArgs
-	_args75.JobId = jobId
-	_args75.Task = task
-	_args75.Attempt = attempt
-	_args75.Stream = stream
-	_args75.Offset = offset
-	_args75.Limit = limit
-	var _result77 SchedulerServiceTaskLogResult
+func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
+	var _args75 SchedulerServiceIdentifyArgs
+	var _result77 SchedulerServiceIdentifyResult
 	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "taskLog", &_args75, &_result77)
+	_meta76, _err = p.Client_().Call(ctx, "identify", &_args75, &_result77)
 	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
@@ -10694,6 +10889,39 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 
 	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
 		return _ret78, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
+}
+
+// Parameters:
+//   - JobId
+//   - Task
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
+	var _args79 SchedulerServiceTaskLogArgs
+	_args79.JobId = jobId
+	_args79.Task = task
+	_args79.Attempt = attempt
+	_args79.Stream = stream
+	_args79.Offset = offset
+	_args79.Limit = limit
+	var _result81 SchedulerServiceTaskLogResult
+	var _meta80 thrift.ResponseMeta
+	_meta80, _err = p.Client_().Call(ctx, "taskLog", &_args79, &_result81)
+	p.SetLastResponseMeta_(_meta80)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result81.E != nil:
+		return _r, _result81.E
+	}
+
+	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
+		return _ret82, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -10718,20 +10946,21 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self79 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self79.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self79.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self79.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self79.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self79.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self79.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self79.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self79.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self79.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self79.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self79.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self79.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self79
+	self83 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self83.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self83.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self83.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self83.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self83.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self83.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self83.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self83.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self83.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self83.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self83.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self83.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self83.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self83
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -10744,12 +10973,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x80 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x84 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x80.Write(ctx, oprot)
+	x84.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x80
+	return false, x84
 
 }
 
@@ -10758,7 +10987,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err81 error
+	var _write_err85 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10804,21 +11033,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-			_write_err81 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+			_write_err85 = thrift.WrapTException(err2)
 		}
-		if _write_err81 != nil {
-			return false, thrift.WrapTException(_write_err81)
+		if _write_err85 != nil {
+			return false, thrift.WrapTException(_write_err85)
 		}
 		return true, err
 	} else {
@@ -10826,19 +11055,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-		_write_err81 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
+		_write_err85 = thrift.WrapTException(err2)
 	}
-	if _write_err81 != nil {
-		return false, thrift.WrapTException(_write_err81)
+	if _write_err85 != nil {
+		return false, thrift.WrapTException(_write_err85)
 	}
 	return true, err
 }
@@ -10848,7 +11077,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err83 error
+	var _write_err87 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10898,40 +11127,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc84 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc84.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-				_write_err83 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+				_write_err87 = thrift.WrapTException(err2)
 			}
-			if _write_err83 != nil {
-				return false, thrift.WrapTException(_write_err83)
+			if _write_err87 != nil {
+				return false, thrift.WrapTException(_write_err87)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err83 == nil && err2 != nil {
-		_write_err83 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
+		_write_err87 = thrift.WrapTException(err2)
 	}
-	if _write_err83 != nil {
-		return false, thrift.WrapTException(_write_err83)
+	if _write_err87 != nil {
+		return false, thrift.WrapTException(_write_err87)
 	}
 	return true, err
 }
@@ -10941,7 +11170,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err85 error
+	var _write_err89 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10987,39 +11216,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+			_write_err89 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+			_write_err89 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+			_write_err89 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+			_write_err89 = thrift.WrapTException(err2)
 		}
-		if _write_err85 != nil {
-			return false, thrift.WrapTException(_write_err85)
+		if _write_err89 != nil {
+			return false, thrift.WrapTException(_write_err89)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
 	}
-	if _write_err85 != nil {
-		return false, thrift.WrapTException(_write_err85)
+	if _write_err89 != nil {
+		return false, thrift.WrapTException(_write_err89)
 	}
 	return true, err
 }
@@ -11029,7 +11258,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err87 error
+	var _write_err91 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11079,21 +11308,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
 			}
-			if _write_err87 != nil {
-				return false, thrift.WrapTException(_write_err87)
+			if _write_err91 != nil {
+				return false, thrift.WrapTException(_write_err91)
 			}
 			return true, err
 		}
@@ -11102,19 +11331,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
 	}
-	if _write_err87 != nil {
-		return false, thrift.WrapTException(_write_err87)
+	if _write_err91 != nil {
+		return false, thrift.WrapTException(_write_err91)
 	}
 	return true, err
 }
@@ -11124,7 +11353,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err89 error
+	var _write_err93 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11174,21 +11403,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
 			}
-			if _write_err89 != nil {
-				return false, thrift.WrapTException(_write_err89)
+			if _write_err93 != nil {
+				return false, thrift.WrapTException(_write_err93)
 			}
 			return true, err
 		}
@@ -11197,19 +11426,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
 	}
-	if _write_err89 != nil {
-		return false, thrift.WrapTException(_write_err89)
+	if _write_err93 != nil {
+		return false, thrift.WrapTException(_write_err93)
 	}
 	return true, err
 }
@@ -11219,7 +11448,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err91 error
+	var _write_err95 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11269,21 +11498,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
 			}
-			if _write_err91 != nil {
-				return false, thrift.WrapTException(_write_err91)
+			if _write_err95 != nil {
+				return false, thrift.WrapTException(_write_err95)
 			}
 			return true, err
 		}
@@ -11292,19 +11521,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if _write_err91 != nil {
-		return false, thrift.WrapTException(_write_err91)
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
 	}
 	return true, err
 }
@@ -11314,7 +11543,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err93 error
+	var _write_err97 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11364,21 +11593,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err93 != nil {
-				return false, thrift.WrapTException(_write_err93)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
@@ -11387,19 +11616,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err93 != nil {
-		return false, thrift.WrapTException(_write_err93)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -11409,7 +11638,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err99 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11459,21 +11688,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if _write_err95 != nil {
-				return false, thrift.WrapTException(_write_err95)
+			if _write_err99 != nil {
+				return false, thrift.WrapTException(_write_err99)
 			}
 			return true, err
 		}
@@ -11482,19 +11711,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
 	}
 	return true, err
 }
@@ -11504,7 +11733,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err101 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11554,21 +11783,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
 			}
 			return true, err
 		}
@@ -11577,19 +11806,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
 	}
 	return true, err
 }
@@ -11599,7 +11828,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err103 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11649,21 +11878,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err103 != nil {
+				return false, thrift.WrapTException(_write_err103)
 			}
 			return true, err
 		}
@@ -11672,19 +11901,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err103 != nil {
+		return false, thrift.WrapTException(_write_err103)
 	}
 	return true, err
 }
@@ -11694,7 +11923,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err105 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11744,21 +11973,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err105 != nil {
+				return false, thrift.WrapTException(_write_err105)
 			}
 			return true, err
 		}
@@ -11767,19 +11996,114 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err105 != nil {
+		return false, thrift.WrapTException(_write_err105)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorIdentify struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err107 error
+	args := SchedulerServiceIdentifyArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceIdentifyResult{}
+	if retval, err2 := p.handler.Identify(ctx); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if _write_err107 != nil {
+				return false, thrift.WrapTException(_write_err107)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if _write_err107 != nil {
+		return false, thrift.WrapTException(_write_err107)
 	}
 	return true, err
 }
@@ -11789,7 +12113,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err103 error
+	var _write_err109 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11839,21 +12163,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if _write_err103 != nil {
-				return false, thrift.WrapTException(_write_err103)
+			if _write_err109 != nil {
+				return false, thrift.WrapTException(_write_err109)
 			}
 			return true, err
 		}
@@ -11862,19 +12186,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if _write_err103 != nil {
-		return false, thrift.WrapTException(_write_err103)
+	if _write_err109 != nil {
+		return false, thrift.WrapTException(_write_err109)
 	}
 	return true, err
 }
@@ -13389,11 +13713,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem105 := &TJobStatus{}
-		if err := _elem105.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem105), err)
+		_elem111 := &TJobStatus{}
+		if err := _elem111.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem111), err)
 		}
-		p.Success = append(p.Success, _elem105)
+		p.Success = append(p.Success, _elem111)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14439,11 +14763,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem106 := &TMasterState{}
-		if err := _elem106.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem106), err)
+		_elem112 := &TMasterState{}
+		if err := _elem112.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem112), err)
 		}
-		p.Success = append(p.Success, _elem106)
+		p.Success = append(p.Success, _elem112)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14738,6 +15062,221 @@ func (p *SchedulerServiceListSharesResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("SchedulerServiceListSharesResult(%+v)", *p)
+}
+
+type SchedulerServiceIdentifyArgs struct {
+}
+
+func NewSchedulerServiceIdentifyArgs() *SchedulerServiceIdentifyArgs {
+	return &SchedulerServiceIdentifyArgs{}
+}
+
+func (p *SchedulerServiceIdentifyArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "identify_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceIdentifyArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceIdentifyResult struct {
+	Success *TFrontendIdentity `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException  `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceIdentifyResult() *SchedulerServiceIdentifyResult {
+	return &SchedulerServiceIdentifyResult{}
+}
+
+var SchedulerServiceIdentifyResult_Success_DEFAULT *TFrontendIdentity
+
+func (p *SchedulerServiceIdentifyResult) GetSuccess() *TFrontendIdentity {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceIdentifyResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceIdentifyResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceIdentifyResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceIdentifyResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceIdentifyResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceIdentifyResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceIdentifyResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TFrontendIdentity{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "identify_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceIdentifyResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceIdentifyResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceIdentifyResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceIdentifyResult(%+v)", *p)
 }
 
 // Attributes:
@@ -15252,14 +15791,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args107 FrontendServiceFrontendMessageArgs
-	_args107.TaskId = taskId
-	_args107.Status = status
-	_args107.Message = message
-	var _result109 FrontendServiceFrontendMessageResult
-	var _meta108 thrift.ResponseMeta
-	_meta108, _err = p.Client_().Call(ctx, "frontendMessage", &_args107, &_result109)
-	p.SetLastResponseMeta_(_meta108)
+	var _args113 FrontendServiceFrontendMessageArgs
+	_args113.TaskId = taskId
+	_args113.Status = status
+	_args113.Message = message
+	var _result115 FrontendServiceFrontendMessageResult
+	var _meta114 thrift.ResponseMeta
+	_meta114, _err = p.Client_().Call(ctx, "frontendMessage", &_args113, &_result115)
+	p.SetLastResponseMeta_(_meta114)
 	if _err != nil {
 		return
 	}
@@ -15286,9 +15825,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self110 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self110.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self110
+	self116 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self116.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self116
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15301,12 +15840,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x111 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x117 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x111.Write(ctx, oprot)
+	x117.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x111
+	return false, x117
 
 }
 
@@ -15315,7 +15854,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err118 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15361,39 +15900,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+			_write_err118 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+			_write_err118 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+			_write_err118 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-			_write_err112 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+			_write_err118 = thrift.WrapTException(err2)
 		}
-		if _write_err112 != nil {
-			return false, thrift.WrapTException(_write_err112)
+		if _write_err118 != nil {
+			return false, thrift.WrapTException(_write_err118)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -15692,14 +16231,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args114 BackendServiceLaunchTaskArgs
-	_args114.Message = message
-	_args114.TaskId = taskId
-	_args114.User = user
-	var _result116 BackendServiceLaunchTaskResult
-	var _meta115 thrift.ResponseMeta
-	_meta115, _err = p.Client_().Call(ctx, "launchTask", &_args114, &_result116)
-	p.SetLastResponseMeta_(_meta115)
+	var _args120 BackendServiceLaunchTaskArgs
+	_args120.Message = message
+	_args120.TaskId = taskId
+	_args120.User = user
+	var _result122 BackendServiceLaunchTaskResult
+	var _meta121 thrift.ResponseMeta
+	_meta121, _err = p.Client_().Call(ctx, "launchTask", &_args120, &_result122)
+	p.SetLastResponseMeta_(_meta121)
 	if _err != nil {
 		return
 	}
@@ -15726,9 +16265,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self117 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self117.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self117
+	self123 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self123.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self123
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15741,12 +16280,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x118 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x124 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x118.Write(ctx, oprot)
+	x124.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x118
+	return false, x124
 
 }
 
@@ -15755,7 +16294,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err119 error
+	var _write_err125 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15801,39 +16340,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err119 = thrift.WrapTException(err2)
+			_write_err125 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-			_write_err119 = thrift.WrapTException(err2)
+		if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+			_write_err125 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-			_write_err119 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+			_write_err125 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-			_write_err119 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+			_write_err125 = thrift.WrapTException(err2)
 		}
-		if _write_err119 != nil {
-			return false, thrift.WrapTException(_write_err119)
+		if _write_err125 != nil {
+			return false, thrift.WrapTException(_write_err125)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if _write_err119 != nil {
-		return false, thrift.WrapTException(_write_err119)
+	if _write_err125 != nil {
+		return false, thrift.WrapTException(_write_err125)
 	}
 	return true, err
 }
@@ -16150,31 +16689,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args121 MasterServiceRegisterBackendArgs
-	_args121.App = app
-	_args121.ListenSocket = listenSocket
-	_args121.Kind = kind
-	var _result123 MasterServiceRegisterBackendResult
-	var _meta122 thrift.ResponseMeta
-	_meta122, _err = p.Client_().Call(ctx, "registerBackend", &_args121, &_result123)
-	p.SetLastResponseMeta_(_meta122)
+	var _args127 MasterServiceRegisterBackendArgs
+	_args127.App = app
+	_args127.ListenSocket = listenSocket
+	_args127.Kind = kind
+	var _result129 MasterServiceRegisterBackendResult
+	var _meta128 thrift.ResponseMeta
+	_meta128, _err = p.Client_().Call(ctx, "registerBackend", &_args127, &_result129)
+	p.SetLastResponseMeta_(_meta128)
 	if _err != nil {
 		return
 	}
-	return _result123.GetSuccess(), nil
+	return _result129.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args124 MasterServiceTaskFinishedArgs
-	_args124.Tasks = tasks
-	_args124.Worker = worker
-	var _result126 MasterServiceTaskFinishedResult
-	var _meta125 thrift.ResponseMeta
-	_meta125, _err = p.Client_().Call(ctx, "taskFinished", &_args124, &_result126)
-	p.SetLastResponseMeta_(_meta125)
+	var _args130 MasterServiceTaskFinishedArgs
+	_args130.Tasks = tasks
+	_args130.Worker = worker
+	var _result132 MasterServiceTaskFinishedResult
+	var _meta131 thrift.ResponseMeta
+	_meta131, _err = p.Client_().Call(ctx, "taskFinished", &_args130, &_result132)
+	p.SetLastResponseMeta_(_meta131)
 	if _err != nil {
 		return
 	}
@@ -16187,15 +16726,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args127 MasterServiceSendFrontendMessageArgs
-	_args127.App = app
-	_args127.TaskId = taskId
-	_args127.Status = status
-	_args127.Message = message
-	var _result129 MasterServiceSendFrontendMessageResult
-	var _meta128 thrift.ResponseMeta
-	_meta128, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args127, &_result129)
-	p.SetLastResponseMeta_(_meta128)
+	var _args133 MasterServiceSendFrontendMessageArgs
+	_args133.App = app
+	_args133.TaskId = taskId
+	_args133.Status = status
+	_args133.Message = message
+	var _result135 MasterServiceSendFrontendMessageResult
+	var _meta134 thrift.ResponseMeta
+	_meta134, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args133, &_result135)
+	p.SetLastResponseMeta_(_meta134)
 	if _err != nil {
 		return
 	}
@@ -16222,11 +16761,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self130 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self130.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self130.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self130.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self130
+	self136 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self136.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self136.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self136.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self136
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -16239,12 +16778,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x131 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x137 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x131.Write(ctx, oprot)
+	x137.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x131
+	return false, x137
 
 }
 
@@ -16253,7 +16792,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err138 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16299,21 +16838,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if _write_err132 != nil {
-			return false, thrift.WrapTException(_write_err132)
+		if _write_err138 != nil {
+			return false, thrift.WrapTException(_write_err138)
 		}
 		return true, err
 	} else {
@@ -16321,19 +16860,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -16343,7 +16882,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err134 error
+	var _write_err140 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16389,39 +16928,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-			_write_err134 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if _write_err134 != nil {
-			return false, thrift.WrapTException(_write_err134)
+		if _write_err140 != nil {
+			return false, thrift.WrapTException(_write_err140)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err134 != nil {
-		return false, thrift.WrapTException(_write_err134)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -16431,7 +16970,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err136 error
+	var _write_err142 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16477,39 +17016,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if _write_err136 != nil {
-			return false, thrift.WrapTException(_write_err136)
+		if _write_err142 != nil {
+			return false, thrift.WrapTException(_write_err142)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err136 != nil {
-		return false, thrift.WrapTException(_write_err136)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -16892,11 +17431,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem138 := &TFullTaskId{}
-		if err := _elem138.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem138), err)
+		_elem144 := &TFullTaskId{}
+		if err := _elem144.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem144), err)
 		}
-		p.Tasks = append(p.Tasks, _elem138)
+		p.Tasks = append(p.Tasks, _elem144)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17343,12 +17882,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args139 NodeMonitorServiceTasksFinishedArgs
-	_args139.Tasks = tasks
-	var _result141 NodeMonitorServiceTasksFinishedResult
-	var _meta140 thrift.ResponseMeta
-	_meta140, _err = p.Client_().Call(ctx, "tasksFinished", &_args139, &_result141)
-	p.SetLastResponseMeta_(_meta140)
+	var _args145 NodeMonitorServiceTasksFinishedArgs
+	_args145.Tasks = tasks
+	var _result147 NodeMonitorServiceTasksFinishedResult
+	var _meta146 thrift.ResponseMeta
+	_meta146, _err = p.Client_().Call(ctx, "tasksFinished", &_args145, &_result147)
+	p.SetLastResponseMeta_(_meta146)
 	if _err != nil {
 		return
 	}
@@ -17360,9 +17899,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self142 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self142.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self142
+	self148 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self148.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self148
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -17370,7 +17909,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err143 error
+	var _write_err149 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17416,39 +17955,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err143 = thrift.WrapTException(err2)
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-			_write_err143 = thrift.WrapTException(err2)
+		if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-			_write_err143 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-			_write_err143 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if _write_err143 != nil {
-			return false, thrift.WrapTException(_write_err143)
+		if _write_err149 != nil {
+			return false, thrift.WrapTException(_write_err149)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if _write_err143 != nil {
-		return false, thrift.WrapTException(_write_err143)
+	if _write_err149 != nil {
+		return false, thrift.WrapTException(_write_err149)
 	}
 	return true, err
 }
@@ -17515,11 +18054,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem145 := &TFullTaskId{}
-		if err := _elem145.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem145), err)
+		_elem151 := &TFullTaskId{}
+		if err := _elem151.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem151), err)
 		}
-		p.Tasks = append(p.Tasks, _elem145)
+		p.Tasks = append(p.Tasks, _elem151)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

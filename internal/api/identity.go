@@ -1,0 +1,9 @@
+package api
+
+// FrontendIdentity is a frontend as its clients know it.
+type FrontendIdentity struct {
+	Name string
+	// SharedKeys reports whether a job that is submitted again under its idempotency key is
+	// the same job at every frontend of the cluster, not at this one alone.
+	SharedKeys bool
+}
