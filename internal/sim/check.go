@@ -27,6 +27,7 @@ const (
 	checkCores
 	checkRest
 	checkSame
+	checkLeader
 	numChecks
 )
 
@@ -43,6 +44,7 @@ var checkNames = [numChecks]string{
 	checkCores:    "every core keeps its own invariants, after each step",
 	checkRest:     "at rest nothing runs, every worker is idle, no master holds a job, every result is acknowledged",
 	checkSame:     "the same inputs give the same actions",
+	checkLeader:   "no worker starts a task for a master after the one that follows it has answered the node",
 }
 
 // job is what the frontends' journals contain about a job.
@@ -217,6 +219,9 @@ func (c *checker) start(x *worker, m *sched.Message, running, slots int, now sch
 	c.startAgain(m.AttemptID(), x.node, now)
 	c.mustf(checkRoom, running < slots, "%s starts %s at a worker that runs %d tasks", node, m.AttemptID(), running)
 	if in := x.input; in != nil && in.AttemptID() == m.AttemptID() {
+		if x.by.from.role == sched.Master {
+			c.mustf(checkLeader, x.by.fromLife >= x.node.heard, "%s starts %s for %s after the one that follows it", node, m.AttemptID(), x.by.from)
+		}
 		c.mustf(checkReserved, !x.core.Slot().Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", node, sched.Describe(in))
 	}
 	return running < slots

@@ -14,20 +14,24 @@ type cluster struct {
 	frontends []*daemon
 	masters   []*daemon
 	nodes     []*node
+	formers   []*daemon // masters and frontends that another process has followed
 	byNumber  []*worker // workers by their number, under a policy with a single master
 	manual    bool      // a test delivers messages and advances time itself
 	log       io.Writer // receives a line for each fault; nil for none
 }
 
-// daemonID names a daemon: a frontend, a master or (Worker) a node.
+// daemonID names a daemon: a frontend, a master or (Worker) a node. One that another process
+// has followed under its name has a negative number.
 type daemonID struct {
 	role sched.Role
 	id   int
 }
 
 func (p daemonID) String() string {
-	switch p.role {
-	case sched.Worker:
+	switch {
+	case p.id < 0:
+		return fmt.Sprintf("former %s %d", p.role, -p.id)
+	case p.role == sched.Worker:
 		return fmt.Sprintf("node %d", p.id)
 	default:
 		return fmt.Sprintf("%s %d", p.role, p.id)
@@ -38,7 +42,8 @@ func (p daemonID) String() string {
 type process struct {
 	daemonID
 	alive      bool
-	life       int // counts its starts
+	gone       bool // its machine never returns
+	life       int  // counts its starts
 	started    sched.Time
 	resumes    sched.Time // it is paused until then
 	clock      clock
@@ -48,7 +53,9 @@ type process struct {
 // daemon is a frontend or a master.
 type daemon struct {
 	process
-	host *host // of its core; nil at a registrar
+	name int              // the number under which it acts
+	host *host            // of its core; nil at a registrar
+	met  map[daemonID]int // the last life of each daemon that it has heard from
 
 	lost      map[int]bool       // masters that it has declared lost
 	lastHeard map[int]sched.Time // by master
@@ -66,26 +73,49 @@ type daemon struct {
 func newCluster(cfg Config, f *Faults) *cluster {
 	c := &cluster{engine: &engine{cfg: cfg, jobIndex: map[sched.JobID]int32{}}, log: f.Log, manual: f.manual}
 	for i := range cfg.Frontends {
-		c.frontends = append(c.frontends, &daemon{process: process{daemonID: daemonID{sched.Distributor, i}}})
+		c.frontends = append(c.frontends, &daemon{name: i, process: process{daemonID: daemonID{sched.Distributor, i}}})
 	}
 	for g, nodes := range f.nodes(&cfg) {
-		c.masters = append(c.masters, &daemon{process: process{daemonID: daemonID{sched.Master, g}}})
+		c.masters = append(c.masters, &daemon{name: g, process: process{daemonID: daemonID{sched.Master, g}}})
 		for _, n := range nodes {
-			c.nodes = append(c.nodes, &node{process: process{daemonID: daemonID{sched.Worker, len(c.nodes)}}, group: g, spec: n})
+			c.addNode(g, n)
 		}
 	}
 	return c
 }
 
+// addNode adds a machine to a group.
+func (c *cluster) addNode(group int, spec Node) *node {
+	n := &node{process: process{daemonID: daemonID{sched.Worker, len(c.nodes)}}, group: group, spec: spec, leader: daemonID{sched.Master, group}}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
 func (c *cluster) process(p daemonID) *process {
-	switch p.role {
-	case sched.Distributor:
-		return &c.frontends[p.id].process
-	case sched.Master:
-		return &c.masters[p.id].process
-	default:
+	if p.role == sched.Worker {
 		return &c.nodes[p.id].process
 	}
+	return &c.daemon(p).process
+}
+
+// daemon returns a frontend or a master.
+func (c *cluster) daemon(p daemonID) *daemon {
+	switch {
+	case p.id < 0:
+		return c.formers[-p.id-1]
+	case p.role == sched.Distributor:
+		return c.frontends[p.id]
+	default:
+		return c.masters[p.id]
+	}
+}
+
+// actsAs returns the name under which a daemon acts, or acted.
+func (c *cluster) actsAs(p daemonID) daemonID {
+	if p.id < 0 {
+		p.id = c.daemon(p).name
+	}
+	return p
 }
 
 // whenResumed calls f now or, if the daemon is paused, when it resumes, unless it dies

@@ -37,8 +37,11 @@
 //	history          the steps, to be printed and replayed
 //
 // [Faults] configures the faults. Not imitated are the wire's format, batches as such,
-// flow control and full queues of links, backends that register, and two masters of one
-// group at once.
+// flow control and full queues of links, and backends that register.
+//
+// A standby is another process that acts under the name of a master or a frontend. The
+// former one may go on for a while (takeovers.go); two fences keep it from doing harm
+// (fence.go, journal.go), and [Faults.NoFence] takes them away.
 //
 // Events of equal time run in the order in which they were created, so a seed produces the
 // same history on every machine.

@@ -104,7 +104,7 @@ func (w *world) busy() bool {
 		return true
 	}
 	for _, p := range w.processes() {
-		if !p.alive || p.resumes > w.now {
+		if !p.gone && (!p.alive || p.resumes > w.now) {
 			return true
 		}
 	}

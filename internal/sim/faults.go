@@ -26,7 +26,10 @@ type Faults struct {
 	// Weight is W if it is to be checked: of any W tasks that general workers take
 	// from the queues, one is long while long ones wait. 0 for no check.
 	Weight int
-	manual bool // set by tests that deliver messages and advance time themselves
+	// NoFence has nodes accept what a former master says, and the replicated journal what a
+	// former frontend writes: the negative control, which the checks must catch.
+	NoFence bool
+	manual  bool // set by tests that deliver messages and advance time themselves
 	// Observe is called after every step of a master, before the actions are carried
 	// out; nil for no observer.
 	Observe func(m sched.MasterCore, in *sched.Message, out []sched.Action) error
@@ -57,10 +60,13 @@ const (
 	Suspect                         // a daemon declares a live one lost
 	Cancel                          // a job is cancelled
 	Fail                            // a task fails
+	Failover                        // a master's machine dies for good, hangs or is cut off, and a standby leads its group
+	Takeover                        // a frontend's machine and disk are gone, or it hangs, and a standby continues its jobs from the replicated journal
+	LoseNode                        // a node's machine never returns; later another one takes its place
 	AllKinds      Kinds = 1<<iota - 1
 )
 
-var kindNames = [...]string{"loss", "repeat", "reorder", "partition", "crash-node", "crash-master", "crash-frontend", "pause", "drift", "suspect", "cancel", "fail"}
+var kindNames = [...]string{"loss", "repeat", "reorder", "partition", "crash-node", "crash-master", "crash-frontend", "pause", "drift", "suspect", "cancel", "fail", "failover", "takeover", "lose-node"}
 
 // String returns the names of the kinds, separated by commas, or "none".
 func (k Kinds) String() string {
@@ -89,7 +95,7 @@ func (k Kinds) Each() (list []Kinds) {
 
 // FaultCounts are the numbers of faults of each kind, in the order of the kinds. Drift, which
 // every clock has, is not counted.
-type FaultCounts [12]int64
+type FaultCounts [15]int64
 
 func (c *FaultCounts) add(k Kinds) { c[bits.TrailingZeros16(uint16(k))]++ }
 

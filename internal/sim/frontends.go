@@ -22,6 +22,7 @@ func (sh *frontendShells) start(i int) {
 	f.life++
 	f.alive = true
 	f.clock = sh.draws.drawClock()
+	f.met = map[daemonID]int{}
 	f.membership, f.lastHeard = membership{}, map[int]sched.Time{}
 	if f.lost == nil {
 		f.lost = map[int]bool{}
@@ -64,16 +65,20 @@ func (sh *frontendShells) heartbeat(f *daemon) {
 }
 
 func (sh *frontendShells) deliver(f *daemon, e *envelope, m *sched.Message) {
-	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
+	if sh.superseded(f, e) {
+		return
+	}
+	by := sh.actsAs(e.from)
+	from := sched.Addr{Role: by.role, ID: int32(by.id)} //nolint:gosec // daemons are few
 	switch {
-	case e.from.role == sched.Master:
-		sh.heartbeats.masterResponded(f, e.from.id)
+	case by.role == sched.Master:
+		sh.heartbeats.masterResponded(f, by.id)
 		if e.beat {
 			return
 		}
 		if m.Kind == sched.MasterUp {
 			from = sched.Addr{}
-			f.lost[e.from.id] = false
+			f.lost[by.id] = false
 		}
 	case e.from.role == sched.Worker && sh.cfg.Policy.SingleMaster():
 		from.ID = e.by.number
@@ -87,7 +92,9 @@ func (sh *frontendShells) deliver(f *daemon, e *envelope, m *sched.Message) {
 // persistRecord appends a core's Persist action to its frontend's journal.
 func (sh *frontendShells) persistRecord(self sched.Addr, m *sched.Message) {
 	f := sh.hosts.hostOf(self).daemon
-	f.journal.append(m)
+	if f.journal.append(m); f.journal.next != nil { // it counts if the journal takes it
+		return
+	}
 	sh.check.countRecord(f, m)
 	if m.Kind == sched.NewAttempt {
 		sh.check.countAttempt(m, sh.now)

@@ -48,7 +48,7 @@ func (sh *nodeShells) inventoryDue(n *node) bool {
 
 // reachesMaster reports whether the master of a node would answer it.
 func (sh *nodeShells) reachesMaster(n *node) bool {
-	m := sh.masters[n.group]
+	m := sh.daemon(n.leader)
 	return m.alive && m.resumes <= sh.now && !sh.net.blocked(route{n.daemonID, m.daemonID}) && !sh.net.blocked(route{m.daemonID, n.daemonID})
 }
 

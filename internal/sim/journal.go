@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // A frontend's Persist actions are its journal. Records reach the disk together, some time
 // after they were appended; only then are jobs accepted and results acknowledged. A
@@ -17,6 +21,36 @@ type journal struct {
 	synced  int // records that are on the disk
 	syncing bool
 	waiting []func() // acknowledgements that wait for the disk
+
+	// A replicated journal that another process writes by now:
+	next    *journal // the other's
+	late    int      // records that it had when it was taken over
+	fenced  bool     // what a former writer sends is refused
+	refused func()   // is called then
+	counted func(*sched.Message)
+}
+
+// takeOver returns the journal as a standby finds it: with the records that were
+// acknowledged, and at most written others. The former writer may still write.
+func (j *journal) takeOver(owner *process, written int) *journal {
+	kept := min(len(j.records), j.synced+written)
+	next := &journal{cluster: j.cluster, owner: owner, draws: j.draws, records: slices.Clone(j.records[:kept]), fenced: j.fenced, refused: j.refused, counted: j.counted}
+	j.next, j.late = next, kept
+	return next
+}
+
+// writeLate appends what a former writer has to the journal of its successor, if nothing
+// states who may write: the negative control.
+func (j *journal) writeLate() {
+	last := j
+	for last.next != nil {
+		last = last.next
+	}
+	for k := j.late; k < len(j.records); k++ {
+		last.records = append(last.records, j.records[k])
+		j.counted(&j.records[k])
+	}
+	j.late = len(j.records)
 }
 
 // append appends a record.
@@ -35,6 +69,13 @@ func (j *journal) sync() {
 	}
 	j.syncing = true
 	j.after(j.owner, j.cfg.Delay+drawSpan(j.draws.random, syncWithin), func() {
+		switch {
+		case j.next != nil && j.fenced:
+			j.refused()
+			return
+		case j.next != nil:
+			j.writeLate()
+		}
 		done := j.waiting
 		j.synced, j.waiting, j.syncing = len(j.records), nil, false
 		for _, do := range done {

@@ -23,6 +23,7 @@ func (sh *masterShells) start(g int) {
 	m.clock = sh.draws.drawClock()
 	m.registrations = registrations{registered: map[int]registration{}, payloads: map[sched.JobID]bool{}}
 	m.serves = []string{}
+	m.met = map[daemonID]int{}
 	m.lost, m.lastHeard, m.shortInRow = map[int]bool{}, map[int]sched.Time{}, 0
 	if m.life > 1 {
 		sh.publisher.from = sh.now + publishAfter
@@ -47,7 +48,7 @@ func (sh *masterShells) start(g int) {
 		}
 	}
 	for _, n := range sh.nodes {
-		if n.group == g && n.alive {
+		if n.leader == m.daemonID && n.alive {
 			sh.whenResumed(&n.process, func() { sh.nodeShells.hello(n) })
 		}
 	}
@@ -71,6 +72,9 @@ func (sh *masterShells) kill(g, keep int) {
 }
 
 func (sh *masterShells) heartbeat(m *daemon) {
+	if m.id < 0 {
+		return
+	}
 	for _, n := range sh.nodes {
 		if known, ok := m.registered[n.id]; ok && sh.now-known.lastHeard > nodeLost {
 			sh.logf("%s declares %s lost, which has been silent for %s", m.daemonID, n.daemonID, seconds(sh.now-known.lastHeard))
@@ -101,9 +105,13 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 		}
 		return
 	}
-	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
-	if e.from.role == sched.Master {
-		sh.heartbeats.masterResponded(m, e.from.id)
+	if sh.superseded(m, e) {
+		return
+	}
+	by := sh.actsAs(e.from)
+	from := sched.Addr{Role: by.role, ID: int32(by.id)} //nolint:gosec // daemons are few
+	if by.role == sched.Master {
+		sh.heartbeats.masterResponded(m, by.id)
 		if e.beat {
 			return
 		}
@@ -115,7 +123,7 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 		from = sched.Addr{}
 	case sched.MasterUp:
 		from = sched.Addr{}
-		m.lost[e.from.id] = false
+		m.lost[by.id] = false
 	}
 	sh.hosts.stepCore(m.host, from, msg)
 }

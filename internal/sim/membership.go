@@ -47,6 +47,9 @@ func (pub *publisher) publish() {
 // read applies the master's membership to a daemon, if there is a new version and the
 // master can be reached.
 func (pub *publisher) read(p *process) {
+	if p.id < 0 {
+		return
+	}
 	m := pub.masters[0]
 	now := membership{life: m.life, version: pub.version}
 	if !pub.cfg.Policy.SingleMaster() || !m.alive || m.resumes > pub.now || pub.now < pub.from || pub.net.blocked(route{m.daemonID, p.daemonID}) ||

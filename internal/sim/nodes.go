@@ -11,6 +11,8 @@ type node struct {
 	process
 	group   int
 	spec    Node
+	leader  daemonID // the master that it follows
+	heard   int      // the last life of a master of its group that has answered it
 	workers []*worker
 	beats   int
 
@@ -31,6 +33,7 @@ type worker struct {
 	kept     []keptReport    // not acknowledged
 	pending  taskRequest
 	input    *sched.Message // of the current step
+	by       *envelope      // that brought it
 }
 
 // keptReport is a report that a node keeps until it is acknowledged.
@@ -68,6 +71,7 @@ type nodeShells struct {
 	check      *checker
 	heartbeats *heartbeats
 	publisher  *publisher
+	fence      fence
 }
 
 // start starts a node monitor. The attempts of its former life are void.
@@ -76,6 +80,7 @@ func (sh *nodeShells) start(i int) {
 	n.life++
 	n.alive = true
 	n.clock = sh.draws.drawClock()
+	n.heard = 0
 	n.membership = membership{}
 	n.workers = nil
 	for k := range n.spec.Slots / sh.cfg.Policy.SlotsPerWorker() {
@@ -143,7 +148,7 @@ func (sh *nodeShells) sendSnapshot(n *node) {
 }
 
 func (sh *nodeShells) snapshotOf(n *node) *envelope {
-	e := sh.net.newEnvelope(n.daemonID, daemonID{sched.Master, n.group}, nil)
+	e := sh.net.newEnvelope(n.daemonID, n.leader, nil)
 	e.slots = make([]slotState, len(n.workers))
 	for i, x := range n.workers {
 		e.slots[i] = sh.state(x)
@@ -183,7 +188,11 @@ func (sh *nodeShells) state(x *worker) slotState {
 // deliver steps the worker that a message is for.
 func (sh *nodeShells) deliver(n *node, e *envelope, m *sched.Message) {
 	x := n.workers[e.slot]
-	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
+	if !sh.fence.admits(n, x, e, m) {
+		return
+	}
+	by := sh.actsAs(e.from)
+	from := sched.Addr{Role: by.role, ID: int32(by.id)} //nolint:gosec // daemons are few
 	switch {
 	case e.by != nil:
 		from.ID = e.by.number
@@ -194,9 +203,9 @@ func (sh *nodeShells) deliver(n *node, e *envelope, m *sched.Message) {
 		x.pending = taskRequest{}
 	}
 	sh.check.yield(x, m)
-	x.input = m
+	x.input, x.by = m, e
 	sh.hosts.stepCore(x.host, from, m)
-	x.input = nil
+	x.input, x.by = nil, nil
 	if id := m.AttemptID(); (m.Kind == sched.Launch || m.Kind == sched.Preempt) && x.core.Holds(id) {
 		x.launched = slices.DeleteFunc(x.launched, func(l sched.Message) bool { return l.AttemptID() == id })
 		x.launched = append(x.launched, *m)
@@ -219,7 +228,11 @@ func (sh *nodeShells) send(x *worker, a *sched.Action) {
 		sh.sendToPeer(x, a)
 		return
 	}
-	e := sh.net.workerEnvelope(x, daemonID{a.To.Role, int(a.To.ID)}, &m)
+	to := daemonID{a.To.Role, int(a.To.ID)}
+	if a.To.Role == sched.Master {
+		to = x.node.leader
+	}
+	e := sh.net.workerEnvelope(x, to, &m)
 	switch {
 	case m.Kind == sched.Report:
 		kept := keptReport{m, sh.now}

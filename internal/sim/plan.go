@@ -53,6 +53,7 @@ func (fp *faultPlan) start() {
 	for _, f := range []fault{
 		{CrashNode, 3, fp.crashNode}, {CrashMaster, 2, fp.crashMaster}, {CrashFrontend, 2, fp.crashFrontend}, {CrashFrontend, 2, fp.armCrashInStep},
 		{Pause, 4, fp.pauseDaemon}, {Partition, 4, fp.partition}, {Suspect, 6, fp.suspect}, {Cancel, 2, fp.cancelJob},
+		{Failover, 3, fp.failOver}, {Takeover, 3, fp.takeOver}, {LoseNode, 2, fp.loseMachine},
 	} {
 		deck = append(deck, slices.Repeat([]fault{f}, f.weight)...)
 	}
@@ -155,7 +156,8 @@ func (fp *faultPlan) pauseDaemon() {
 		fp.logf("%s is paused for %s", p.daemonID, seconds(d))
 		p.resumes = fp.now + d
 		if p.role == sched.Master && d > ownerLost {
-			fp.callAt(p.resumes, func() { fp.masterShells.loseOwners(fp.masters[p.id], nil) })
+			m := fp.masters[p.id]
+			fp.callAt(p.resumes, func() { fp.masterShells.loseOwners(m, nil) })
 		}
 		if p.role == sched.Worker {
 			fp.nodes[p.id].troubled(fp.now, p.resumes)
@@ -247,7 +249,7 @@ func (fp *faultPlan) cancelJob() {
 // journal, and none of its messages has been sent. It reports false if the step has too
 // few records.
 func (fp *faultPlan) crashInStep(f *daemon, out []sched.Action) bool {
-	if fp.tornAfter < 0 {
+	if fp.tornAfter < 0 || f.id < 0 {
 		return false
 	}
 	records := 0

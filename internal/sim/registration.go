@@ -29,6 +29,7 @@ func (sh *masterShells) receiveSnapshot(m *daemon, e *envelope) {
 	n := sh.nodes[e.from.id]
 	known, ok := m.registered[n.id]
 	switch {
+	case n.leader != m.daemonID: // another master numbers its workers by now
 	case !ok && !e.hello && !sh.manual && !sh.cfg.Policy.Sequenced:
 		// The snapshot may be out of date, and without sequence numbers the master
 		// cannot tell. The node says hello instead.
@@ -103,6 +104,7 @@ func (sh *masterShells) register(m *daemon, n *node, e *envelope) {
 		}
 	}
 	sh.publisher.publish()
+	sh.answerHello(m, n, e.fromLife)
 }
 
 // recordAttempt adds the attempt of a launch to the registration of its worker. The
@@ -124,7 +126,7 @@ func (r *registrations) hasWorker(x *worker) bool {
 
 // loseNode makes the master of a node declare it lost, whether or not it is.
 func (sh *masterShells) loseNode(i int) {
-	m := sh.masters[sh.nodes[i].group]
+	m := sh.daemon(sh.nodes[i].leader)
 	if _, known := m.registered[i]; !known || !m.alive {
 		return
 	}

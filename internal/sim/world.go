@@ -33,7 +33,7 @@ func newWorld(jobs []Job, cfg Config, f Faults) *world {
 	h := &hosts{engine: c.engine, check: check, history: steps}
 	beats := &heartbeats{cluster: c, draws: d, net: net, hosts: h}
 	pub := &publisher{cluster: c, draws: d, net: net, hosts: h}
-	ns := &nodeShells{cluster: c, draws: d, net: net, hosts: h, check: check, heartbeats: beats, publisher: pub}
+	ns := &nodeShells{fence: fence{cluster: c, off: f.NoFence, check: check}, cluster: c, draws: d, net: net, hosts: h, check: check, heartbeats: beats, publisher: pub}
 	ms := &masterShells{cluster: c, faults: &f, draws: d, net: net, hosts: h, heartbeats: beats, publisher: pub, nodeShells: ns}
 	fs := &frontendShells{cluster: c, faults: &f, draws: d, net: net, hosts: h, check: check, heartbeats: beats, publisher: pub, nodeShells: ns}
 	plan := &faultPlan{
@@ -50,7 +50,10 @@ func newWorld(jobs []Job, cfg Config, f Faults) *world {
 		w.addJob(j)
 	}
 	for _, p := range c.frontends {
-		p.journal = &journal{cluster: c, owner: &p.process, draws: d}
+		p.journal = &journal{
+			cluster: c, owner: &p.process, draws: d, fenced: !f.NoFence, refused: func() { fs.retire(p, 0) },
+			counted: func(m *sched.Message) { check.countRecord(p, m) },
+		}
 	}
 	return w
 }
@@ -83,9 +86,9 @@ func (w *world) deliver(e *envelope, m *sched.Message) {
 	}
 	switch e.to.role {
 	case sched.Distributor:
-		w.frontendShells.deliver(w.frontends[e.to.id], e, m)
+		w.frontendShells.deliver(w.daemon(e.to), e, m)
 	case sched.Master:
-		w.masterShells.deliver(w.masters[e.to.id], e, m)
+		w.masterShells.deliver(w.daemon(e.to), e, m)
 	default:
 		w.nodeShells.deliver(w.nodes[e.to.id], e, m)
 	}
