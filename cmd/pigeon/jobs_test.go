@@ -22,6 +22,7 @@ func TestJobs(t *testing.T) {
 	_, line := runDev(t, "--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
 	t.Run("output", testOutput)
 	t.Run("run", testRun)
+	t.Run("the cluster of a task", testClusterOfATask)
 	t.Run("interruptions", testInterruptions)
 	t.Run("failed tasks", testFailedTasks)
 	t.Run("keys", testKeys)
@@ -30,6 +31,15 @@ func TestJobs(t *testing.T) {
 	t.Run("mistakes", testMistakes)
 	t.Run("too many tasks over the wire", func(t *testing.T) { testTooManyTasks(t, line.Frontends) })
 	t.Run("completion", testCompletion)
+}
+
+// testClusterOfATask runs this program as a task, which lists itself: the job's frontend is in its
+// environment, and the variables that describe it are no misspelt settings.
+func testClusterOfATask(t *testing.T) {
+	out := succeed(t, "run", "--env", "HOME=/nonexistent", "--env", "XDG_RUNTIME_DIR=/nonexistent", "--", os.Args[0], "status", "-o", "json")
+	if !strings.Contains(out, `"state":"running"`) {
+		t.Errorf("status of itself: %s", out)
+	}
 }
 
 func testOutput(t *testing.T) {

@@ -3,12 +3,15 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	taskprocess "github.com/pigeon-sched/pigeon/nodemonitor/backend/process"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -51,10 +54,11 @@ func roleOf[T any](name, heading string, defaults T) role {
 const fileVariable = config.EnvPrefix + "CONFIG"
 
 // knownVariables returns all variables with the prefix that have a meaning: those of no
-// role, and those of every role, since variables of one role may be set while another
+// role, those that a task's process has, and those of every role, since variables of one role may be set while another
 // one starts.
 func knownVariables(roles []role) ([]string, error) {
 	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", config.EnvPrefix + "CHAOS", sparkhome.JarVariable}
+	names = append(names, taskprocess.Variables()...)
 	for _, r := range roles {
 		keys, err := r.keys()
 		if err != nil {
@@ -81,14 +85,28 @@ func configSource(cmd *cobra.Command, roles []role) (config.Source, error) {
 	if err != nil {
 		return config.Source{}, err
 	}
-	file, err := cmd.Flags().GetString("config")
-	if err != nil {
-		return config.Source{}, err
+	src := config.Source{Environ: os.Environ(), Flags: cmd.Flags(), KnownEnv: known, Elsewhere: elsewhere(roles)}
+	if src.File, err = cmd.Flags().GetString("config"); err != nil {
+		return src, err
 	}
-	if file == "" {
-		file = os.Getenv(fileVariable)
+	if src.File == "" {
+		src.File, src.FromEnv = os.Getenv(fileVariable), fileVariable
 	}
-	return config.Source{File: file, Environ: os.Environ(), Flags: cmd.Flags(), KnownEnv: known}, nil
+	return src, nil
+}
+
+// elsewhere returns which roles have a key.
+func elsewhere(roles []role) func(key string) string {
+	return func(key string) string {
+		var names []string
+		for _, r := range roles {
+			keys, err := r.keys()
+			if err == nil && slices.ContainsFunc(keys, func(k config.Key) bool { return k.Path == key }) {
+				names = append(names, r.name)
+			}
+		}
+		return strings.Join(names, ", ")
+	}
 }
 
 // loadConfig reads the configuration of a verb with addConfigFlags.

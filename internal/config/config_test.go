@@ -410,7 +410,7 @@ func FuzzFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		values, err := decodeFile("fuzz.yaml", data, s)
+		values, err := decodeFile(&Source{File: "fuzz.yaml"}, data, s)
 		if err != nil {
 			return
 		}

@@ -15,15 +15,15 @@ const maxFile = 1 << 20
 
 // readFile returns the values of a file. It walks the YAML tree, because viper's
 // own reader knows no lines, and an error names its line.
-func readFile(path string, s schema) (map[string]given, error) {
-	if path == "" {
+func readFile(src *Source, s schema) (map[string]given, error) {
+	if src.File == "" {
 		return nil, nil
 	}
-	data, err := readBounded(path)
+	data, err := readBounded(src.File)
 	if err != nil {
 		return nil, err
 	}
-	return decodeFile(path, data, s)
+	return decodeFile(src, data, s)
 }
 
 func readBounded(path string) (data []byte, err error) {
@@ -42,7 +42,8 @@ func readBounded(path string) (data []byte, err error) {
 	return data, nil
 }
 
-func decodeFile(path string, data []byte, s schema) (map[string]given, error) {
+func decodeFile(src *Source, data []byte, s schema) (map[string]given, error) {
+	path := src.File
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -54,21 +55,21 @@ func decodeFile(path string, data []byte, s schema) (map[string]given, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("configuration file %s: a second document follows, or text that is not YAML; keep one document per file", path)
 	}
-	w := walker{file: path, schema: s, out: map[string]given{}}
+	w := walker{src: src, schema: s, out: map[string]given{}}
 	w.section(doc.Content[0], "")
 	return w.out, errors.Join(w.problems...)
 }
 
 // walker collects values and mistakes of one file.
 type walker struct {
-	file     string
+	src      *Source
 	schema   schema
 	out      map[string]given
 	problems []error
 }
 
 func (w *walker) problemf(n *yaml.Node, format string, args ...any) {
-	at := fmt.Sprintf("configuration file %s, line %d: ", w.file, n.Line)
+	at := fmt.Sprintf("configuration file %s, line %d: ", w.src.File, n.Line)
 	w.problems = append(w.problems, fmt.Errorf(at+format, args...))
 }
 
@@ -93,6 +94,21 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 	}
 }
 
+// hint says what to do about a key that is unknown here.
+func (w *walker) hint(key string) string {
+	of := ""
+	if w.src.Elsewhere != nil {
+		of = w.src.Elsewhere(key)
+	}
+	switch {
+	case of != "" && w.src.FromEnv != "":
+		return fmt.Sprintf("it is one of %s, and the file is named by %s for every verb. Name the right file with --config, or unset %s", of, w.src.FromEnv, w.src.FromEnv)
+	case of != "":
+		return fmt.Sprintf("it is one of %s. Name the right file, or delete the key", of)
+	}
+	return fmt.Sprintf("the nearest known one is %q. Correct or delete it", nearestPath(key, w.schema.paths()))
+}
+
 func (w *walker) entry(path string, name, value *yaml.Node) {
 	if w.schema.isSection(path) {
 		w.section(value, path+".")
@@ -100,7 +116,7 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 	}
 	k, ok := w.schema.find(path)
 	if !ok {
-		w.problemf(name, "unknown key %q; the nearest known one is %q. Correct or delete it", path, nearestPath(path, w.schema.paths()))
+		w.problemf(name, "unknown key %q; %s", path, w.hint(path))
 		return
 	}
 	if k.Type == "entries" {
@@ -108,7 +124,7 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 		for _, p := range problems {
 			w.problemf(p.at, "%s", p.text)
 		}
-		w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.file, name.Line)}
+		w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.src.File, name.Line)}
 		return
 	}
 	v, err := scalarOrList(k, value)
@@ -116,7 +132,7 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 		w.problemf(value, "key %q with value %s: %w", path, show(value), err)
 		return
 	}
-	w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.file, name.Line)}
+	w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.src.File, name.Line)}
 }
 
 // scalarOrList reads a value without any conversion between YAML types: a

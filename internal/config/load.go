@@ -17,6 +17,10 @@ type Source struct {
 	Environ  []string       // "NAME=value", as of os.Environ
 	Flags    *pflag.FlagSet // with the flags of [Flags]; only those that were set count
 	KnownEnv []string       // other PIGEON_ variables; they are not taken for misspellings
+	// FromEnv is the variable that names File, "" when it was named in another way.
+	FromEnv string
+	// Elsewhere returns what else has a configuration with the key, "" for nothing; nil: nothing.
+	Elsewhere func(key string) string
 }
 
 // Origin is one effective setting and where it came from.
@@ -56,7 +60,7 @@ func Load[T any](defaults T, src Source) (T, Origins, error) {
 	if err != nil {
 		return none, nil, err
 	}
-	fromFile, err := readFile(src.File, s)
+	fromFile, err := readFile(&src, s)
 	if err != nil {
 		return none, nil, err
 	}

@@ -52,7 +52,7 @@ func publishedServer(t *testing.T, r raw) (address string, calls <-chan string) 
 
 func pool(t *testing.T, address string) *client.Pool {
 	t.Helper()
-	p, err := client.New(client.Options{Address: address, CallTimeout: 10 * time.Second})
+	p, err := client.New(client.Options{Address: address, CallTimeout: time.Minute})
 	must(t, err)
 	t.Cleanup(func() { must(t, p.Close()) })
 	return p

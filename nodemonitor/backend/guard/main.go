@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -60,7 +62,7 @@ func Main() int {
 	signal.Notify(exits, syscall.SIGCHLD)
 
 	s := &server{
-		null: null, env: os.Environ(), open: createLog, events: newEventQueue(),
+		null: null, env: withoutSettings(os.Environ()), open: createLog, events: newEventQueue(),
 		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
 	requests := make(chan request)
@@ -69,6 +71,12 @@ func Main() int {
 	s.loop(requests, exits)
 	s.reapAll()
 	return 0
+}
+
+// withoutSettings returns an environment without the variables of Pigeon: they are settings of
+// the node monitor, and would be taken for those of a pigeon that a task runs.
+func withoutSettings(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "PIGEON_") })
 }
 
 // inherited returns the socket and keeps it from the processes to be started.

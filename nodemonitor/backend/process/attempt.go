@@ -3,7 +3,6 @@ package process
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -43,16 +42,8 @@ func (r *run) fault() *guard.Fault {
 // spec returns what the guard is to start.
 func (r *run) spec(f logs.Files) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
-	own := []string{
-		"PIGEON_JOB=" + t.JobName,
-		"PIGEON_TASK=" + strconv.Itoa(int(t.ID.Task)),
-		"PIGEON_TASK_ID=" + t.TaskName,
-		"PIGEON_ATTEMPT=" + strconv.Itoa(int(t.ID.Attempt)),
-		"PIGEON_NODE=" + r.b.cfg.Node,
-		"PIGEON_SLOT=" + strconv.Itoa(int(t.Slot)),
-	}
 	s := guard.Spec{
-		Argv: e.Argv, Env: append(append([]string(nil), e.Env...), own...), Dir: e.Dir,
+		Argv: e.Argv, Env: environment(t, r.b.cfg.Node), Dir: e.Dir,
 		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit,
 	}
 	if s.Dir == "" {

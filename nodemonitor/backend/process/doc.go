@@ -8,9 +8,11 @@
 //	Kill ─▶ SIGTERM to the group, SIGKILL after the grace            killed
 //	guard gone                                                       lost
 //
-// The process gets the node monitor's environment, then the task's own variables,
-// then these, where the last wins:
+// The process gets the node monitor's environment without the variables of Pigeon, which are
+// settings of daemons; then the frontend of its job, so that it can use the cluster that it
+// runs on; then the task's own variables; then the others of these. The last wins.
 //
+//	PIGEON_FRONTEND where the frontend of the job serves applications, host:port
 //	PIGEON_JOB      the job's id, as `pigeon submit` printed it
 //	PIGEON_TASK     the task's number in the job, from 0
 //	PIGEON_TASK_ID  the application's name for the task

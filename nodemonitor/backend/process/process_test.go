@@ -119,12 +119,13 @@ func TestReasonHasFourParts(t *testing.T) {
 }
 
 func TestEnvironmentAndLogs(t *testing.T) {
+	t.Setenv("PIGEON_POLICY", "hawk") // of the node monitor
 	n := newNode(t, guard.Options{})
-	k := task(7, "sh", "-c", `echo $PIGEON_JOB $PIGEON_TASK $PIGEON_TASK_ID $PIGEON_ATTEMPT $PIGEON_NODE $PIGEON_SLOT $MINE; ls -A; touch x; printf '%2000s' a >&2`)
-	k.Payload.Exec.Env = []string{"MINE=m", "PIGEON_JOB=forged"}
+	k := task(7, "sh", "-c", `echo $PIGEON_JOB $PIGEON_TASK $PIGEON_TASK_ID $PIGEON_ATTEMPT $PIGEON_NODE $PIGEON_SLOT $MINE $PIGEON_FRONTEND ${PIGEON_POLICY-none}; ls -A; touch x; printf '%2000s' a >&2`)
+	k.Payload.Exec.Env, k.Frontend = []string{"MINE=m", "PIGEON_JOB=forged"}, "f:1"
 	r := n.run(t, k)
 	out, err := n.logs.Read(id(7), logs.Stdout, 0, 0)
-	if err != nil || string(out.Data) != "nightly 7 part-a 2 n1 5 m\n" || !out.Ended {
+	if err != nil || string(out.Data) != "nightly 7 part-a 2 n1 5 m f:1 none\n" || !out.Ended {
 		t.Errorf("stdout is %q, ended %v (%v)", out.Data, out.Ended, err)
 	}
 	errs, err := n.logs.Read(id(7), logs.Stderr, 1000, 0)
