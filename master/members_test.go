@@ -1,6 +1,8 @@
 package master_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,4 +197,38 @@ func TestNodeOutOfReachForAMoment(t *testing.T) {
 	m.await("the node is up", func(s api.MasterState) bool { return s.Nodes[0].Up })
 	f.Send(daemontest.Tasks(1, 1))
 	n.AwaitGot(sched.Launch, 1)
+}
+
+// A node monitor that was restarted and has taken over attempts of its former process: what
+// its hello names is not reported lost, what it does not name is. When it was handed
+// everything in order, that is no loss.
+func TestRestartedNodeGoesOn(t *testing.T) {
+	for complete, outcome := range map[bool]sched.Outcome{true: sched.Yielded, false: sched.Unfinished} {
+		t.Run(fmt.Sprintf("complete=%v", complete), func(t *testing.T) {
+			cfg := settings()
+			cfg.LostAfter = patient()
+			m := start(t, cfg)
+			f := daemontest.Frontend(t, "f1", m.Addr())
+			f.Register(wire.Hello{})
+			first := daemontest.Node(t, "n1", m.Addr())
+			first.Register(wire.Hello{Slots: daemontest.Slots(2, 1)})
+			f.Send(daemontest.Tasks(1, 2))
+			runs := first.AwaitGot(sched.Launch, 2)[0]
+			second := daemontest.Node(t, "n1", m.Addr()) // at another address, while the first one answers
+			slots := daemontest.Slots(2, 1)
+			at := &slots[runs.To.Slot]
+			at.Running, at.Frontend, at.FrontendAddress, at.JobName, at.Seq = runs.Msg.AttemptID(), f.Ref, f.Address(), "job", 5<<40+1
+			second.Register(wire.Hello{Slots: slots, Continues: []int64{7, first.Incarnation}, Complete: complete})
+			daemontest.Await(t, "the frontend is asked about what goes on", func() bool {
+				return slices.ContainsFunc(f.Got(sched.Holding), func(it wire.Item) bool { return it.Msg.AttemptID() == runs.Msg.AttemptID() })
+			})
+			lost := f.AwaitGot(sched.AttemptLost, 1)
+			if len(lost) != 1 || lost[0].Msg.AttemptID() == runs.Msg.AttemptID() || lost[0].Msg.Outcome != outcome {
+				t.Errorf("the frontend received %+v", lost)
+			}
+			m.await("one slot is busy", func(s api.MasterState) bool {
+				return len(s.Nodes) == 1 && s.Nodes[0].Busy == 1 && s.Nodes[0].Address == second.Address()
+			})
+		})
+	}
 }

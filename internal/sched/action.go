@@ -1,5 +1,7 @@
 package sched
 
+import "slices"
+
 // ActionKind is what an [Action] requests from the shell.
 type ActionKind uint8
 
@@ -76,10 +78,15 @@ func (a *Actions) SendReturned(distributor Addr, job JobID, first, count, attemp
 }
 
 // SendLost reports to its distributor the loss of an attempt at a node, for the reason of a
-// WorkerLost.
-func (a *Actions) SendLost(distributor Addr, id AttemptID, node string, lost *Message) {
+// WorkerLost, and returns true. An attempt that the WorkerLost names in Kept lives on, and
+// nothing is reported.
+func (a *Actions) SendLost(distributor Addr, id AttemptID, node string, lost *Message) bool {
+	if slices.Contains(lost.Kept, id) {
+		return false
+	}
 	m := a.Send(distributor, AttemptLost)
 	m.Job, m.First, m.Attempt, m.Node, m.Reason, m.Outcome = id.Job, id.Task, id.Attempt, node, lost.Reason, lost.Outcome
+	return true
 }
 
 // SendHolding asks the distributor of an attempt whether it is still wanted.

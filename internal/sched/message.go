@@ -113,7 +113,8 @@ const (
 	// same Peer, for each attempt that the slot holds beside the one that runs.
 	WorkerUp
 	// WorkerLost: a slot is lost. Peer, Reason, Outcome (Yielded: its node gave it back
-	// in order).
+	// in order), Kept (attempts that are not lost with it: the next process of the node has
+	// taken them over).
 	WorkerLost
 	// WorkerServes: the applications a slot serves changed. Peer, Serves.
 	WorkerServes
@@ -263,7 +264,7 @@ type Message struct {
 	Node   string      // WorkerUp, AttemptLost, NewAttempt, Report: the node's id
 	Reason string      // in words a user can read
 	Serves []string    // applications served, "" for the built-in backends; sorted
-	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; Idle: suspended there; Preempt: to be suspended; Held: held there
+	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; WorkerLost: taken over; Idle: suspended there; Preempt: to be suspended; Held: held there
 
 	Owner    string `json:"For,omitempty"` // for whom the job runs: a path such as "team/alice", "" for nobody in particular
 	Priority int32  // of the job among those of its owner: higher ones are served first

@@ -37,6 +37,9 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	name, now := h.Sender.Name, t.cfg.Now()
 	old := t.byName[name]
 	verdict := t.registry.Classify(name, h.Incarnation, h.Address, sched.Time(t.cfg.LostAfter), now, old != nil && t.cfg.Links.Up(old.ref))
+	if old != nil && continues(h, old.incarnation) {
+		verdict, old.successor = protocol.Restarted, newSuccessor(h)
+	}
 	switch verdict {
 	case protocol.Conflict:
 		return Answer{Reason: RefusedName, Problem: fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",

@@ -65,8 +65,9 @@ type node struct {
 	memory      int64  // MB for the processes of applications
 	host        string // as applications know it
 	slots       map[int32]*slot
-	up          bool  // messages reach it
-	life        int64 // tells the registrations of nodes apart
+	up          bool       // messages reach it
+	life        int64      // tells the registrations of nodes apart
+	successor   *successor // nil unless the next process has taken attempts over
 }
 
 // New returns an empty table.
@@ -149,7 +150,11 @@ func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
 // lose removes a lost node with all its slots. ended means that its process is known to have
 // ended.
 func (t *Nodes) lose(n *node, ended bool, reason string) {
-	t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
+	if n.successor != nil {
+		t.cfg.Log.Info("a node was started again and goes on with its attempts", "node", n.ref.Name, "address", n.address, "complete", n.successor.complete)
+	} else {
+		t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
+	}
 	if more := n.unlisted(); more > 0 {
 		t.cfg.Log.Warn("a lost node kept more results than it lists; their tasks are tried again when their frontends miss them", "node", n.ref.Name, "results", more)
 	}

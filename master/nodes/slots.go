@@ -90,6 +90,7 @@ func (t *Nodes) removeSlot(n *node, slot int32, ended bool, reason string) {
 	if reason == withdrawn {
 		lost.Outcome = sched.Yielded
 	}
+	n.successor.spare(&lost, slot)
 	t.cfg.Core.StepShell(&lost)
 	delete(t.byWorker, w.ID)
 	t.cfg.Addrs.Drop(wire.Ref{Role: sched.Worker, Name: n.ref.Name, Slot: slot})

@@ -234,8 +234,9 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	s.alive--
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
-		s.lost++
-		out.SendLost(p.job.Distributor(), p.id(), n.name, m)
+		if out.SendLost(p.job.Distributor(), p.id(), n.name, m) {
+			s.lost++
+		}
 		s.detach(n, p, out)
 	}
 	n.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, n.name, m) })

@@ -104,8 +104,9 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	}
 	w.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node, m) })
 	if t := w.running; t != nil {
-		s.lost++
-		out.SendLost(t.msg.Distributor, t.msg.AttemptID(), w.node, m)
+		if out.SendLost(t.msg.Distributor, t.msg.AttemptID(), w.node, m) {
+			s.lost++
+		}
 		s.forget(t, out)
 	}
 	assigned := w.assigned

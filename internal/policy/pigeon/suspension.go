@@ -205,9 +205,10 @@ func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
 	for len(w.held) > 0 {
 		h := w.held[0]
 		e.release(w, h)
-		e.counts.Lost++
 		e.settle(&h.bill, true)
-		out.SendLost(h.job.Distributor(), h.id(), w.node.id, m)
+		if out.SendLost(h.job.Distributor(), h.id(), w.node.id, m) {
+			e.counts.Lost++
+		}
 		e.forget(h.job.ID, out)
 	}
 }

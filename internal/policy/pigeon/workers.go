@@ -98,8 +98,9 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	s.lately = ended.Index{}
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
-		s.counts.Lost++
-		out.SendLost(j.Distributor(), w.id(), w.node.id, m)
+		if out.SendLost(j.Distributor(), w.id(), w.node.id, m) {
+			s.counts.Lost++
+		}
 		s.vacate(w, out)
 	}
 	s.hooks.lost(w, m, out)
