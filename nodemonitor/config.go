@@ -2,6 +2,7 @@ package nodemonitor
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // Config is the settings of a node monitor.
 type Config struct {
 	daemon.Settings  `mapstructure:",squash"`
-	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128"`
+	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
 	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
 	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
 	Master           string        `mapstructure:"master" doc:"host:port where the group's master serves node monitors"`
@@ -42,7 +43,7 @@ type Config struct {
 // Default returns the settings of a node on one machine.
 func Default() Config {
 	return Config{
-		ID: "node", Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
+		Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
 		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000,
@@ -56,7 +57,7 @@ const maxSlots = 10_000
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
 	return daemon.Check(append(c.Rules(c.policyFault()),
-		daemon.Refuse("id", !daemon.IsName(c.ID), daemon.NameRule),
+		daemon.Refuse("id", !daemon.IsName(c.Named().ID), daemon.NameRule),
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
 		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)),
 		daemon.Refuse("master", !daemon.IsAddress(c.Master), "give the master as host:port"),
@@ -78,6 +79,14 @@ func (c Config) Validate() error {
 		daemon.Refuse("grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"),
 		daemon.Refuse("max_messages", c.MaxMessages < 1, "use 1 or more"),
 	)...)
+}
+
+// Named returns the settings with the name of this host where they name no node.
+func (c Config) Named() Config {
+	if c.ID == "" {
+		c.ID, _ = os.Hostname() // Validate refuses an empty name
+	}
+	return c
 }
 
 func (c Config) runtimesFault() string {
@@ -114,5 +123,5 @@ func (c Config) workDir(temporary string) string {
 	if c.WorkDir != "" {
 		return c.WorkDir
 	}
-	return filepath.Join(temporary, "pigeon-"+c.ID)
+	return filepath.Join(temporary, "pigeon-"+c.Named().ID)
 }

@@ -60,7 +60,7 @@ func TestConfig(t *testing.T) {
 	if err := Default().Validate(); err != nil {
 		t.Error(err)
 	}
-	if got := Default().workDir("/tmp"); got != "/tmp/pigeon-node" {
+	if got := (Config{ID: "n1"}).workDir("/tmp"); got != "/tmp/pigeon-n1" {
 		t.Errorf("the folder is %q", got)
 	}
 }

@@ -89,6 +89,7 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	cfg = cfg.Named()
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}

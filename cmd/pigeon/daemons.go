@@ -241,7 +241,7 @@ until then.`,
 				return listening{}, err
 			}
 			a := n.Addrs()
-			return listening{n, c.ID, addresses("backends", a.Listen, "daemons", a.Internal, "http", a.HTTP)}, nil
+			return listening{n, c.Named().ID, addresses("backends", a.Listen, "daemons", a.Internal, "http", a.HTTP)}, nil
 		},
 	}.command()
 }
