@@ -14,16 +14,17 @@ import (
 
 // SimOptions are the settings that exist only in simulation.
 type SimOptions struct {
-	Delay   time.Duration // of a message, one way
-	History io.Writer     // of every task's life, nil for none
-	Actions io.Writer     // of the cores, as text, nil for none
+	Delay   time.Duration    // of a message, one way
+	Losses  sim.MasterLosses // masters that die
+	History io.Writer        // of every task's life, nil for none
+	Actions io.Writer        // of the cores, as text, nil for none
 }
 
 // Simulate runs the cores in virtual time. w is the result of r.Workload.
 func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
 	began := time.Now()
 	cfg := r.Cluster(o.Delay)
-	cfg.Actions = o.Actions
+	cfg.Actions, cfg.Losses = o.Actions, o.Losses
 	var life *life
 	var watching observers
 	if o.History != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/watch"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/spf13/cobra"
 )
 
@@ -21,6 +22,7 @@ type simFlags struct {
 	history, actions string
 	watch            string
 	clairvoyant      bool
+	losses           sim.MasterLosses
 }
 
 func simCommand() *cobra.Command {
@@ -59,7 +61,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		if err := faults.check(fs, *output); err != nil {
 			return wrongUse(err)
 		}
-		if faults.given(fs) && !fs.Changed("jobs") {
+		if faults.checks(fs) && !fs.Changed("jobs") {
 			flags.workload.options.Jobs = faultJobs
 		}
 		runs, err := flags.runs()
@@ -69,9 +71,10 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		if err != nil {
 			return err
 		}
-		if faults.given(fs) {
+		if faults.checks(fs) {
 			return simulateFaults(cmd, runs, own.delay, faults)
 		}
+		own.losses = faults.losses
 		return simulateAll(cmd, runs, own, *output)
 	}
 	return cmd
@@ -120,7 +123,7 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 	if err != nil {
 		return wrongUse(err)
 	}
-	options := experiment.SimOptions{Delay: own.delay, History: files.writer(0), Actions: files.writer(1)}
+	options := experiment.SimOptions{Delay: own.delay, Losses: own.losses, History: files.writer(0), Actions: files.writer(1)}
 	show := newProgress(cmd.ErrOrStderr())
 	var results []measure.Result
 	recordings := make([]*watch.Recording, len(runs))

@@ -25,6 +25,7 @@ type faultFlags struct {
 	only        []int
 	simulate    faultRun // the simulator; another in tests
 	time        time.Duration
+	losses      sim.MasterLosses // of a run that is measured
 }
 
 // faultRun makes a run, as [experiment.Run.SimulateFaults].
@@ -36,7 +37,7 @@ const faultJobs = 30
 
 func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
 	f := faultFlags{simulate: (*experiment.Run).SimulateFaults}
-	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md)")
+	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md). Or master-every=60s,standby=1s: measures while masters die")
 	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
 	fs.DurationVar(&f.time, "fault-time", 20*time.Second, "how long faults happen, in virtual time; then everything heals")
@@ -46,8 +47,33 @@ func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
 // given reports whether a run with faults is asked for.
 func (f *faultFlags) given(fs *pflag.FlagSet) bool { return fs.Changed("faults") }
 
+// checks reports whether a run is checked, and not measured.
+func (f *faultFlags) checks(fs *pflag.FlagSet) bool { return f.given(fs) && f.losses.Every == 0 }
+
+// parseLosses reads master-every=60s,standby=1s.
+func parseLosses(text string) (l sim.MasterLosses, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		d, err := time.ParseDuration(value)
+		switch {
+		case err != nil || d <= 0 || d > 24*time.Hour:
+			return l, fmt.Errorf("--faults: %q is no time within 24h; give master-every=60s,standby=1s, or a seed", part)
+		case name == "master-every":
+			l.Every = sched.Time(d)
+		case name == "standby":
+			l.Standby = sched.Time(d)
+		default:
+			return l, fmt.Errorf("--faults: there is no %q; give master-every=60s,standby=1s, or a seed", name)
+		}
+	}
+	if l.Every == 0 || l.Standby == 0 || l.Standby >= l.Every {
+		return l, fmt.Errorf("--faults %q: a master dies every master-every, and a standby leads after standby, before the next one dies; give both, such as master-every=60s,standby=1s", text)
+	}
+	return l, nil
+}
+
 // check refuses flags that conflict or are out of range.
-func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
+func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
 	if !f.given(fs) {
 		for _, name := range []string{"fault-kinds", "only-faults", "fault-time"} {
 			if fs.Changed(name) {
@@ -55,6 +81,15 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
 			}
 		}
 		return nil
+	}
+	if strings.Contains(f.seed, "=") {
+		for _, name := range []string{"fault-kinds", "only-faults", "fault-time"} {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s does not go with masters that die at given times; leave one of them out", name)
+			}
+		}
+		f.losses, err = parseLosses(f.seed)
+		return err
 	}
 	for _, name := range []string{"watch", "history", "actions", "clairvoyant", "seeds"} {
 		if fs.Changed(name) {

@@ -8,6 +8,9 @@ import (
 
 // deliver steps a core and carries out its actions.
 func (e *engine) deliver(from, to sched.Addr, m *sched.Message) {
+	if e.standbys != nil && e.standbys.drops(to, m) {
+		return
+	}
 	e.out.Reset()
 	e.cores[to.Role][to.ID].Step(e.now, from, m, &e.out)
 	list := e.out.List()
@@ -39,7 +42,7 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 			at = e.world.hosts.timerDue(self, at)
 		}
 		e.num++
-		e.alarms.push(alarm{stamp: stamp{at, e.num}, core: self, token: a.Token, run: isTimer})
+		e.alarms.push(alarm{stamp: stamp{at, e.num}, core: self, token: a.Token, run: isTimer, version: e.lifeOf(self)})
 	case sched.Start:
 		e.start(self, &a.Msg)
 	case sched.Suspend:

@@ -17,6 +17,7 @@ type Config struct {
 	Seed      uint64
 	Shares    []sched.Share // of owners, sent to every master at its start; nil for none
 	HalfLife  sched.Time    // with them
+	Losses    MasterLosses  // of masters, faults off only
 	Learned   bool          // frontends learn classes and estimates from earlier jobs; faults off only
 	Observer  Observer      // nil for none
 	Inspector Inspector     // nil for none
@@ -84,6 +85,9 @@ func (c *Config) Valid() error {
 		return fmt.Errorf("no group: at least one is needed")
 	case c.Delay < 0:
 		return fmt.Errorf("the message delay is negative (%d ns)", c.Delay)
+	}
+	if err := c.Losses.Check(&c.Policy); err != nil {
+		return err
 	}
 	for i, n := range c.Groups {
 		if n < 1 {

@@ -27,6 +27,7 @@ type engine struct {
 	stopped  []int32 // runs that this step stopped; their ends are the next steps
 	calls    calls
 	learning *learning // what frontends learn; nil for nothing
+	standbys *standbys // end masters; nil: none ends
 	world    *world    // imitates the daemons around the cores; nil with faults off
 	result   Outcome
 	actions  *bufio.Writer
@@ -40,6 +41,9 @@ func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 	}
 	e := newEngine(w, cfg)
 	e.boot()
+	if cfg.Losses.Every > 0 {
+		e.standbys = newStandbys(e, cfg.Losses)
+	}
 	for e.step() {
 		if e.result.Events&0xffff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -198,6 +202,7 @@ func (e *engine) fire(a alarm) {
 		e.calls.take(a.token)()
 	case e.world != nil:
 		e.world.hosts.timeout(a)
+	case a.version != e.lifeOf(a.core): // the core has ended
 	default:
 		e.deliver(sched.Addr{}, a.core, &sched.Message{Kind: sched.Timeout, Token: a.token})
 	}

@@ -110,8 +110,7 @@ func (sh *masterShells) register(m *daemon, n *node, e *envelope) {
 // recordAttempt adds the attempt of a launch to the registration of its worker. The
 // master keeps the payload from then on.
 func (r *registrations) recordAttempt(up, launch *sched.Message) {
-	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
-	up.Distributor, up.Class, up.App, up.Owner, up.Estimate = launch.Distributor, launch.Class, launch.App, launch.Owner, launch.Estimate
+	stateAttempt(up, launch)
 	r.payloads[launch.Job] = true
 }
 
