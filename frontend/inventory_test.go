@@ -81,7 +81,7 @@ func TestAnnouncement(t *testing.T) {
 	w.master()
 	got := make(chan *wire.Batch, 16)
 	codec := daemontest.Codec()
-	conn, err := notice.Connect(notice.Options{URL: w.url(), Name: "test", Log: daemontest.Log(t)})
+	conn, err := notice.Connect(notice.Options{Access: notice.Access{URL: w.url()}, Name: "test", Log: daemontest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

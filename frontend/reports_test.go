@@ -86,7 +86,7 @@ func TestReportsByNATS(t *testing.T) {
 	w.master()
 	f := w.frontend()
 	w.submit(f, sleeps("job", 1, 0))
-	conn, err := notice.Connect(notice.Options{URL: w.nats.URL(), Name: "test"})
+	conn, err := notice.Connect(notice.Options{Access: notice.Access{URL: w.nats.URL()}, Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 
 // connectNotices subscribes to report notices and sets how acknowledgements are published.
 func (f *Frontend) connectNotices() error {
-	conn, err := f.life.Notices(f.cfg.NATS, f.cfg.ID)
+	conn, err := f.life.Notices(f.cfg.Servers(), f.cfg.ID)
 	if conn == nil || err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func TestLeasesAreRevoked(t *testing.T) {
 	m := start(t, cfg)
 	f, n := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Node(t, "n1", m.Addr())
 	f.Group, n.Group = 5, 5
-	conn, err := notice.Connect(notice.Options{URL: nats.URL(), Name: "test"})
+	conn, err := notice.Connect(notice.Options{Access: notice.Access{URL: nats.URL()}, Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,7 @@ func TestNotices(t *testing.T) {
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	f.Send(daemontest.Tasks(1, 2))
 	n.AwaitGot(sched.Launch, 1)
-	conn, err := notice.Connect(notice.Options{URL: nats.URL(), Name: "test"})
+	conn, err := notice.Connect(notice.Options{Access: notice.Access{URL: nats.URL()}, Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

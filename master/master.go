@@ -162,7 +162,7 @@ func (m *Master) connectNotices() error {
 	if m.owner.core.core == nil {
 		return nil
 	}
-	conn, err := m.life.Notices(m.cfg.NATS, fmt.Sprintf("master-%d", m.cfg.Group))
+	conn, err := m.life.Notices(m.cfg.Servers(), fmt.Sprintf("master-%d", m.cfg.Group))
 	if conn == nil || err != nil {
 		return err
 	}

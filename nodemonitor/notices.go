@@ -31,7 +31,7 @@ var errUnreachable = errors.New("NATS is not reachable")
 
 // openNotices connects; reached is called with each change, and must not call back.
 func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Logger) (*notices, error) {
-	conn, err := notice.Connect(notice.Options{URL: cfg.NATS, Name: "node " + cfg.ID, OnState: reached, Log: log})
+	conn, err := notice.Connect(notice.Options{Access: cfg.Servers(), Name: "node " + cfg.ID, OnState: reached, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (w *world) startNATS() {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { w.nats.Close() })
-	if w.conn, err = notice.Connect(notice.Options{URL: w.nats.URL(), Name: "test"}); err != nil {
+	if w.conn, err = notice.Connect(notice.Options{Access: notice.Access{URL: w.nats.URL()}, Name: "test"}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { w.conn.Close() })

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -285,7 +286,7 @@ func TestOpeningFails(t *testing.T) {
 	if r, err := d.Record("", "small"); r != nil || err != nil {
 		t.Errorf("a recording that is switched off: %v, %v", r, err)
 	}
-	if c, err := d.Notices("", "small"); c != nil || err != nil {
+	if c, err := d.Notices(notice.Access{URL: ""}, "small"); c != nil || err != nil {
 		t.Errorf("notices that are switched off: %v, %v", c, err)
 	}
 	if err := d.Close(); err != nil || !slices.Equal(strings.Split(d.noted(), ", "), []string{"last closed", "first closed"}) {

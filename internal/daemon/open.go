@@ -92,13 +92,12 @@ func (l *Lifecycle) Record(folder, name string) (*runloop.Recorder, error) {
 	return r, nil
 }
 
-// Notices begins to connect to the NATS server at the URL. Without a URL the result is
-// nil.
-func (l *Lifecycle) Notices(url, name string) (*notice.Conn, error) {
-	if url == "" {
+// Notices begins to connect to the NATS servers. Without a URL the result is nil.
+func (l *Lifecycle) Notices(servers notice.Access, name string) (*notice.Conn, error) {
+	if servers.URL == "" {
 		return nil, nil
 	}
-	c, err := notice.Connect(notice.Options{URL: url, Name: name, Log: l.log})
+	c, err := notice.Connect(notice.Options{Access: servers, Name: name, Log: l.log})
 	if err != nil {
 		return nil, err
 	}

@@ -13,15 +13,16 @@ import (
 // Settings are the settings that all daemons have. A daemon's configuration embeds them,
 // and its Validate checks them with its own.
 type Settings struct {
-	Cluster  string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
-	HTTP     string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	NATS     string        `mapstructure:"nats" doc:"URL of the NATS server that carries notices; empty: none, everything is then sent by Thrift"`
-	Policy   string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
-	Cutoff   time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
-	Reserved float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
-	Seed     uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
-	OTLP     string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
-	Record   string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
+	Cluster    string `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	HTTP       string `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	NATS       string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
+	NATSAccess `mapstructure:",squash"`
+	Policy     string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff     time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
+	Reserved   float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
+	Seed       uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
+	OTLP       string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
+	Record     string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
 }
 
 // DefaultSettings returns the settings of a daemon on one machine.
@@ -54,6 +55,7 @@ func (s Settings) Rules(policyFault string) []Rule {
 		Refuse("cutoff", s.Cutoff <= 0, "use a duration above zero"),
 		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
 		Refuse("policy", policyFault != "", policyFault),
+		Refuse("nats_cert", (s.NATSCert == "") != (s.NATSKey == ""), "give nats_cert and nats_key, or neither"),
 	}
 }
 

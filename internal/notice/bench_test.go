@@ -45,7 +45,7 @@ func pair(b *testing.B, inProcess bool) (from, to *Conn) {
 	e, err := StartEmbedded("127.0.0.1:0")
 	must(b, err)
 	b.Cleanup(func() { _ = e.Close() })
-	o := Options{URL: e.URL()}
+	o := Options{Access: Access{URL: e.URL()}}
 	if inProcess {
 		o.Embedded = e
 	}

@@ -55,13 +55,13 @@ func Connect(o Options) (*Conn, error) {
 	nc, err := nats.Connect(c.opts.URL, c.natsOptions()...)
 	if err != nil {
 		return nil, &api.Error{
-			Problem: api.Invalid, Subject: "NATS server " + c.opts.URL, What: err.Error(),
+			Problem: api.Invalid, Subject: "NATS server " + c.opts.Redacted(), What: c.opts.Explain(err),
 			Tried: "connecting", Next: "set a URL such as nats://127.0.0.1:4222, or none to do without NATS",
 		}
 	}
 	c.nc = nc
 	if !c.refresh(nc) {
-		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.URL)
+		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.Redacted())
 	}
 	c.active.Go(func() { c.out.run(nc.Publish) })
 	return c, nil
@@ -76,7 +76,7 @@ func (c *Conn) Publish(subject string, data []byte) error {
 	if !c.connected.Load() {
 		c.out.drop()
 		return &api.Error{
-			Problem: api.NotReady, Subject: "NATS server " + c.opts.URL, What: "it is not reachable",
+			Problem: api.NotReady, Subject: "NATS server " + c.opts.Redacted(), What: "it is not reachable",
 			Tried: "publishing to " + subject, Next: "nothing to do; it is tried again and again",
 		}
 	}
@@ -174,7 +174,7 @@ func (c *Conn) changed(nc *nats.Conn, err error) {
 	case now && !before:
 		c.opts.Log.Info("NATS is reachable", "url", nc.ConnectedUrlRedacted())
 	case before && !now:
-		c.opts.Log.Warn("NATS was lost; notices go by Thrift until it is back", "url", c.opts.URL, "error", err)
+		c.opts.Log.Warn("NATS was lost; notices go by Thrift until it is back", "url", c.opts.Redacted(), "error", err)
 	}
 }
 

@@ -204,7 +204,7 @@ func TestCloseWithoutAServer(t *testing.T) {
 
 func TestAnImpossibleURL(t *testing.T) {
 	for _, url := range []string{"nats://127.0.0.1:port", "http://[::1"} {
-		_, err := Connect(Options{URL: url})
+		_, err := Connect(Options{Access: Access{URL: url}})
 		var parts *api.Error
 		if !errors.As(err, &parts) || parts.Problem != api.Invalid || !strings.Contains(err.Error(), url) {
 			t.Errorf("%s: %v", url, err)

@@ -10,8 +10,8 @@ import (
 
 // Options of a [Conn]; a zero field means its default.
 type Options struct {
-	// URL of the server: nats://host:port.
-	URL string
+	// Access names the servers. Default nats://127.0.0.1:4222.
+	Access
 	// Embedded, if set, is reached inside this process instead.
 	Embedded *Embedded
 	// Name is this daemon to the server's operator: "node n7".
@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 // library's default because that would end the connection for good, keep stale
 // notices, or notice a dead server only after minutes.
 func (c *Conn) natsOptions() []nats.Option {
-	o := []nats.Option{
+	o := append(c.opts.NATSOptions(),
 		nats.Name(c.opts.Name),
 		nats.NoEcho(),
 		nats.RetryOnFailedConnect(true),
@@ -66,14 +66,14 @@ func (c *Conn) natsOptions() []nats.Option {
 		nats.Timeout(time.Second),
 		nats.PingInterval(time.Second),
 		nats.MaxPingsOutstanding(2),
-		nats.FlusherTimeout(500 * time.Millisecond),
+		nats.FlusherTimeout(500*time.Millisecond),
 		nats.ReconnectOnFlusherError(),
 		nats.ConnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
 		nats.DisconnectErrHandler(c.changed),
 		nats.ErrorHandler(c.fault),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.ended) }),
-	}
+	)
 	if c.opts.Embedded != nil {
 		o = append(o, nats.InProcessServer(c.opts.Embedded.server))
 	}

@@ -16,7 +16,7 @@ func TestPublishDoesNotBlockOnAStalledServer(t *testing.T) {
 	must(t, err)
 	held := make(chan net.Conn, 1)
 	go acceptSilently(l, held)
-	c, err := Connect(Options{URL: "nats://" + l.Addr().String(), MaxQueued: 100, Log: slog.New(slog.DiscardHandler)})
+	c, err := Connect(Options{Access: Access{URL: "nats://" + l.Addr().String()}, MaxQueued: 100, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	peer := <-held
 	must(t, l.Close())
@@ -40,7 +40,7 @@ func TestSubscribeAtAStalledServer(t *testing.T) {
 	must(t, err)
 	held := make(chan net.Conn, 1)
 	go acceptSilently(l, held)
-	c, err := Connect(Options{URL: "nats://" + l.Addr().String(), Log: slog.New(slog.DiscardHandler)})
+	c, err := Connect(Options{Access: Access{URL: "nats://" + l.Addr().String()}, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	peer := <-held
 	must(t, l.Close())

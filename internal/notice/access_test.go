@@ -1,0 +1,40 @@
+package notice
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestRedact(t *testing.T) {
+	for in, want := range map[string]string{
+		"nats://127.0.0.1:4222":              "nats://127.0.0.1:4222",
+		"nats://u:p@h:1,tls://token@g:2":     "nats://***@h:1,tls://***@g:2",
+		"nats://u:p/@x@h:1, nats://u:p@g":    "nats://***@h:1, nats://***@g",
+		"u:p@h:1":                            "***@h:1",
+		"":                                   "",
+		"nats://h1:4222,nats://h2:4222,h3:1": "nats://h1:4222,nats://h2:4222,h3:1",
+	} {
+		if got := Redact(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What is secret in a URL is in no error and no line of the log.
+func TestSecretsStaySecret(t *testing.T) {
+	for _, url := range []string{"nats://ann:hush%@h:1", "nats://hush@no port", "nats://127.0.0.1:1,nats://ann:hush@127.0.0.1:2"} {
+		var log strings.Builder
+		c, err := Connect(Options{Access: Access{URL: url}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		said := log.String()
+		if err != nil {
+			said += err.Error()
+		} else {
+			said += c.Publish("s", nil).Error()
+			must(t, c.Close())
+		}
+		if said == "" || strings.Contains(said, "hush") {
+			t.Errorf("%s: %s", url, said)
+		}
+	}
+}
