@@ -47,6 +47,8 @@ struct TMember {
   1: optional TRef worker
   2: optional TRef master
   3: optional string node = ""
+  // It takes nothing new, and what runs there is not lost.
+  4: optional bool draining = false
 }
 
 // A reservation that travels from worker to worker. ageNanos as in TMessage.
@@ -299,6 +301,8 @@ struct THello {
   // acknowledged.
   17: optional list<i64> continues
   18: optional bool complete = false
+  // A node that takes nothing new.
+  16: optional bool draining = false
 }
 
 // accepted false: problem says why, for the log of the caller.
@@ -335,9 +339,11 @@ struct TSnapshot {
   // Whether kept and keptMore of the slots list the results that are kept for some
   // seconds; otherwise those that the node listed before hold.
   6: optional bool listsKept = false
-  // 7 is whether the node drains. The node monitor stops in order, and this is its last
+  // The node monitor stops in order, and this is its last
   // snapshot.
   8: optional bool stopping = false
+  // The node takes nothing new; slots without an attempt are left out.
+  7: optional bool draining = false
 }
 
 // known false: the master has no such node (any more), which must say hello again.
@@ -360,6 +366,8 @@ struct TRollNode {
   4: list<i32> numbers
   5: optional i64 memory = 0
   6: optional string host = ""
+  // It takes nothing new.
+  7: optional bool draining = false
 }
 
 struct TRollFrontend {
@@ -486,6 +494,21 @@ struct TInventoryReply {
   4: bool sendAll
 }
 
+// What a node is to do: drain, or resume. A deadline of 0 is none; kill means at once.
+struct TDrainOrder {
+  1: bool resume
+  2: i64 deadlineNanos
+  3: bool kill
+}
+
+// state is up, draining or drained. running counts attempts, results those that no frontend
+// has acknowledged.
+struct TDrainReply {
+  1: string state
+  2: i32 running
+  3: i32 results
+}
+
 service PeerService {
   TBatchReply deliver(1: TBatch batch) throws (1: published.TPigeonException e)
   THelloReply hello(1: THello hello) throws (1: published.TPigeonException e)
@@ -512,6 +535,8 @@ service PeerService {
   // after waitMillis with the same. It renews the leases of the applications that
   // the node follows this frontend for.
   THoldings holdings(1: string frontend, 2: i64 incarnation, 3: i64 version, 4: i32 waitMillis) throws (1: published.TPigeonException e)
+  // Frontend to node: begins or ends a drain; repeated, it changes the deadline.
+  TDrainReply drain(1: TDrainOrder order) throws (1: published.TPigeonException e)
   // Node to frontend.
   TPiece filePiece(1: string sha256, 2: i64 offset, 3: i32 limit) throws (1: published.TPigeonException e)
 }

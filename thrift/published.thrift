@@ -294,6 +294,18 @@ struct TNode {
   20: optional string version = ""
 }
 
+// A node that was told to drain or to resume. state as in TNode. running counts the attempts
+// that are still there, results the ends that no frontend has acknowledged yet. only names
+// the applications whose tasks no other node can run now.
+struct TNodeDrain {
+  1: string node
+  2: i32 group
+  3: string state
+  4: i32 running
+  5: i32 results
+  6: optional list<string> only
+}
+
 // A frontend as a master sees it, or a master as a frontend does. state, stateSeconds and
 // reason as those of TNode.
 struct TDaemonState {
@@ -381,6 +393,11 @@ service SchedulerService {
   TShares listShares() throws (1: TPigeonException e)
   // Which frontend serves here. A standby refuses, and names the address of who leads.
   TFrontendIdentity identify() throws (1: TPigeonException e)
+  // The node takes nothing new. What still runs there after the deadline is given back and
+  // runs elsewhere; a deadline of 0 is none, and kill means at once.
+  TNodeDrain drainNode(1: string node, 2: i64 deadlineMillis, 3: bool kill) throws (1: TPigeonException e)
+  // Ends a drain: the node takes tasks again.
+  TNodeDrain resumeNode(1: string node) throws (1: TPigeonException e)
   // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
 }

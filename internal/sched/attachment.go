@@ -40,6 +40,8 @@ type Member struct {
 	Worker Addr
 	Master Addr   // of its group, zero without one
 	Node   string // its id
+	// Draining is set for a worker that takes nothing new; what runs there is not lost.
+	Draining bool `json:",omitempty"`
 }
 
 // Probed is a reservation that moves from worker to worker.

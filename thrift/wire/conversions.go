@@ -108,6 +108,44 @@ func daemonStateFrom(t *published.TDaemonState) (v api.DaemonState) {
 	}
 }
 
+func drainOrderTo(v DrainOrder) *peer.TDrainOrder {
+	return &peer.TDrainOrder{
+		Resume:        v.Resume,
+		DeadlineNanos: int64(v.Deadline),
+		Kill:          v.Kill,
+	}
+}
+
+func drainOrderFrom(t *peer.TDrainOrder) (v DrainOrder) {
+	if t == nil {
+		return v
+	}
+	return DrainOrder{
+		Resume:   t.Resume,
+		Deadline: time.Duration(t.DeadlineNanos),
+		Kill:     t.Kill,
+	}
+}
+
+func drainReplyTo(v DrainReply) *peer.TDrainReply {
+	return &peer.TDrainReply{
+		State:   v.State,
+		Running: n32(v.Running),
+		Results: n32(v.Results),
+	}
+}
+
+func drainReplyFrom(t *peer.TDrainReply) (v DrainReply) {
+	if t == nil {
+		return v
+	}
+	return DrainReply{
+		State:   t.State,
+		Running: int(t.Running),
+		Results: int(t.Results),
+	}
+}
+
 func execTo(v api.Exec) *published.TExec {
 	return &published.TExec{
 		Argv: v.Argv,
@@ -660,6 +698,7 @@ func memberNodeTo(v MemberNode) *peer.TRollNode {
 		Numbers:     v.Numbers,
 		Memory:      v.Memory,
 		Host:        v.Host,
+		Draining:    v.Draining,
 	}
 }
 
@@ -674,6 +713,7 @@ func memberNodeFrom(t *peer.TRollNode) (v MemberNode) {
 		Numbers:     t.Numbers,
 		Memory:      t.Memory,
 		Host:        t.Host,
+		Draining:    t.Draining,
 	}
 }
 
@@ -753,6 +793,31 @@ func nodeFrom(t *published.TNode) (v api.Node) {
 		StateSeconds: t.StateSeconds,
 		Reason:       t.Reason,
 		Version:      t.Version,
+	}
+}
+
+func nodeDrainTo(v api.NodeDrain) *published.TNodeDrain {
+	return &published.TNodeDrain{
+		Node:    v.Node,
+		Group:   n32(v.Group),
+		State:   v.State,
+		Running: n32(v.Running),
+		Results: n32(v.Results),
+		Only:    v.Only,
+	}
+}
+
+func nodeDrainFrom(t *published.TNodeDrain) (v api.NodeDrain) {
+	if t == nil {
+		return v
+	}
+	return api.NodeDrain{
+		Node:    t.Node,
+		Group:   int(t.Group),
+		State:   t.State,
+		Running: int(t.Running),
+		Results: int(t.Results),
+		Only:    t.Only,
 	}
 }
 

@@ -94,6 +94,14 @@ func (s *fakeScheduler) Shares(context.Context) (api.OwnerShares, error) {
 	return filled[api.OwnerShares](), s.note("shares")
 }
 
+func (s *fakeScheduler) DrainNode(_ context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
+	return filled[api.NodeDrain](), s.note("drain %s %+v", node, o)
+}
+
+func (s *fakeScheduler) ResumeNode(_ context.Context, node string) (api.NodeDrain, error) {
+	return filled[api.NodeDrain](), s.note("resume %s", node)
+}
+
 func (s *fakeScheduler) Nodes(context.Context) ([]api.MasterState, error) {
 	return filled[[]api.MasterState](), s.note("nodes")
 }
@@ -167,4 +175,8 @@ func (p *fakePeer) GroupOwners(context.Context) (api.GroupOwners, error) {
 
 func (p *fakePeer) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wire.LogChunk, error) {
 	return filled[wire.LogChunk](), p.note("log %+v", r)
+}
+
+func (p *fakePeer) Drain(_ context.Context, o wire.DrainOrder) (wire.DrainReply, error) {
+	return filled[wire.DrainReply](), p.note("drain %+v", o)
 }

@@ -42,6 +42,8 @@ type Hello struct {
 	// name never began, or its result is acknowledged.
 	Continues []int64
 	Complete  bool
+	// Draining is set when the node takes nothing new.
+	Draining bool
 }
 
 // HelloReply is the master's answer.
@@ -118,6 +120,7 @@ type Snapshot struct {
 	ListsKept bool
 	// Stopping reports whether the node monitor stops in order; this is its last snapshot.
 	Stopping bool
+	Draining bool // the node takes nothing new
 }
 
 // SnapshotReply is the master's answer.
@@ -174,7 +177,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete,
+		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining,
 	}
 }
 
@@ -200,7 +203,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete,
+		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining,
 	}, nil
 }
 
@@ -229,7 +232,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping,
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining,
 	}
 }
 
@@ -242,7 +245,7 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping,
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining,
 	}, nil
 }
 

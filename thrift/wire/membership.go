@@ -24,9 +24,10 @@ type MemberNode struct {
 	Incarnation int64
 	// Numbers are those of its workers plus one, slot by slot; 0 for a slot that was
 	// removed, or under a policy that numbers none.
-	Numbers []int32
-	Memory  int64  // MB for the processes of applications
-	Host    string // as applications know it
+	Numbers  []int32
+	Memory   int64  // MB for the processes of applications
+	Host     string // as applications know it
+	Draining bool   // it takes nothing new
 }
 
 // MemberFrontend is a live frontend of a membership.

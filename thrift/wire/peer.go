@@ -93,6 +93,7 @@ type PeerPorts struct {
 	Logs       LogReader
 	Executors  ExecutorManager
 	Files      FileKeeper
+	Drain      DrainReceiver
 }
 
 // PeerProcessor serves PeerService.

@@ -25,6 +25,7 @@ var (
 	_ GroupViewer      = (*PeerClient)(nil)
 	_ MembershipSource = (*PeerClient)(nil)
 	_ LogReader        = (*PeerClient)(nil)
+	_ DrainReceiver    = (*PeerClient)(nil)
 )
 
 // NewPeerClient calls the daemon that the caller's connections lead to.

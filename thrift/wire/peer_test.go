@@ -24,7 +24,7 @@ func dialPeer(t *testing.T, ports wire.PeerPorts, codec *wire.Codec) *wire.PeerC
 func TestPeerClient(t *testing.T) {
 	fake, ctx := &fakePeer{}, context.Background()
 	codec := wire.NewCodec(newNames(), at(0))
-	c := dialPeer(t, wire.PeerPorts{Batches: fake, Reports: fake, Registrar: fake, Group: fake, Logs: fake}, codec)
+	c := dialPeer(t, wire.PeerPorts{Batches: fake, Reports: fake, Registrar: fake, Group: fake, Logs: fake, Drain: fake}, codec)
 
 	dir := newNames()
 	batch := launches(2, dir)
@@ -67,9 +67,12 @@ func TestPeerClient(t *testing.T) {
 	chunk, err := c.AttemptLog(ctx, filled[wire.AttemptLogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
+	drained, err := c.Drain(ctx, filled[wire.DrainOrder]())
+	must(t, err)
+	equal(t, "drain", drained, filled[wire.DrainReply]())
 	equal(t, "calls", fake.calls(), []string{
 		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "owners",
-		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()),
+		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
 	})
 }
 
@@ -110,6 +113,7 @@ func TestPortsNotServed(t *testing.T) {
 		"owners":   func() error { _, err := c.GroupOwners(ctx); return err },
 		"roll":     func() error { _, err := c.Membership(ctx, 0, 0, 0); return err },
 		"log":      func() error { _, err := c.AttemptLog(ctx, wire.AttemptLogRequest{}); return err },
+		"drain":    func() error { _, err := c.Drain(ctx, wire.DrainOrder{}); return err },
 	} {
 		var e *api.Error
 		if err := call(); !errors.As(err, &e) || !strings.Contains(e.What, "this daemon is no") {

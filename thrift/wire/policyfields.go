@@ -55,7 +55,7 @@ func (c *Codec) moreFrom(t *peer.TMore, now sched.Time) (*sched.More, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Members = append(m.Members, sched.Member{Worker: w, Master: master, Node: member.Node})
+		m.Members = append(m.Members, sched.Member{Worker: w, Master: master, Node: member.Node, Draining: member.Draining})
 	}
 	for _, probe := range t.Probes {
 		p, err := c.probedFrom(probe, now)
@@ -68,7 +68,7 @@ func (c *Codec) moreFrom(t *peer.TMore, now sched.Time) (*sched.More, error) {
 }
 
 func (c *Codec) memberTo(m *sched.Member) (t *peer.TMember, err error) {
-	t = &peer.TMember{Node: m.Node}
+	t = &peer.TMember{Node: m.Node, Draining: m.Draining}
 	if t.Worker, err = c.addrTo(m.Worker); err != nil {
 		return nil, err
 	}

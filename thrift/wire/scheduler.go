@@ -31,7 +31,7 @@ type Jobs interface {
 	TaskLog(ctx context.Context, r LogRequest) (LogChunk, error)
 }
 
-// Cluster is the port that reads the state of the machines.
+// Cluster is the port for the machines: their state, and drains.
 type Cluster interface {
 	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
@@ -40,6 +40,10 @@ type Cluster interface {
 	Shares(ctx context.Context) (api.OwnerShares, error)
 	// Identify returns which frontend answers.
 	Identify(ctx context.Context) (api.FrontendIdentity, error)
+	// DrainNode has a node take nothing new; repeated, it changes the deadline.
+	DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error)
+	// ResumeNode ends the drain of a node. It is an error when the node is not drained.
+	ResumeNode(ctx context.Context, node string) (api.NodeDrain, error)
 }
 
 // Applications is the port that published clients need beside submission.
@@ -160,6 +164,16 @@ func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, e
 func (h schedulerHandler) Identify(ctx context.Context) (*published.TFrontendIdentity, error) {
 	i, err := h.Scheduler.Identify(ctx)
 	return frontendIdentityTo(i), refusal(err)
+}
+
+func (h schedulerHandler) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (*published.TNodeDrain, error) {
+	d, err := h.Scheduler.DrainNode(ctx, node, api.DrainOrder{Deadline: millis(deadlineMillis), Kill: kill})
+	return nodeDrainTo(d), refusal(err)
+}
+
+func (h schedulerHandler) ResumeNode(ctx context.Context, node string) (*published.TNodeDrain, error) {
+	d, err := h.Scheduler.ResumeNode(ctx, node)
+	return nodeDrainTo(d), refusal(err)
 }
 
 func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {

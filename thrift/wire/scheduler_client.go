@@ -104,6 +104,22 @@ func (s *SchedulerClient) Identify(ctx context.Context) (api.FrontendIdentity, e
 	return frontendIdentityFrom(t), err
 }
 
+// DrainNode has a node take nothing new.
+func (s *SchedulerClient) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
+	t, err := invoke(ctx, s.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
+		return published.NewSchedulerServiceClient(c).DrainNode(ctx, node, millisUp(o.Deadline), o.Kill)
+	})
+	return nodeDrainFrom(t), err
+}
+
+// ResumeNode ends the drain of a node.
+func (s *SchedulerClient) ResumeNode(ctx context.Context, node string) (api.NodeDrain, error) {
+	t, err := invoke(ctx, s.caller, "resuming a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
+		return published.NewSchedulerServiceClient(c).ResumeNode(ctx, node)
+	})
+	return nodeDrainFrom(t), err
+}
+
 // TaskLog returns a part of a task's output.
 func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
 	t, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {

@@ -60,12 +60,18 @@ func TestSchedulerClient(t *testing.T) {
 	identity, err := c.Identify(ctx)
 	must(t, err)
 	equal(t, "identity", identity, filled[api.FrontendIdentity]())
+	drain, err := c.DrainNode(ctx, "n1", api.DrainOrder{Deadline: time.Minute, Kill: true})
+	must(t, err)
+	equal(t, "drain", drain, filled[api.NodeDrain]())
+	resumed, err := c.ResumeNode(ctx, "n1")
+	must(t, err)
+	equal(t, "resume", resumed, filled[api.NodeDrain]())
 	chunk, err := c.TaskLog(ctx, filled[wire.LogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares", "identify",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})

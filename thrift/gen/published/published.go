@@ -8654,6 +8654,372 @@ func (p *TNode) String() string {
 }
 
 // Attributes:
+//   - Node
+//   - Group
+//   - State
+//   - Running
+//   - Results
+//   - Only
+type TNodeDrain struct {
+	Node    string   `thrift:"node,1" db:"node" json:"node"`
+	Group   int32    `thrift:"group,2" db:"group" json:"group"`
+	State   string   `thrift:"state,3" db:"state" json:"state"`
+	Running int32    `thrift:"running,4" db:"running" json:"running"`
+	Results int32    `thrift:"results,5" db:"results" json:"results"`
+	Only    []string `thrift:"only,6" db:"only" json:"only,omitempty"`
+}
+
+func NewTNodeDrain() *TNodeDrain {
+	return &TNodeDrain{}
+}
+
+func (p *TNodeDrain) GetNode() string {
+	return p.Node
+}
+
+func (p *TNodeDrain) GetGroup() int32 {
+	return p.Group
+}
+
+func (p *TNodeDrain) GetState() string {
+	return p.State
+}
+
+func (p *TNodeDrain) GetRunning() int32 {
+	return p.Running
+}
+
+func (p *TNodeDrain) GetResults() int32 {
+	return p.Results
+}
+
+var TNodeDrain_Only_DEFAULT []string
+
+func (p *TNodeDrain) GetOnly() []string {
+	return p.Only
+}
+func (p *TNodeDrain) IsSetOnly() bool {
+	return p.Only != nil
+}
+
+func (p *TNodeDrain) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Running = v
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Results = v
+	}
+	return nil
+}
+
+func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Only = tSlice
+	for i := 0; i < size; i++ {
+		var _elem30 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem30 = v
+		}
+		p.Only = append(p.Only, _elem30)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TNodeDrain) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TNodeDrain"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TNodeDrain) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:node: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.node (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:node: ", p), err)
+	}
+	return err
+}
+
+func (p *TNodeDrain) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:group: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:group: ", p), err)
+	}
+	return err
+}
+
+func (p *TNodeDrain) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err)
+	}
+	return err
+}
+
+func (p *TNodeDrain) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "running", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:running: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Running)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.running (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:running: ", p), err)
+	}
+	return err
+}
+
+func (p *TNodeDrain) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "results", thrift.I32, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:results: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Results)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.results (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:results: ", p), err)
+	}
+	return err
+}
+
+func (p *TNodeDrain) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOnly() {
+		if err := oprot.WriteFieldBegin(ctx, "only", thrift.LIST, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:only: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Only)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Only {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:only: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Node != other.Node {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.Running != other.Running {
+		return false
+	}
+	if p.Results != other.Results {
+		return false
+	}
+	if len(p.Only) != len(other.Only) {
+		return false
+	}
+	for i, _tgt := range p.Only {
+		_src31 := other.Only[i]
+		if _tgt != _src31 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *TNodeDrain) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TNodeDrain(%+v)", *p)
+}
+
+// Attributes:
 //   - Name
 //   - Address
 //   - State
@@ -9662,11 +10028,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem30 := &TNode{}
-		if err := _elem30.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
+		_elem32 := &TNode{}
+		if err := _elem32.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
 		}
-		p.Nodes = append(p.Nodes, _elem30)
+		p.Nodes = append(p.Nodes, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9700,11 +10066,11 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TGroupMaster, 0, size)
 	p.Masters = tSlice
 	for i := 0; i < size; i++ {
-		_elem31 := &TGroupMaster{}
-		if err := _elem31.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem31), err)
+		_elem33 := &TGroupMaster{}
+		if err := _elem33.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem33), err)
 		}
-		p.Masters = append(p.Masters, _elem31)
+		p.Masters = append(p.Masters, _elem33)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9728,11 +10094,11 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TDaemonState, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem32 := &TDaemonState{}
-		if err := _elem32.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		_elem34 := &TDaemonState{}
+		if err := _elem34.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
 		}
-		p.Frontends = append(p.Frontends, _elem32)
+		p.Frontends = append(p.Frontends, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10161,8 +10527,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src33 := other.Nodes[i]
-		if !_tgt.Equals(_src33) {
+		_src35 := other.Nodes[i]
+		if !_tgt.Equals(_src35) {
 			return false
 		}
 	}
@@ -10176,8 +10542,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src34 := other.Masters[i]
-		if !_tgt.Equals(_src34) {
+		_src36 := other.Masters[i]
+		if !_tgt.Equals(_src36) {
 			return false
 		}
 	}
@@ -10188,8 +10554,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src35 := other.Frontends[i]
-		if !_tgt.Equals(_src35) {
+		_src37 := other.Frontends[i]
+		if !_tgt.Equals(_src37) {
 			return false
 		}
 	}
@@ -10595,6 +10961,14 @@ type SchedulerService interface {
 	ListShares(ctx context.Context) (_r *TShares, _err error)
 	Identify(ctx context.Context) (_r *TFrontendIdentity, _err error)
 	// Parameters:
+	//  - Node
+	//  - DeadlineMillis
+	//  - Kill
+	DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error)
+	// Parameters:
+	//  - Node
+	ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error)
+	// Parameters:
 	//  - JobId
 	//  - Task
 	//  - Attempt
@@ -10643,34 +11017,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args36 SchedulerServiceRegisterFrontendArgs
-	_args36.App = app
-	_args36.SocketAddress = socketAddress
-	var _result38 SchedulerServiceRegisterFrontendResult
-	var _meta37 thrift.ResponseMeta
-	_meta37, _err = p.Client_().Call(ctx, "registerFrontend", &_args36, &_result38)
-	p.SetLastResponseMeta_(_meta37)
+	var _args38 SchedulerServiceRegisterFrontendArgs
+	_args38.App = app
+	_args38.SocketAddress = socketAddress
+	var _result40 SchedulerServiceRegisterFrontendResult
+	var _meta39 thrift.ResponseMeta
+	_meta39, _err = p.Client_().Call(ctx, "registerFrontend", &_args38, &_result40)
+	p.SetLastResponseMeta_(_meta39)
 	if _err != nil {
 		return
 	}
-	return _result38.GetSuccess(), nil
+	return _result40.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args39 SchedulerServiceSubmitJobArgs
-	_args39.Req = req
-	var _result41 SchedulerServiceSubmitJobResult
-	var _meta40 thrift.ResponseMeta
-	_meta40, _err = p.Client_().Call(ctx, "submitJob", &_args39, &_result41)
-	p.SetLastResponseMeta_(_meta40)
+	var _args41 SchedulerServiceSubmitJobArgs
+	_args41.Req = req
+	var _result43 SchedulerServiceSubmitJobResult
+	var _meta42 thrift.ResponseMeta
+	_meta42, _err = p.Client_().Call(ctx, "submitJob", &_args41, &_result43)
+	p.SetLastResponseMeta_(_meta42)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result41.E != nil:
-		return _result41.E
+	case _result43.E != nil:
+		return _result43.E
 	}
 
 	return nil
@@ -10682,15 +11056,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args42 SchedulerServiceSendFrontendMessageArgs
-	_args42.App = app
-	_args42.TaskId = taskId
-	_args42.Status = status
-	_args42.Message = message
-	var _result44 SchedulerServiceSendFrontendMessageResult
-	var _meta43 thrift.ResponseMeta
-	_meta43, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args42, &_result44)
-	p.SetLastResponseMeta_(_meta43)
+	var _args44 SchedulerServiceSendFrontendMessageArgs
+	_args44.App = app
+	_args44.TaskId = taskId
+	_args44.Status = status
+	_args44.Message = message
+	var _result46 SchedulerServiceSendFrontendMessageResult
+	var _meta45 thrift.ResponseMeta
+	_meta45, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args44, &_result46)
+	p.SetLastResponseMeta_(_meta45)
 	if _err != nil {
 		return
 	}
@@ -10700,22 +11074,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args45 SchedulerServiceSubmitArgs
-	_args45.Req = req
-	var _result47 SchedulerServiceSubmitResult
-	var _meta46 thrift.ResponseMeta
-	_meta46, _err = p.Client_().Call(ctx, "submit", &_args45, &_result47)
-	p.SetLastResponseMeta_(_meta46)
+	var _args47 SchedulerServiceSubmitArgs
+	_args47.Req = req
+	var _result49 SchedulerServiceSubmitResult
+	var _meta48 thrift.ResponseMeta
+	_meta48, _err = p.Client_().Call(ctx, "submit", &_args47, &_result49)
+	p.SetLastResponseMeta_(_meta48)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result47.E != nil:
-		return _r, _result47.E
+	case _result49.E != nil:
+		return _r, _result49.E
 	}
 
-	if _ret48 := _result47.GetSuccess(); _ret48 != nil {
-		return _ret48, nil
+	if _ret50 := _result49.GetSuccess(); _ret50 != nil {
+		return _ret50, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -10723,22 +11097,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args49 SchedulerServiceJobStatusArgs
-	_args49.JobId = jobId
-	var _result51 SchedulerServiceJobStatusResult
-	var _meta50 thrift.ResponseMeta
-	_meta50, _err = p.Client_().Call(ctx, "jobStatus", &_args49, &_result51)
-	p.SetLastResponseMeta_(_meta50)
+	var _args51 SchedulerServiceJobStatusArgs
+	_args51.JobId = jobId
+	var _result53 SchedulerServiceJobStatusResult
+	var _meta52 thrift.ResponseMeta
+	_meta52, _err = p.Client_().Call(ctx, "jobStatus", &_args51, &_result53)
+	p.SetLastResponseMeta_(_meta52)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result51.E != nil:
-		return _r, _result51.E
+	case _result53.E != nil:
+		return _r, _result53.E
 	}
 
-	if _ret52 := _result51.GetSuccess(); _ret52 != nil {
-		return _ret52, nil
+	if _ret54 := _result53.GetSuccess(); _ret54 != nil {
+		return _ret54, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -10747,45 +11121,45 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - Limit
 //   - After
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args53 SchedulerServiceListJobsArgs
-	_args53.Limit = limit
-	_args53.After = after
-	var _result55 SchedulerServiceListJobsResult
-	var _meta54 thrift.ResponseMeta
-	_meta54, _err = p.Client_().Call(ctx, "listJobs", &_args53, &_result55)
-	p.SetLastResponseMeta_(_meta54)
+	var _args55 SchedulerServiceListJobsArgs
+	_args55.Limit = limit
+	_args55.After = after
+	var _result57 SchedulerServiceListJobsResult
+	var _meta56 thrift.ResponseMeta
+	_meta56, _err = p.Client_().Call(ctx, "listJobs", &_args55, &_result57)
+	p.SetLastResponseMeta_(_meta56)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result55.E != nil:
-		return _r, _result55.E
+	case _result57.E != nil:
+		return _r, _result57.E
 	}
 
-	return _result55.GetSuccess(), nil
+	return _result57.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args56 SchedulerServiceWaitJobArgs
-	_args56.JobId = jobId
-	_args56.TimeoutMillis = timeoutMillis
-	var _result58 SchedulerServiceWaitJobResult
-	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "waitJob", &_args56, &_result58)
-	p.SetLastResponseMeta_(_meta57)
+	var _args58 SchedulerServiceWaitJobArgs
+	_args58.JobId = jobId
+	_args58.TimeoutMillis = timeoutMillis
+	var _result60 SchedulerServiceWaitJobResult
+	var _meta59 thrift.ResponseMeta
+	_meta59, _err = p.Client_().Call(ctx, "waitJob", &_args58, &_result60)
+	p.SetLastResponseMeta_(_meta59)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result58.E != nil:
-		return _r, _result58.E
+	case _result60.E != nil:
+		return _r, _result60.E
 	}
 
-	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
-		return _ret59, nil
+	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
+		return _ret61, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -10793,22 +11167,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args60 SchedulerServiceCancelJobArgs
-	_args60.JobId = jobId
-	var _result62 SchedulerServiceCancelJobResult
-	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "cancelJob", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	var _args62 SchedulerServiceCancelJobArgs
+	_args62.JobId = jobId
+	var _result64 SchedulerServiceCancelJobResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "cancelJob", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result62.E != nil:
-		return _r, _result62.E
+	case _result64.E != nil:
+		return _r, _result64.E
 	}
 
-	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
-		return _ret63, nil
+	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
+		return _ret65, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -10816,81 +11190,131 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args64 SchedulerServiceExplainJobArgs
-	_args64.JobId = jobId
-	var _result66 SchedulerServiceExplainJobResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "explainJob", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args66 SchedulerServiceExplainJobArgs
+	_args66.JobId = jobId
+	var _result68 SchedulerServiceExplainJobResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "explainJob", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result66.E != nil:
-		return _r, _result66.E
+	case _result68.E != nil:
+		return _r, _result68.E
 	}
 
-	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
-		return _ret67, nil
+	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
+		return _ret69, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args68 SchedulerServiceListNodesArgs
-	var _result70 SchedulerServiceListNodesResult
-	var _meta69 thrift.ResponseMeta
-	_meta69, _err = p.Client_().Call(ctx, "listNodes", &_args68, &_result70)
-	p.SetLastResponseMeta_(_meta69)
+	var _args70 SchedulerServiceListNodesArgs
+	var _result72 SchedulerServiceListNodesResult
+	var _meta71 thrift.ResponseMeta
+	_meta71, _err = p.Client_().Call(ctx, "listNodes", &_args70, &_result72)
+	p.SetLastResponseMeta_(_meta71)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result70.E != nil:
-		return _r, _result70.E
+	case _result72.E != nil:
+		return _r, _result72.E
 	}
 
-	return _result70.GetSuccess(), nil
+	return _result72.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args71 SchedulerServiceListSharesArgs
-	var _result73 SchedulerServiceListSharesResult
-	var _meta72 thrift.ResponseMeta
-	_meta72, _err = p.Client_().Call(ctx, "listShares", &_args71, &_result73)
-	p.SetLastResponseMeta_(_meta72)
+	var _args73 SchedulerServiceListSharesArgs
+	var _result75 SchedulerServiceListSharesResult
+	var _meta74 thrift.ResponseMeta
+	_meta74, _err = p.Client_().Call(ctx, "listShares", &_args73, &_result75)
+	p.SetLastResponseMeta_(_meta74)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result73.E != nil:
-		return _r, _result73.E
+	case _result75.E != nil:
+		return _r, _result75.E
 	}
 
-	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
-		return _ret74, nil
+	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
+		return _ret76, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args75 SchedulerServiceIdentifyArgs
-	var _result77 SchedulerServiceIdentifyResult
-	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "identify", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
+	var _args77 SchedulerServiceIdentifyArgs
+	var _result79 SchedulerServiceIdentifyResult
+	var _meta78 thrift.ResponseMeta
+	_meta78, _err = p.Client_().Call(ctx, "identify", &_args77, &_result79)
+	p.SetLastResponseMeta_(_meta78)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result77.E != nil:
-		return _r, _result77.E
+	case _result79.E != nil:
+		return _r, _result79.E
 	}
 
-	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
-		return _ret78, nil
+	if _ret80 := _result79.GetSuccess(); _ret80 != nil {
+		return _ret80, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
+}
+
+// Parameters:
+//   - Node
+//   - DeadlineMillis
+//   - Kill
+func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
+	var _args81 SchedulerServiceDrainNodeArgs
+	_args81.Node = node
+	_args81.DeadlineMillis = deadlineMillis
+	_args81.Kill = kill
+	var _result83 SchedulerServiceDrainNodeResult
+	var _meta82 thrift.ResponseMeta
+	_meta82, _err = p.Client_().Call(ctx, "drainNode", &_args81, &_result83)
+	p.SetLastResponseMeta_(_meta82)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result83.E != nil:
+		return _r, _result83.E
+	}
+
+	if _ret84 := _result83.GetSuccess(); _ret84 != nil {
+		return _ret84, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
+}
+
+// Parameters:
+//   - Node
+func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
+	var _args85 SchedulerServiceResumeNodeArgs
+	_args85.Node = node
+	var _result87 SchedulerServiceResumeNodeResult
+	var _meta86 thrift.ResponseMeta
+	_meta86, _err = p.Client_().Call(ctx, "resumeNode", &_args85, &_result87)
+	p.SetLastResponseMeta_(_meta86)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result87.E != nil:
+		return _r, _result87.E
+	}
+
+	if _ret88 := _result87.GetSuccess(); _ret88 != nil {
+		return _ret88, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
 
 // Parameters:
@@ -10901,27 +11325,27 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args79 SchedulerServiceTaskLogArgs
-	_args79.JobId = jobId
-	_args79.Task = task
-	_args79.Attempt = attempt
-	_args79.Stream = stream
-	_args79.Offset = offset
-	_args79.Limit = limit
-	var _result81 SchedulerServiceTaskLogResult
-	var _meta80 thrift.ResponseMeta
-	_meta80, _err = p.Client_().Call(ctx, "taskLog", &_args79, &_result81)
-	p.SetLastResponseMeta_(_meta80)
+	var _args89 SchedulerServiceTaskLogArgs
+	_args89.JobId = jobId
+	_args89.Task = task
+	_args89.Attempt = attempt
+	_args89.Stream = stream
+	_args89.Offset = offset
+	_args89.Limit = limit
+	var _result91 SchedulerServiceTaskLogResult
+	var _meta90 thrift.ResponseMeta
+	_meta90, _err = p.Client_().Call(ctx, "taskLog", &_args89, &_result91)
+	p.SetLastResponseMeta_(_meta90)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result81.E != nil:
-		return _r, _result81.E
+	case _result91.E != nil:
+		return _r, _result91.E
 	}
 
-	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
-		return _ret82, nil
+	if _ret92 := _result91.GetSuccess(); _ret92 != nil {
+		return _ret92, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -10946,21 +11370,23 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self83 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self83.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self83.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self83.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self83.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self83.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self83.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self83.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self83.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self83.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self83.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self83.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self83.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self83.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self83
+	self93 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self93.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self93.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self93.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self93.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self93.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self93.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self93.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self93.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self93.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self93.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self93.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self93.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self93.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self93.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self93.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self93
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -10973,12 +11399,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x84 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x94 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x84.Write(ctx, oprot)
+	x94.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x84
+	return false, x94
 
 }
 
@@ -10987,7 +11413,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err85 error
+	var _write_err95 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11033,21 +11459,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc86 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+			_write_err95 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc86.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+			_write_err95 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+			_write_err95 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-			_write_err85 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+			_write_err95 = thrift.WrapTException(err2)
 		}
-		if _write_err85 != nil {
-			return false, thrift.WrapTException(_write_err85)
+		if _write_err95 != nil {
+			return false, thrift.WrapTException(_write_err95)
 		}
 		return true, err
 	} else {
@@ -11055,19 +11481,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err85 == nil && err2 != nil {
-		_write_err85 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
 	}
-	if _write_err85 != nil {
-		return false, thrift.WrapTException(_write_err85)
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
 	}
 	return true, err
 }
@@ -11077,7 +11503,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err87 error
+	var _write_err97 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11127,40 +11553,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc88 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc88.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-				_write_err87 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err87 != nil {
-				return false, thrift.WrapTException(_write_err87)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err87 == nil && err2 != nil {
-		_write_err87 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err87 != nil {
-		return false, thrift.WrapTException(_write_err87)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -11170,7 +11596,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err89 error
+	var _write_err99 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11216,39 +11642,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err89 = thrift.WrapTException(err2)
+			_write_err99 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-			_write_err89 = thrift.WrapTException(err2)
+		if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+			_write_err99 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-			_write_err89 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+			_write_err99 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-			_write_err89 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+			_write_err99 = thrift.WrapTException(err2)
 		}
-		if _write_err89 != nil {
-			return false, thrift.WrapTException(_write_err89)
+		if _write_err99 != nil {
+			return false, thrift.WrapTException(_write_err99)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if _write_err89 != nil {
-		return false, thrift.WrapTException(_write_err89)
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
 	}
 	return true, err
 }
@@ -11258,7 +11684,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err91 error
+	var _write_err101 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11308,21 +11734,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if _write_err91 != nil {
-				return false, thrift.WrapTException(_write_err91)
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
 			}
 			return true, err
 		}
@@ -11331,19 +11757,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if _write_err91 != nil {
-		return false, thrift.WrapTException(_write_err91)
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
 	}
 	return true, err
 }
@@ -11353,7 +11779,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err93 error
+	var _write_err103 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11403,21 +11829,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if _write_err93 != nil {
-				return false, thrift.WrapTException(_write_err93)
+			if _write_err103 != nil {
+				return false, thrift.WrapTException(_write_err103)
 			}
 			return true, err
 		}
@@ -11426,19 +11852,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if _write_err93 != nil {
-		return false, thrift.WrapTException(_write_err93)
+	if _write_err103 != nil {
+		return false, thrift.WrapTException(_write_err103)
 	}
 	return true, err
 }
@@ -11448,7 +11874,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err105 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11498,21 +11924,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if _write_err95 != nil {
-				return false, thrift.WrapTException(_write_err95)
+			if _write_err105 != nil {
+				return false, thrift.WrapTException(_write_err105)
 			}
 			return true, err
 		}
@@ -11521,19 +11947,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err105 != nil {
+		return false, thrift.WrapTException(_write_err105)
 	}
 	return true, err
 }
@@ -11543,7 +11969,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err107 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11593,21 +12019,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err107 != nil {
+				return false, thrift.WrapTException(_write_err107)
 			}
 			return true, err
 		}
@@ -11616,19 +12042,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err107 != nil {
+		return false, thrift.WrapTException(_write_err107)
 	}
 	return true, err
 }
@@ -11638,7 +12064,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err109 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11688,21 +12114,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err109 != nil {
+				return false, thrift.WrapTException(_write_err109)
 			}
 			return true, err
 		}
@@ -11711,19 +12137,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err109 != nil {
+		return false, thrift.WrapTException(_write_err109)
 	}
 	return true, err
 }
@@ -11733,7 +12159,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err111 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11783,21 +12209,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc112 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc112.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err111 != nil {
+				return false, thrift.WrapTException(_write_err111)
 			}
 			return true, err
 		}
@@ -11806,19 +12232,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err111 != nil {
+		return false, thrift.WrapTException(_write_err111)
 	}
 	return true, err
 }
@@ -11828,7 +12254,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err103 error
+	var _write_err113 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11878,21 +12304,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if _write_err103 != nil {
-				return false, thrift.WrapTException(_write_err103)
+			if _write_err113 != nil {
+				return false, thrift.WrapTException(_write_err113)
 			}
 			return true, err
 		}
@@ -11901,19 +12327,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if _write_err103 != nil {
-		return false, thrift.WrapTException(_write_err103)
+	if _write_err113 != nil {
+		return false, thrift.WrapTException(_write_err113)
 	}
 	return true, err
 }
@@ -11923,7 +12349,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err105 error
+	var _write_err115 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11973,21 +12399,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if _write_err105 != nil {
-				return false, thrift.WrapTException(_write_err105)
+			if _write_err115 != nil {
+				return false, thrift.WrapTException(_write_err115)
 			}
 			return true, err
 		}
@@ -11996,19 +12422,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if _write_err105 != nil {
-		return false, thrift.WrapTException(_write_err105)
+	if _write_err115 != nil {
+		return false, thrift.WrapTException(_write_err115)
 	}
 	return true, err
 }
@@ -12018,7 +12444,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err107 error
+	var _write_err117 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12068,21 +12494,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if _write_err107 != nil {
-				return false, thrift.WrapTException(_write_err107)
+			if _write_err117 != nil {
+				return false, thrift.WrapTException(_write_err117)
 			}
 			return true, err
 		}
@@ -12091,19 +12517,209 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if _write_err107 != nil {
-		return false, thrift.WrapTException(_write_err107)
+	if _write_err117 != nil {
+		return false, thrift.WrapTException(_write_err117)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorDrainNode struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err119 error
+	args := SchedulerServiceDrainNodeArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceDrainNodeResult{}
+	if retval, err2 := p.handler.DrainNode(ctx, args.Node, args.DeadlineMillis, args.Kill); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
+			}
+			if _write_err119 != nil {
+				return false, thrift.WrapTException(_write_err119)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
+	}
+	if _write_err119 != nil {
+		return false, thrift.WrapTException(_write_err119)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorResumeNode struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err121 error
+	args := SchedulerServiceResumeNodeArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceResumeNodeResult{}
+	if retval, err2 := p.handler.ResumeNode(ctx, args.Node); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
+			}
+			if _write_err121 != nil {
+				return false, thrift.WrapTException(_write_err121)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if _write_err121 != nil {
+		return false, thrift.WrapTException(_write_err121)
 	}
 	return true, err
 }
@@ -12113,7 +12729,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err109 error
+	var _write_err123 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12163,21 +12779,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if _write_err109 != nil {
-				return false, thrift.WrapTException(_write_err109)
+			if _write_err123 != nil {
+				return false, thrift.WrapTException(_write_err123)
 			}
 			return true, err
 		}
@@ -12186,19 +12802,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if _write_err109 != nil {
-		return false, thrift.WrapTException(_write_err109)
+	if _write_err123 != nil {
+		return false, thrift.WrapTException(_write_err123)
 	}
 	return true, err
 }
@@ -13713,11 +14329,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem111 := &TJobStatus{}
-		if err := _elem111.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem111), err)
+		_elem125 := &TJobStatus{}
+		if err := _elem125.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem125), err)
 		}
-		p.Success = append(p.Success, _elem111)
+		p.Success = append(p.Success, _elem125)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14763,11 +15379,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem112 := &TMasterState{}
-		if err := _elem112.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem112), err)
+		_elem126 := &TMasterState{}
+		if err := _elem126.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem126), err)
 		}
-		p.Success = append(p.Success, _elem112)
+		p.Success = append(p.Success, _elem126)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15277,6 +15893,606 @@ func (p *SchedulerServiceIdentifyResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("SchedulerServiceIdentifyResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Node
+//   - DeadlineMillis
+//   - Kill
+type SchedulerServiceDrainNodeArgs struct {
+	Node           string `thrift:"node,1" db:"node" json:"node"`
+	DeadlineMillis int64  `thrift:"deadlineMillis,2" db:"deadlineMillis" json:"deadlineMillis"`
+	Kill           bool   `thrift:"kill,3" db:"kill" json:"kill"`
+}
+
+func NewSchedulerServiceDrainNodeArgs() *SchedulerServiceDrainNodeArgs {
+	return &SchedulerServiceDrainNodeArgs{}
+}
+
+func (p *SchedulerServiceDrainNodeArgs) GetNode() string {
+	return p.Node
+}
+
+func (p *SchedulerServiceDrainNodeArgs) GetDeadlineMillis() int64 {
+	return p.DeadlineMillis
+}
+
+func (p *SchedulerServiceDrainNodeArgs) GetKill() bool {
+	return p.Kill
+}
+func (p *SchedulerServiceDrainNodeArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.DeadlineMillis = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Kill = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "drainNode_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:node: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.node (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:node: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceDrainNodeArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "deadlineMillis", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:deadlineMillis: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.DeadlineMillis)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.deadlineMillis (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:deadlineMillis: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceDrainNodeArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "kill", thrift.BOOL, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:kill: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Kill)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.kill (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:kill: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceDrainNodeArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceDrainNodeArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceDrainNodeResult struct {
+	Success *TNodeDrain       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceDrainNodeResult() *SchedulerServiceDrainNodeResult {
+	return &SchedulerServiceDrainNodeResult{}
+}
+
+var SchedulerServiceDrainNodeResult_Success_DEFAULT *TNodeDrain
+
+func (p *SchedulerServiceDrainNodeResult) GetSuccess() *TNodeDrain {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceDrainNodeResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceDrainNodeResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceDrainNodeResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceDrainNodeResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceDrainNodeResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TNodeDrain{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "drainNode_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceDrainNodeResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceDrainNodeResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceDrainNodeResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceDrainNodeResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Node
+type SchedulerServiceResumeNodeArgs struct {
+	Node string `thrift:"node,1" db:"node" json:"node"`
+}
+
+func NewSchedulerServiceResumeNodeArgs() *SchedulerServiceResumeNodeArgs {
+	return &SchedulerServiceResumeNodeArgs{}
+}
+
+func (p *SchedulerServiceResumeNodeArgs) GetNode() string {
+	return p.Node
+}
+func (p *SchedulerServiceResumeNodeArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "resumeNode_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:node: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.node (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:node: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceResumeNodeArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceResumeNodeArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceResumeNodeResult struct {
+	Success *TNodeDrain       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceResumeNodeResult() *SchedulerServiceResumeNodeResult {
+	return &SchedulerServiceResumeNodeResult{}
+}
+
+var SchedulerServiceResumeNodeResult_Success_DEFAULT *TNodeDrain
+
+func (p *SchedulerServiceResumeNodeResult) GetSuccess() *TNodeDrain {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceResumeNodeResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceResumeNodeResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceResumeNodeResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceResumeNodeResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceResumeNodeResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TNodeDrain{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "resumeNode_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceResumeNodeResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceResumeNodeResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceResumeNodeResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceResumeNodeResult(%+v)", *p)
 }
 
 // Attributes:
@@ -15791,14 +17007,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args113 FrontendServiceFrontendMessageArgs
-	_args113.TaskId = taskId
-	_args113.Status = status
-	_args113.Message = message
-	var _result115 FrontendServiceFrontendMessageResult
-	var _meta114 thrift.ResponseMeta
-	_meta114, _err = p.Client_().Call(ctx, "frontendMessage", &_args113, &_result115)
-	p.SetLastResponseMeta_(_meta114)
+	var _args127 FrontendServiceFrontendMessageArgs
+	_args127.TaskId = taskId
+	_args127.Status = status
+	_args127.Message = message
+	var _result129 FrontendServiceFrontendMessageResult
+	var _meta128 thrift.ResponseMeta
+	_meta128, _err = p.Client_().Call(ctx, "frontendMessage", &_args127, &_result129)
+	p.SetLastResponseMeta_(_meta128)
 	if _err != nil {
 		return
 	}
@@ -15825,9 +17041,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self116 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self116.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self116
+	self130 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self130.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self130
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -15840,12 +17056,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x117 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x131 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x117.Write(ctx, oprot)
+	x131.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x117
+	return false, x131
 
 }
 
@@ -15854,7 +17070,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err132 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -15900,39 +17116,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err118 = thrift.WrapTException(err2)
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-			_write_err118 = thrift.WrapTException(err2)
+		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-			_write_err118 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-			_write_err118 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if _write_err118 != nil {
-			return false, thrift.WrapTException(_write_err118)
+		if _write_err132 != nil {
+			return false, thrift.WrapTException(_write_err132)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -16231,14 +17447,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args120 BackendServiceLaunchTaskArgs
-	_args120.Message = message
-	_args120.TaskId = taskId
-	_args120.User = user
-	var _result122 BackendServiceLaunchTaskResult
-	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "launchTask", &_args120, &_result122)
-	p.SetLastResponseMeta_(_meta121)
+	var _args134 BackendServiceLaunchTaskArgs
+	_args134.Message = message
+	_args134.TaskId = taskId
+	_args134.User = user
+	var _result136 BackendServiceLaunchTaskResult
+	var _meta135 thrift.ResponseMeta
+	_meta135, _err = p.Client_().Call(ctx, "launchTask", &_args134, &_result136)
+	p.SetLastResponseMeta_(_meta135)
 	if _err != nil {
 		return
 	}
@@ -16265,9 +17481,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self123 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self123.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self123
+	self137 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self137.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self137
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -16280,12 +17496,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x124 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x138 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x124.Write(ctx, oprot)
+	x138.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x124
+	return false, x138
 
 }
 
@@ -16294,7 +17510,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err125 error
+	var _write_err139 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16340,39 +17556,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err125 = thrift.WrapTException(err2)
+			_write_err139 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-			_write_err125 = thrift.WrapTException(err2)
+		if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+			_write_err139 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-			_write_err125 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+			_write_err139 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-			_write_err125 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+			_write_err139 = thrift.WrapTException(err2)
 		}
-		if _write_err125 != nil {
-			return false, thrift.WrapTException(_write_err125)
+		if _write_err139 != nil {
+			return false, thrift.WrapTException(_write_err139)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
-		_write_err125 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if _write_err125 != nil {
-		return false, thrift.WrapTException(_write_err125)
+	if _write_err139 != nil {
+		return false, thrift.WrapTException(_write_err139)
 	}
 	return true, err
 }
@@ -16689,31 +17905,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args127 MasterServiceRegisterBackendArgs
-	_args127.App = app
-	_args127.ListenSocket = listenSocket
-	_args127.Kind = kind
-	var _result129 MasterServiceRegisterBackendResult
-	var _meta128 thrift.ResponseMeta
-	_meta128, _err = p.Client_().Call(ctx, "registerBackend", &_args127, &_result129)
-	p.SetLastResponseMeta_(_meta128)
+	var _args141 MasterServiceRegisterBackendArgs
+	_args141.App = app
+	_args141.ListenSocket = listenSocket
+	_args141.Kind = kind
+	var _result143 MasterServiceRegisterBackendResult
+	var _meta142 thrift.ResponseMeta
+	_meta142, _err = p.Client_().Call(ctx, "registerBackend", &_args141, &_result143)
+	p.SetLastResponseMeta_(_meta142)
 	if _err != nil {
 		return
 	}
-	return _result129.GetSuccess(), nil
+	return _result143.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args130 MasterServiceTaskFinishedArgs
-	_args130.Tasks = tasks
-	_args130.Worker = worker
-	var _result132 MasterServiceTaskFinishedResult
-	var _meta131 thrift.ResponseMeta
-	_meta131, _err = p.Client_().Call(ctx, "taskFinished", &_args130, &_result132)
-	p.SetLastResponseMeta_(_meta131)
+	var _args144 MasterServiceTaskFinishedArgs
+	_args144.Tasks = tasks
+	_args144.Worker = worker
+	var _result146 MasterServiceTaskFinishedResult
+	var _meta145 thrift.ResponseMeta
+	_meta145, _err = p.Client_().Call(ctx, "taskFinished", &_args144, &_result146)
+	p.SetLastResponseMeta_(_meta145)
 	if _err != nil {
 		return
 	}
@@ -16726,15 +17942,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args133 MasterServiceSendFrontendMessageArgs
-	_args133.App = app
-	_args133.TaskId = taskId
-	_args133.Status = status
-	_args133.Message = message
-	var _result135 MasterServiceSendFrontendMessageResult
-	var _meta134 thrift.ResponseMeta
-	_meta134, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args133, &_result135)
-	p.SetLastResponseMeta_(_meta134)
+	var _args147 MasterServiceSendFrontendMessageArgs
+	_args147.App = app
+	_args147.TaskId = taskId
+	_args147.Status = status
+	_args147.Message = message
+	var _result149 MasterServiceSendFrontendMessageResult
+	var _meta148 thrift.ResponseMeta
+	_meta148, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args147, &_result149)
+	p.SetLastResponseMeta_(_meta148)
 	if _err != nil {
 		return
 	}
@@ -16761,11 +17977,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self136 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self136.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self136.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self136.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self136
+	self150 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self150.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self150.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self150.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self150
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -16778,12 +17994,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x137 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x151 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x137.Write(ctx, oprot)
+	x151.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x137
+	return false, x151
 
 }
 
@@ -16792,7 +18008,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err138 error
+	var _write_err152 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16838,21 +18054,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+			_write_err152 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+			_write_err152 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+			_write_err152 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+			_write_err152 = thrift.WrapTException(err2)
 		}
-		if _write_err138 != nil {
-			return false, thrift.WrapTException(_write_err138)
+		if _write_err152 != nil {
+			return false, thrift.WrapTException(_write_err152)
 		}
 		return true, err
 	} else {
@@ -16860,19 +18076,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err138 != nil {
-		return false, thrift.WrapTException(_write_err138)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -16882,7 +18098,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err140 error
+	var _write_err154 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16928,39 +18144,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+			_write_err154 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+			_write_err154 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+			_write_err154 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+			_write_err154 = thrift.WrapTException(err2)
 		}
-		if _write_err140 != nil {
-			return false, thrift.WrapTException(_write_err140)
+		if _write_err154 != nil {
+			return false, thrift.WrapTException(_write_err154)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err140 != nil {
-		return false, thrift.WrapTException(_write_err140)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -16970,7 +18186,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err156 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17016,39 +18232,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+			_write_err156 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+			_write_err156 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+			_write_err156 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+			_write_err156 = thrift.WrapTException(err2)
 		}
-		if _write_err142 != nil {
-			return false, thrift.WrapTException(_write_err142)
+		if _write_err156 != nil {
+			return false, thrift.WrapTException(_write_err156)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -17431,11 +18647,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem144 := &TFullTaskId{}
-		if err := _elem144.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem144), err)
+		_elem158 := &TFullTaskId{}
+		if err := _elem158.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem158), err)
 		}
-		p.Tasks = append(p.Tasks, _elem144)
+		p.Tasks = append(p.Tasks, _elem158)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17882,12 +19098,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args145 NodeMonitorServiceTasksFinishedArgs
-	_args145.Tasks = tasks
-	var _result147 NodeMonitorServiceTasksFinishedResult
-	var _meta146 thrift.ResponseMeta
-	_meta146, _err = p.Client_().Call(ctx, "tasksFinished", &_args145, &_result147)
-	p.SetLastResponseMeta_(_meta146)
+	var _args159 NodeMonitorServiceTasksFinishedArgs
+	_args159.Tasks = tasks
+	var _result161 NodeMonitorServiceTasksFinishedResult
+	var _meta160 thrift.ResponseMeta
+	_meta160, _err = p.Client_().Call(ctx, "tasksFinished", &_args159, &_result161)
+	p.SetLastResponseMeta_(_meta160)
 	if _err != nil {
 		return
 	}
@@ -17899,9 +19115,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self148 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self148.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self148
+	self162 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self162.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self162
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -17909,7 +19125,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err149 error
+	var _write_err163 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17955,39 +19171,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+			_write_err163 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+			_write_err163 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+			_write_err163 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+			_write_err163 = thrift.WrapTException(err2)
 		}
-		if _write_err149 != nil {
-			return false, thrift.WrapTException(_write_err149)
+		if _write_err163 != nil {
+			return false, thrift.WrapTException(_write_err163)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if _write_err149 != nil {
-		return false, thrift.WrapTException(_write_err149)
+	if _write_err163 != nil {
+		return false, thrift.WrapTException(_write_err163)
 	}
 	return true, err
 }
@@ -18054,11 +19270,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem151 := &TFullTaskId{}
-		if err := _elem151.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem151), err)
+		_elem165 := &TFullTaskId{}
+		if err := _elem165.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem165), err)
 		}
-		p.Tasks = append(p.Tasks, _elem151)
+		p.Tasks = append(p.Tasks, _elem165)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -1,0 +1,112 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/nearest"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// DrainNode has a node take nothing new. The answer names the applications whose tasks no
+// other node can run now.
+func (srv *schedulerService) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
+	return srv.drain(ctx, node, wire.DrainOrder{Deadline: o.Deadline, Kill: o.Kill}, "draining it")
+}
+
+// ResumeNode ends the drain of a node.
+func (srv *schedulerService) ResumeNode(ctx context.Context, node string) (api.NodeDrain, error) {
+	return srv.drain(ctx, node, wire.DrainOrder{Resume: true}, "resuming it")
+}
+
+// drain finds the node and passes it the order.
+func (srv *schedulerService) drain(ctx context.Context, name string, o wire.DrainOrder, tried string) (api.NodeDrain, error) {
+	states := srv.owner.dispatch.MasterStates(ctx)
+	n := findNode(states, name)
+	if n == nil {
+		return api.NodeDrain{}, unknownNode(states, name, tried)
+	}
+	pool, err := client.New(client.Options{Name: "node " + name, Address: n.Address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes})
+	if err != nil {
+		return api.NodeDrain{}, err
+	}
+	defer func() { _ = pool.Close() }()
+	r, err := wire.NewPeerClient(pool, srv.codec).Drain(ctx, o)
+	if err != nil {
+		return api.NodeDrain{}, err
+	}
+	d := api.NodeDrain{Node: name, Group: n.Group, State: r.State, Running: r.Running, Results: r.Results}
+	if !o.Resume {
+		d.Only = servedOnlyBy(states, n)
+	}
+	return d, nil
+}
+
+// findNode returns the node of that name, nil when no master has it.
+func findNode(states []api.MasterState, name string) *api.Node {
+	for i := range states {
+		for k := range states[i].Nodes {
+			if n := &states[i].Nodes[k]; n.ID == name {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// unknownNode is the error about a name that no master has.
+func unknownNode(states []api.MasterState, name, tried string) error {
+	var names, silent []string
+	for i := range states {
+		if states[i].Epoch == 0 {
+			silent = append(silent, strconv.Itoa(states[i].Group))
+		}
+		for k := range states[i].Nodes {
+			names = append(names, states[i].Nodes[k].ID)
+		}
+	}
+	e := &api.Error{Problem: api.NotFound, What: "no master has a node of this name", Subject: fmt.Sprintf("node %q", name), Tried: tried, Next: "`pigeon nodes` lists the nodes"}
+	if near := nearest.Close(name, names); near != "" {
+		e.What += fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(silent) > 0 {
+		e.What += fmt.Sprintf(" (the masters of groups %s do not answer)", strings.Join(silent, ", "))
+	}
+	return e
+}
+
+// servedOnlyBy returns the applications that this node serves and no other node that is up,
+// "" for the tasks of the built-in backends.
+func servedOnlyBy(states []api.MasterState, n *api.Node) (only []string) {
+	elsewhere := map[string]bool{}
+	for i := range states {
+		for k := range states[i].Nodes {
+			if o := &states[i].Nodes[k]; o.ID != n.ID && o.Up && (o.State == "" || o.State == api.StateUp) {
+				elsewhere[""] = elsewhere[""] || o.Slots > 0
+				for _, app := range o.Apps {
+					elsewhere[app] = true
+				}
+			}
+		}
+	}
+	for _, app := range append([]string{""}, n.Apps...) {
+		if !elsewhere[app] && !holdsSlots(app) {
+			only = append(only, app)
+		}
+	}
+	slices.Sort(only)
+	return slices.Compact(only)
+}
+
+// holdsSlots reports whether the name stands for the slots that an executor of an
+// application waits for: APPLICATION/NUMBER.
+func holdsSlots(app string) bool {
+	at := strings.LastIndexByte(app, '/')
+	_, err := strconv.Atoi(app[at+1:])
+	return at > 0 && err == nil
+}
