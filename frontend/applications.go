@@ -67,9 +67,7 @@ func (f *Frontend) serveApplications() error {
 	if f.policy.SingleMaster() {
 		cfg.Refusal = fmt.Sprintf("policy %s runs sleep and exec tasks only", f.policy.Name)
 	}
-	for _, m := range f.owner.dispatch.Peers() {
-		cfg.Memberships = append(cfg.Memberships, m)
-	}
+	cfg.Memberships = f.owner.dispatch.Memberships()
 	f.applications.Service = application.New(cfg)
 	f.owner.grants.taskEnded = f.applications.TaskEnded
 	if f.web != nil {

@@ -3,11 +3,11 @@ package frontend
 import (
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -20,7 +20,7 @@ type Config struct {
 	daemon.Settings  `mapstructure:",squash"`
 	Listen           string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
 	InternalListen   string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
-	Masters          []string `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one"`
+	Masters          []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
 	Data             string   `mapstructure:"data" doc:"folder of the journal"`
 	NoSync           bool     `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	DefaultClass     string   `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
@@ -91,8 +91,11 @@ func (c Config) policyFault() string {
 // mastersFault returns why the list of masters is not valid, "" when it is. An unknown
 // policy is reported under its own key.
 func (c Config) mastersFault() string {
-	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {
+	if len(c.Masters) == 0 {
 		return "give the host:port of each group's master, at least one"
+	}
+	if fault := leaders.FaultOfGroups(c.Masters); fault != "" {
+		return fault
 	}
 	if p, _, err := c.Configure(0); err == nil {
 		if err := policy.CheckMasters(p, len(c.Masters)); err != nil {
@@ -101,8 +104,6 @@ func (c Config) mastersFault() string {
 	}
 	return ""
 }
-
-func isNoAddress(s string) bool { return !daemon.IsAddress(s) }
 
 func (c Config) defaultClass() sched.Class {
 	if c.DefaultClass == sched.Long.String() {

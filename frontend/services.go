@@ -6,6 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -44,7 +45,9 @@ func (f *Frontend) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications}, f.codec), server.Options{
+	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications, Registrar: leaders.Announcements{
+		Self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Leads: func(h *wire.Hello) { f.owner.dispatch.Leads(h) },
+	}}, f.codec), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 	})
 	if err != nil {

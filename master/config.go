@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -16,7 +17,7 @@ type Config struct {
 	Group           int `mapstructure:"group" doc:"number of the group this master schedules, from 0; nodes of the group name it too; frontends list its address in that place of masters"`
 	daemon.Settings `mapstructure:",squash"`
 	Listen          string        `mapstructure:"listen" doc:"host:port where frontends and node monitors of the group reach this master; port 0 takes a free one"`
-	Masters         []string      `mapstructure:"masters" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x)"`
+	Masters         []string      `mapstructure:"masters" join:"/" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x). With standbys as for frontends"`
 	Weight          int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
 	MaxTasks        int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
 	MaxBytes        int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
@@ -87,10 +88,8 @@ func (c Config) mastersFault() string {
 	if c.Group >= len(c.Masters) {
 		return fmt.Sprintf("it has %d places, and none for this master's group %d; the place in the list is the group", len(c.Masters), c.Group)
 	}
-	for group, address := range c.Masters {
-		if !daemon.IsAddress(address) {
-			return fmt.Sprintf("give host:port for the master of group %d, not %q", group, address)
-		}
+	if fault := leaders.FaultOfGroups(c.Masters); fault != "" {
+		return fault
 	}
 	if p, _, err := c.Configure(c.Weight); err == nil {
 		if err := policy.CheckMasters(p, len(c.Masters)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 )
@@ -17,7 +18,7 @@ type Config struct {
 	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
 	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
 	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
-	Master           string        `mapstructure:"master" doc:"host:port where the group's master serves node monitors"`
+	Master           string        `mapstructure:"master" join:"/" doc:"host:port where the group's master serves node monitors; with standbys those of all: [a:20502, b:20502], or a:20502/b:20502"`
 	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
 	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
 	Advertise        string        `mapstructure:"advertise" doc:"host that other daemons and backends reach this node by; empty: the host of internal_listen"`
@@ -60,7 +61,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("id", !daemon.IsName(c.Named().ID), daemon.NameRule),
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
 		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)),
-		daemon.Refuse("master", !daemon.IsAddress(c.Master), "give the master as host:port"),
+		daemon.Refuse("master", leaders.Fault(c.Master) != "", leaders.Fault(c.Master)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
 		daemon.Refuse("internal_listen", !daemon.IsAddress(c.InternalListen), "give host:port; port 0 takes a free one"),
 		daemon.Refuse("heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"),

@@ -3,8 +3,10 @@ package nodemonitor
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership"
@@ -20,19 +22,20 @@ import (
 // connectMaster makes the registration with the master and the link to it, and the
 // follower of its membership where workers exchange messages with others.
 func (n *NodeMonitor) connectMaster() error {
-	pool, err := client.New(client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), Address: n.cfg.Master, MaxConns: 4, MaxFrame: 8 << 20})
+	master, err := leaders.New(n.cfg.Master, client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), MaxConns: 4, MaxFrame: 8 << 20}, n.codec)
 	if err != nil {
 		return err
 	}
-	n.life.OnClose(pool.Close)
-	master := wire.NewPeerClient(pool, n.codec)
+	n.life.OnClose(master.Close)
+	n.masters, n.owner.former.several = master, master.Several()
 	n.registration = registration.New(registration.Config{
-		Master: master, Source: registrationSource{n}, Heartbeat: n.cfg.Heartbeat, Patience: n.cfg.patience(),
-		Retry: connections.PauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
+		Master: master, Several: master.Several(), Source: registrationSource{n}, Heartbeat: n.cfg.Heartbeat, Patience: n.cfg.patience(),
+		Retry: n.pauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
 	})
 	n.link, err = link.New(master, link.Options{
 		Self: n.self.ref, Peer: n.self.master, Address: n.self.address, Incarnation: n.self.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
 		OnReincarnation: func(int64, int64) { n.registration.RegisterAgain() },
+		OnState:         n.masterReached,
 		OnRefused: func(items int, why error) {
 			n.log.Warn("the master refused messages; registering again", "messages", items, "error", why)
 			n.registration.RegisterAgain()
@@ -49,6 +52,34 @@ func (n *NodeMonitor) connectMaster() error {
 	return nil
 }
 
+// searchEvery is the pause after a search in which none of several masters was found to lead;
+// a random time of up to as much is added.
+const searchEvery = 25 * time.Millisecond
+
+// pauseAfter returns how long to wait before the next hello after so many that failed.
+func (n *NodeMonitor) pauseAfter(failures int) time.Duration {
+	if n.masters.Several() {
+		return searchEvery + rand.N(searchEvery) //nolint:gosec // jitter, not a secret
+	}
+	return connections.PauseAfter(failures)
+}
+
+// masterReached is called when the state of the link to the master changes. Where the group has
+// several masters, a snapshot finds out at once whether another one leads.
+func (n *NodeMonitor) masterReached(s link.State) {
+	if s.Status == link.Down && n.masters.Several() {
+		n.registration.SendSnapshot()
+	}
+}
+
+// leads is called when a master says that it leads a group now.
+func (n *NodeMonitor) leads(h *wire.Hello) {
+	if h.Sender.Daemon() == n.self.master && n.masters.Several() {
+		n.masters.Prefer(h.Address)
+		n.registration.MasterChanged(h.Incarnation)
+	}
+}
+
 // membershipWait is how long the master may delay an answer about its membership. It is
 // longer than a frontend's: there are many nodes, and each detects the loss of its master
 // by its snapshots.
@@ -56,11 +87,14 @@ const membershipWait = 10 * time.Second
 
 func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Follower {
 	return membership.NewFollower(membership.FollowerOptions{
-		Source: master, Wait: membershipWait, Margin: n.cfg.patience(), Retry: connections.PauseAfter,
+		Source: master, Wait: membershipWait, Margin: n.cfg.patience(), Retry: n.pauseAfter,
 		Apply: func(_ context.Context, m *wire.Membership) bool { return n.call(func() { n.owner.applyMembership(m) }) },
 		Failed: func(err error, failures int) {
 			if failures == 1 {
 				n.log.Warn("the master does not answer with its membership; the last one holds", "error", err)
+				if n.masters.Several() {
+					n.registration.SendSnapshot() // another one may lead
+				}
 			}
 		},
 	})

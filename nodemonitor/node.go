@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -55,6 +56,7 @@ type NodeMonitor struct {
 	deliveries   *deliveries
 	registration *registration.Registration
 	follower     *membership.Follower // nil where workers send to their master alone
+	masters      *leaders.Group       // the master of the group, with its standbys
 	link         *link.Link           // to the master
 	calls        *connections.Calls
 	endReports   context.CancelFunc
@@ -160,7 +162,9 @@ func (n *NodeMonitor) openTracing(deps Deps) (*telemetry.Tracing, error) {
 // listen opens the ports. Callers are answered once Run runs.
 func (n *NodeMonitor) listen() (err error) {
 	apps := n.backends.Applications()
-	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps}, n.codec), server.Options{
+	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{
+		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
+	}, n.codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20,
 	})
 	if err != nil {

@@ -51,6 +51,7 @@ type owner struct {
 	inventories    *inventory.Inventories
 	members        *members.Members            // of the cluster; nil where workers send to their master alone
 	registeredWith int64                       // the process of the master that accepted this node last
+	former         formerMaster                // the one before, where a group has several
 	waiting        *daemon.ByteLimit           // the batches in the inbox
 	numbered       atomic.Bool                 // the workers have their cores; read when batches come in
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
@@ -151,8 +152,7 @@ func (o *owner) handle(batch []event) {
 		case called:
 			e.do()
 		case delivered:
-			o.waiting.Leave(e.bytes)
-			o.workers.Deliver(e.batch, e.at)
+			o.deliver(e)
 		case ended:
 			o.workers.Ended(&e.end)
 		case announced:
@@ -167,6 +167,31 @@ func (o *owner) handle(batch []event) {
 	o.workers.Flush(o.results.Flush)
 	o.inventories.Flush()
 	o.full.Store(o.workers.Limit())
+}
+
+// deliver steps the messages of another daemon, unless they are a former master's.
+func (o *owner) deliver(e *event) {
+	epoch, _ := o.workers.Epoch()
+	held, dropped := o.former.holds(e, epoch, o.registeredWith)
+	if held {
+		return
+	}
+	o.waiting.Leave(e.bytes)
+	if !dropped {
+		o.workers.Deliver(e.batch, e.at)
+	}
+}
+
+// masterAccepted is called when a master has accepted this node.
+func (o *owner) masterAccepted(process int64) {
+	held, dropped := o.former.accepted(process)
+	for i := range dropped {
+		o.waiting.Leave(dropped[i].bytes)
+	}
+	o.registeredWith = process
+	for i := range held {
+		o.deliver(&held[i])
+	}
 }
 
 // repeat sends, every heartbeat, the results that were not acknowledged within one, and

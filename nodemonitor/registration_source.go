@@ -18,6 +18,7 @@ func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 		if fresh {
 			n.owner.workers.Outbox().ForgetMaster()
 			n.link.Reset(0)
+			n.owner.former.describes(n.owner.registeredWith)
 		}
 		h = n.hello()
 	})
@@ -31,9 +32,12 @@ func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
 		if err = o.workers.Registered(r.Epoch, r.Incarnation, r.Numbers); err == nil {
 			o.numbered.Store(true)
 		}
-		if err == nil && o.registeredWith != r.Incarnation {
-			o.registeredWith = r.Incarnation
-			o.inventories.AllDue()
+		if err == nil {
+			another := o.registeredWith != r.Incarnation
+			o.masterAccepted(r.Incarnation)
+			if another {
+				o.inventories.AllDue()
+			}
 		}
 	})
 	return err, ok

@@ -37,7 +37,7 @@ type Options struct {
 	Self       wire.Ref
 	Policy     sched.Policy
 	Core       sched.DistributorCore // of the policy
-	Masters    []string              // host:port, by group
+	Masters    []string              // host:port, by group; several of one group as package leaders reads them
 	MasterLost time.Duration         // how long a master may not answer before it counts as lost
 	// ReprobeAfter is how long a worker may take to ask for a task of a stale job, the
 	// first time: ReprobeAfter, shorter in tests.
@@ -103,7 +103,7 @@ func (d *Dispatcher) Close() error {
 func (d *Dispatcher) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, m := range d.masters.list {
-		all.Go(func() { d.masters.sendHellos(ctx, m) })
+		all.Go(func() { m.heartbeat.Run(ctx) })
 	}
 	if d.opts.Policy.SingleMaster() {
 		all.Go(func() { d.follower.Run(ctx) })
@@ -113,6 +113,10 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	announce.Stop()
 	all.Wait()
 }
+
+// Leads is called with the hello of a master that leads its group now. It may be called from
+// anywhere.
+func (d *Dispatcher) Leads(h *wire.Hello) { d.masters.leads(h) }
 
 // Flush sends the messages that were queued during a batch of the owner goroutine.
 func (d *Dispatcher) Flush() {

@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/client"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // connect creates the connections to the masters; the first call dials.
 func (s *masters) connect() error {
 	for g, address := range s.opts.Masters {
-		pool, err := client.New(client.Options{Name: fmt.Sprintf("master of group %d", g), Address: address, MaxConns: 8, BackoffMax: 200 * time.Millisecond})
+		peer, err := leaders.New(address, client.Options{Name: fmt.Sprintf("master of group %d", g), MaxConns: 8, BackoffMax: 200 * time.Millisecond}, s.opts.Codec)
 		if err != nil {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
-		s.list = append(s.list, &master{pool: pool, group: g, address: address, peer: wire.NewPeerClient(pool, s.opts.Codec), lastHeard: time.Now(), contact: protocol.NewContact(s.opts.Clock.Now())})
+		m := &master{group: g, address: address, peer: peer, lastHeard: time.Now(), contact: protocol.NewContact(s.opts.Clock.Now())}
+		m.heartbeat = s.newHeartbeat(m)
+		s.list = append(s.list, m)
 	}
 	return nil
 }
@@ -29,7 +31,12 @@ func (s *masters) openLinks() error {
 	for _, m := range s.list {
 		l, err := link.New(m.peer, link.Options{
 			Self: s.opts.Self, Peer: addrmap.MasterRef(m.group), Address: s.process.Internal, Incarnation: s.process.Incarnation, Probe: -1,
-			OnState: func(state link.State) { s.opts.Log.Info("link to a master", "group", m.group, "state", state.String()) },
+			OnState: func(state link.State) {
+				s.opts.Log.Info("link to a master", "group", m.group, "state", state.String())
+				if state.Status == link.Down && m.peer.Several() {
+					m.heartbeat.BeatNow() // another one may lead
+				}
+			},
 			OnRefused: func(n int, why error) {
 				s.opts.Post(func() { s.refusedBy(m, n, why) })
 			},
@@ -60,7 +67,7 @@ func (s *masters) closeLinks() (err error) {
 
 func (s *masters) close() (err error) {
 	for _, m := range s.list {
-		err = errors.Join(err, m.pool.Close())
+		err = errors.Join(err, m.peer.Close())
 	}
 	return err
 }

@@ -9,12 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -24,6 +25,9 @@ const helloEvery = time.Second
 // helloRetry is the pause after a hello without an answer; a random time of up to as much
 // is added.
 const helloRetry = helloEvery / 10
+
+// searchEvery is the same while none of the masters of a group that has several leads.
+const searchEvery = 25 * time.Millisecond
 
 // helloMost is how long this frontend waits for the outcome of the next hello, if it runs.
 const helloMost = 2 * helloEvery
@@ -40,9 +44,9 @@ const mastersWait = time.Second
 // master is the master of one group.
 type master struct {
 	group       int
-	address     string
-	pool        *client.Pool
-	peer        *wire.PeerClient
+	address     string         // of all of them, as configured
+	peer        *leaders.Group // those of its standbys too
+	heartbeat   *membership.Heartbeat
 	incarnation int64 // 0: not registered there
 	// registration is the number of the last; another one means that the master had this
 	// frontend not registered for a while, and dropped its messages.
@@ -82,17 +86,32 @@ func (m *master) flush(log *slog.Logger) {
 	}
 }
 
-// sendHellos sends hellos to one master until ctx is done.
-func (s *masters) sendHellos(ctx context.Context, m *master) {
-	var seen protocol.Epoch                                                     // of the masters of the group
-	retry := func(int) time.Duration { return helloRetry + rand.N(helloRetry) } //nolint:gosec // jitter, not a secret
-	membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
+// newHeartbeat returns what sends hellos to one master while it runs.
+func (s *masters) newHeartbeat(m *master) *membership.Heartbeat {
+	var seen protocol.Epoch // of the masters of the group
+	pause := helloRetry
+	if m.peer.Several() {
+		pause = searchEvery
+	}
+	retry := func(int) time.Duration { return pause + rand.N(pause) } //nolint:gosec // jitter, not a secret
+	return membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
 		err := s.sendHello(ctx, m, &seen)
 		if err != nil {
 			s.opts.Log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
 		}
 		return err
-	}).Run(ctx)
+	})
+}
+
+// leads is called when a master says that it leads its group now. The next hello goes to it
+// at once.
+func (s *masters) leads(h *wire.Hello) {
+	for _, m := range s.list {
+		if addrmap.MasterRef(m.group) == h.Sender.Daemon() && m.peer.Several() {
+			m.peer.Prefer(h.Address)
+			m.heartbeat.Wake()
+		}
+	}
 }
 
 func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch) error {
@@ -157,7 +176,7 @@ func (s *masters) register(m *master, reply wire.HelloReply) {
 	m.pending = nil
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.registration, m.epoch, m.serves, m.up = reply.Incarnation, reply.Registration, reply.Epoch, reply.Serves, false
-	s.opts.Log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
+	s.opts.Log.Info("master reached", "group", m.group, "address", m.peer.Address(), "epoch", reply.Epoch)
 	if s.known {
 		s.announceUp(m)
 	}

@@ -16,6 +16,9 @@ func (d *Dispatcher) newFollower() *membership.Follower {
 		Source: m.peer, Margin: helloEvery, Apply: d.applyAndWait,
 		Failed: func(err error, _ int) {
 			d.opts.Log.Debug("the master did not answer with its membership", "address", m.address, "error", err)
+			if m.peer.Several() {
+				m.heartbeat.BeatNow() // another one may lead
+			}
 		},
 	})
 }

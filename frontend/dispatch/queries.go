@@ -26,7 +26,7 @@ func (q *queries) JobViews(ctx context.Context, job sched.JobID, app string) []w
 		return nil
 	}
 	return query(ctx, q.masters, func(ctx context.Context, m *master) wire.JobView {
-		v, err := m.peer.JobView(ctx, job, app)
+		v, err := m.peer.Current().JobView(ctx, job, app)
 		if err != nil {
 			v = wire.JobView{}
 		}
@@ -42,7 +42,7 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 		return nil
 	}
 	return query(ctx, q.masters, func(ctx context.Context, m *master) []int32 {
-		n, err := m.peer.RunningTasks(ctx, jobs)
+		n, err := m.peer.Current().RunningTasks(ctx, jobs)
 		if err != nil {
 			return nil
 		}
@@ -54,19 +54,49 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 // is empty.
 func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	return query(ctx, q.masters, func(ctx context.Context, m *master) api.MasterState {
-		s, err := m.peer.MasterState(ctx)
-		if err != nil {
-			s = api.MasterState{}
-		}
+		s := masterState(ctx, m)
 		s.Group = m.group
 		return s
 	})
 }
 
+// masterState returns the state of a group: that of its master, or of the one that leads with
+// the roles of all.
+func masterState(ctx context.Context, m *master) (state api.MasterState) {
+	if !m.peer.Several() {
+		s, err := m.peer.Current().MasterState(ctx)
+		if err != nil {
+			return api.MasterState{}
+		}
+		return s
+	}
+	list := m.peer.List()
+	all := make([]api.GroupMaster, len(list))
+	var mu sync.Mutex
+	var asks sync.WaitGroup
+	for i, each := range list {
+		all[i].Address = each.Address
+		asks.Go(func() {
+			s, err := each.Peer.MasterState(ctx)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if all[i].Role = s.Role; s.Role == api.Leader {
+				state = s
+			}
+		})
+	}
+	asks.Wait()
+	state.Masters = all
+	return state
+}
+
 // GroupOwners returns how the slots of every group are shared between owners, by group.
 func (q *queries) GroupOwners(ctx context.Context) []api.GroupOwners {
 	return query(ctx, q.masters, func(ctx context.Context, m *master) api.GroupOwners {
-		s, err := m.peer.GroupOwners(ctx)
+		s, err := m.peer.Current().GroupOwners(ctx)
 		if err != nil {
 			s = api.GroupOwners{}
 		}
@@ -88,11 +118,11 @@ func query[T any](ctx context.Context, s *masters, ask func(context.Context, *ma
 	return answers
 }
 
-// Peers returns the clients of the masters, by group.
-func (q *queries) Peers() []*wire.PeerClient {
-	peers := make([]*wire.PeerClient, len(q.masters.list))
+// Memberships returns where the membership of every group is read, by group.
+func (q *queries) Memberships() []wire.MembershipSource {
+	sources := make([]wire.MembershipSource, len(q.masters.list))
 	for g, m := range q.masters.list {
-		peers[g] = m.peer
+		sources[g] = m.peer
 	}
-	return peers
+	return sources
 }

@@ -105,6 +105,28 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// A list in a file may stand for its elements, where the key joins them.
+func TestJoinedLists(t *testing.T) {
+	type settings struct {
+		One  string   `mapstructure:"one" join:"/" doc:"One."`
+		Many []string `mapstructure:"many" join:"/" doc:"Many."`
+	}
+	for file, want := range map[string]settings{
+		"one: a\nmany: [b]":                   {"a", []string{"b"}},
+		"one: [a, b]\nmany: [[c, d], e/f, g]": {"a/b", []string{"c/d", "e/f", "g"}},
+	} {
+		cfg, _, err := Load(settings{}, Source{File: writeFile(t, file)})
+		if err != nil || !reflect.DeepEqual(cfg, want) {
+			t.Errorf("%q: %+v, %v", file, cfg, err)
+		}
+	}
+	for _, file := range []string{"one: []", "one: [[a]]", "many: [[]]", "many: [[1]]", "many: a", "one: {a: b}"} {
+		if cfg, _, err := Load(settings{}, Source{File: writeFile(t, file)}); err == nil {
+			t.Errorf("%q is %+v", file, cfg)
+		}
+	}
+}
+
 func TestFlagForms(t *testing.T) {
 	cfg, _, err := Load(defaultDaemon(), Source{Flags: flagsOf(t, "--peers", "x,y", "--peers", "z", "--journal-sync=false", "--workers=0x10")})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -145,17 +146,40 @@ func scalarOrList(k Key, n *yaml.Node) (any, error) {
 		}
 		var items []string
 		for _, item := range n.Content {
-			if item.Kind != yaml.ScalarNode || item.Tag != "!!str" {
+			text, ok := k.element(item)
+			if !ok {
 				return nil, fmt.Errorf("expected %s, got %s among them", k.expected(), kindName(item))
 			}
-			items = append(items, item.Value)
+			items = append(items, text)
 		}
 		return items, nil
+	}
+	if text, ok := k.element(n); ok && k.join != "" {
+		return k.parse(text)
 	}
 	if n.Kind != yaml.ScalarNode || !tagFits(k.Type, n.Tag) {
 		return nil, wrong
 	}
 	return k.parse(n.Value)
+}
+
+// element returns the text of a node, or of a list of texts where the key joins them; false
+// when it is neither.
+func (k Key) element(n *yaml.Node) (text string, ok bool) {
+	if n.Kind == yaml.ScalarNode {
+		return n.Value, n.Tag == "!!str"
+	}
+	if n.Kind != yaml.SequenceNode || k.join == "" || len(n.Content) == 0 {
+		return "", false
+	}
+	var parts []string
+	for _, item := range n.Content {
+		if item.Kind != yaml.ScalarNode || item.Tag != "!!str" {
+			return "", false
+		}
+		parts = append(parts, item.Value)
+	}
+	return strings.Join(parts, k.join), true
 }
 
 func tagFits(typ, tag string) bool {

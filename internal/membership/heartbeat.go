@@ -15,13 +15,14 @@ type Heartbeat struct {
 	retry   func(failures int) time.Duration
 	beat    func(context.Context) error
 	beatNow chan struct{} // of size 1
+	wake    chan struct{} // of size 1
 }
 
 // NewHeartbeat returns a heartbeat that Run starts. Each call of beat begins a period
 // after the one before, and at once if that took longer. When beat fails the next call
 // follows a pause of retry for so many failures in a row; nil: after the period as well.
 func NewHeartbeat(every time.Duration, retry func(failures int) time.Duration, beat func(context.Context) error) *Heartbeat {
-	return &Heartbeat{every: every, retry: retry, beat: beat, beatNow: make(chan struct{}, 1)}
+	return &Heartbeat{every: every, retry: retry, beat: beat, beatNow: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
 // BeatNow has the next beat follow at once, unless the last one failed. It may be called
@@ -30,6 +31,15 @@ func (h *Heartbeat) BeatNow() {
 	select {
 	case h.beatNow <- struct{}{}:
 	default: // one is due already
+	}
+}
+
+// Wake has the next beat follow at once, also after one that failed: something has happened
+// that lets it succeed. It may be called from anywhere.
+func (h *Heartbeat) Wake() {
+	select {
+	case h.wake <- struct{}{}:
+	default: // as above
 	}
 }
 
@@ -51,6 +61,7 @@ func (h *Heartbeat) Run(ctx context.Context) {
 		select {
 		case <-timer.C:
 		case <-beatNow:
+		case <-h.wake:
 		case <-ctx.Done():
 		}
 		timer.Stop()

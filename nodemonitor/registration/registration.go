@@ -38,6 +38,7 @@ type Source interface {
 // Config is the settings of a [Registration].
 type Config struct {
 	Master    wire.Registrar
+	Several   bool // Master stands for several masters of the group, one of which leads
 	Source    Source
 	Heartbeat time.Duration
 	Patience  time.Duration                    // with a call
@@ -58,7 +59,8 @@ type Status struct {
 type Registration struct {
 	cfg       Config
 	heartbeat *membership.Heartbeat
-	requested atomic.Bool // RegisterAgain was called
+	requested atomic.Bool  // RegisterAgain was called
+	master    atomic.Int64 // the process that accepted this node last
 	contact   atomic.Pointer[Contact]
 	ready     chan struct{} // closed at the first registration
 	status    atomic.Pointer[Status]
@@ -113,6 +115,14 @@ func (r *Registration) SendSnapshot() { r.heartbeat.BeatNow() }
 func (r *Registration) RegisterAgain() {
 	r.requested.Store(true)
 	r.heartbeat.BeatNow()
+}
+
+// MasterChanged has a snapshot or hello sent at once, also after one that failed, unless this
+// process of the master has accepted the node already. It may be called from anywhere.
+func (r *Registration) MasterChanged(process int64) {
+	if r.master.Load() != process {
+		r.heartbeat.Wake()
+	}
 }
 
 // beat sends a snapshot, and where that is not enough a hello.
@@ -179,6 +189,7 @@ func (r *Registration) registered(reply *wire.HelloReply) {
 		close(r.ready)
 	}
 	r.state.Accepted(reply.Incarnation)
+	r.master.Store(reply.Incarnation)
 	r.failures.Over("")
 	r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
 	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
@@ -201,11 +212,18 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 			r.status.Store(&Status{Problem: "its master does not answer: " + err.Error()})
 			r.cfg.Log.Warn("the master does not answer; running tasks continue", "error", err)
 		}
+		if r.cfg.Several {
+			return err // another one may lead in a moment
+		}
 		return nil // the next snapshot has everything that this one had
 	}
+	former := r.master.Load()
 	if !r.state.Answered(reply.Incarnation, reply.Known) {
-		last := r.Contact()
-		r.contact.Store(&Contact{Since: last.Since, Lapses: last.Lapses + 1})
+		// A standby that has begun to lead has not given this node up: it does not know it yet.
+		if !r.cfg.Several || reply.Incarnation == former {
+			last := r.Contact()
+			r.contact.Store(&Contact{Since: last.Since, Lapses: last.Lapses + 1})
+		}
 		r.cfg.Log.Info("registering again", "error", reply.Problem)
 		return nil
 	}
