@@ -35,6 +35,8 @@ func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobV
 	return wire.JobView{}, nil
 }
 
+func (g *countingGroup) ForgetNode(context.Context, string) (bool, error) { return false, nil }
+
 func (g *countingGroup) GroupOwners(context.Context) (api.GroupOwners, error) {
 	return api.GroupOwners{}, nil
 }

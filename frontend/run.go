@@ -18,6 +18,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 			f.classes.save(f.classes.unsaved())
 		},
 		Tasks: []func(context.Context){f.applications.Run, f.owner.dispatch.Run, f.announce, f.saveClasses, f.quotas.Run},
+		Drain: f.owner.dispatch.Leave,
 	})
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	owners.Shares   `mapstructure:",squash"`
 	OwnersFile      string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	MasterLost      time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
+	ForgetAfter     time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon node forget' stops showing one"`
 	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
 	InboxBytes      int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
 }
@@ -33,7 +34,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20502",
-		MaxTasks: 2_000_000, LostAfter: 2 * time.Second, MasterLost: 5 * time.Second, InboxLimit: 100_000, MaxBytes: 2 << 30, InboxBytes: 512 << 20,
+		MaxTasks: 2_000_000, LostAfter: 2 * time.Second, MasterLost: 5 * time.Second, ForgetAfter: 24 * time.Hour, InboxLimit: 100_000, MaxBytes: 2 << 30, InboxBytes: 512 << 20,
 	}
 }
 
@@ -52,6 +53,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), "leave it out, or leave out shares and half_life: they stand in one place"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("lost_after", c.LostAfter < 100*time.Millisecond, "use 100ms or more"),
+		daemon.Refuse("forget_after", c.ForgetAfter < time.Minute, "use 1m or more"),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),

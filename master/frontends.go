@@ -36,6 +36,7 @@ type frontends struct {
 	registry *protocol.Registry
 	byName   map[string]wire.MemberFrontend
 	silent   map[string]bool // by name, the frontends off the membership
+	states   frontendStates
 	// returnTasks returns the tasks that wait for a frontend.
 	returnTasks func(sched.Addr, awayReason)
 }
@@ -56,7 +57,7 @@ func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func
 	return &frontends{
 		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,
 		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
-		silent: map[string]bool{},
+		silent: map[string]bool{}, states: newFrontendStates(now),
 	}
 }
 
@@ -75,6 +76,7 @@ func (f *frontends) hello(h *wire.Hello) refusal {
 	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
 	switch f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
 	case protocol.Renewed:
+		f.states.registered(h)
 		if f.registry.Enter(name, h.Incarnation, h.Address, now) {
 			f.changed()
 		}
@@ -94,6 +96,7 @@ func (f *frontends) hello(h *wire.Hello) refusal {
 	at := f.addrs.Addr(ref) // numbers it
 	f.registry.Enter(name, h.Incarnation, h.Address, now)
 	f.byName[name] = wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
+	f.states.registered(h)
 	f.changed()
 	f.log.Info("frontend registered", "frontend", name, "address", h.Address, "version", h.Version)
 	f.newOwner(at)
@@ -112,6 +115,7 @@ func (f *frontends) sweep() {
 	for _, name := range f.registry.Sweep(f.now()) {
 		f.changed()
 		f.silent[name] = true
+		f.states.silent(name)
 		f.log.Warn("a frontend is silent and leaves the membership until its next hello", "frontend", name, "address", f.byName[name].Address, "for", silentAfter*time.Duration(f.lostAfter))
 	}
 }

@@ -128,7 +128,7 @@ func (m *Master) openLinks() *linkset.Set {
 	return linkset.New(linkset.Options{
 		Self: m.self, Address: m.Addr(), Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
 		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
-		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.nodes.LinkState(peer, s) }) },
+		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.linkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
 		OnAnother: func(peer wire.Ref, incarnation int64) { m.post(func() { o.peerRestarted(peer, incarnation) }) },
 	})

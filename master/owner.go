@@ -40,6 +40,7 @@ type owner struct {
 	refusals    daemon.LogPace // hellos that were refused
 	spans       *spans
 	shares      shares
+	began       sched.Time
 	nodeRefused bool // a node has refused launches, perhaps of a silent frontend
 }
 
@@ -49,7 +50,7 @@ func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Cloc
 	self := addrmap.MasterRef(cfg.Group)
 	return &owner{
 		cfg: cfg, policy: p, log: log, self: self, incarnation: incarnation, addrs: names, payloads: payloads.New(),
-		core: &groupCore{self: names.Addr(self), clock: clock}, metrics: newMetrics(clock.Now),
+		core: &groupCore{self: names.Addr(self), clock: clock}, metrics: newMetrics(clock.Now), began: clock.Now(),
 	}
 }
 
@@ -164,6 +165,12 @@ func (o *owner) returnTasks(it *wire.Item) {
 	o.links.Queue(&wire.Item{From: o.self, To: it.From, Msg: sched.Message{
 		Kind: sched.Returned, Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Full: true, Reason: why,
 	}})
+}
+
+// linkState is called when messages begin to reach a peer, or no longer do.
+func (o *owner) linkState(peer wire.Ref, s link.State) {
+	o.nodes.LinkState(peer, s)
+	o.frontends.states.linkState(peer, s)
 }
 
 // peerRefused is called when a peer has refused messages for good. A node is then lost; a

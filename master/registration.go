@@ -3,6 +3,7 @@ package master
 import (
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -24,6 +25,9 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		r.Numbers, r.Registration = a.Numbers, a.Registration
 		return r, nil
 	case sched.Distributor:
+		if h.Stopping {
+			return o.stopping(h), nil
+		}
 		o.raiseEpoch(h)
 		if o.policy.SingleMaster() {
 			o.nodes.ReserveNumbers(h.Highest)
@@ -41,16 +45,26 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 	}
 }
 
+// stopping notes the last hello of a frontend that stops in order. What waits here for it
+// stays: it comes back, or is found silent.
+func (o *owner) stopping(h *wire.Hello) wire.HelloReply {
+	if o.frontends.registry.Registered(h.Sender.Name, h.Incarnation) {
+		o.frontends.states.stops(h.Sender.Name)
+	}
+	return o.helloReply(h, refusal{})
+}
+
 // helloReply returns the answer to a hello: accepted, or refused.
 func (o *owner) helloReply(h *wire.Hello, r refusal) wire.HelloReply {
 	if r.problem != "" {
 		o.refused(h.Sender, r)
+		o.showRefused(h, r.problem)
 	} else {
 		o.refusals.Over(h.Sender.String())
 	}
 	return wire.HelloReply{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch.Number, Group: o.cfg.Group,
-		Serves: o.core.view.Serves(), Accepted: r.problem == "", Problem: r.problem,
+		Serves: o.core.view.Serves(), Accepted: r.problem == "", Problem: r.problem, Version: daemon.Version(),
 	}
 }
 

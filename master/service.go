@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -65,6 +66,19 @@ func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotR
 // MasterState returns the group as it is now.
 func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
 	return daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
+}
+
+// ForgetNode stops showing a node or frontend that is not registered any more.
+func (m *Master) ForgetNode(ctx context.Context, name string) (bool, error) {
+	type answer struct {
+		forgotten bool
+		err       error
+	}
+	a, err := daemon.Ask(ctx, m.mailbox, fmt.Sprintf("forgetting node %q", name), func() (a answer) {
+		a.forgotten, a.err = m.owner.forgetNode(name)
+		return a
+	})
+	return a.forgotten, errors.Join(err, a.err)
 }
 
 // RunningTasks returns how many tasks of each of the jobs run in the group.

@@ -26,6 +26,7 @@ func (o *owner) state() api.MasterState {
 	s.IdleGeneral, s.IdleReserved = idle[sched.General], idle[sched.Reserved]
 	s.Workers = all[sched.General] + all[sched.Reserved]
 	s.BusyGeneral, s.BusyReserved = all[sched.General]-s.IdleGeneral, all[sched.Reserved]-s.IdleReserved
+	o.showDaemons(&s)
 	return s
 }
 

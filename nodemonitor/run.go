@@ -71,6 +71,7 @@ func (n *NodeMonitor) stopWorkers() {
 	n.call(func() {
 		o.workers.Stop()
 		last = n.snapshot()
+		last.Stopping = true
 	})
 	n.registration.Withdraw(last)
 	n.backends.KillAll() // the ends are in the inbox when it returns

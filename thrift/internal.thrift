@@ -303,6 +303,8 @@ struct THello {
   18: optional bool complete = false
   // A node that takes nothing new.
   16: optional bool draining = false
+  // The sender stops in order; this is its last hello.
+  19: optional bool stopping = false
 }
 
 // accepted false: problem says why, for the log of the caller.
@@ -525,6 +527,9 @@ service PeerService {
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
   // How many tasks of each of the jobs run in the group, in their order; 1,000 jobs at most.
   list<i32> runningTasks(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
+  // To a master: stops showing a node or frontend that is not registered any more; returns
+  // whether there was one. A registered one is refused.
+  bool forgetNode(1: string name) throws (1: published.TPigeonException e)
   published.TMasterState masterState() throws (1: published.TPigeonException e)
   published.TGroupOwners groupOwners() throws (1: published.TPigeonException e)
   // Frontend to node.

@@ -389,6 +389,9 @@ service SchedulerService {
   TExplanation explainJob(1: string jobId) throws (1: TPigeonException e)
   // Every group that can be reached, with its nodes.
   list<TMasterState> listNodes() throws (1: TPigeonException e)
+  // Stops showing a node or frontend that is lost or stopped; returns the groups that did
+  // show it. One that is up is refused.
+  list<i32> forgetNode(1: string node) throws (1: TPigeonException e)
   // How every group's slots are shared between owners, and this frontend's quotas.
   TShares listShares() throws (1: TPigeonException e)
   // Which frontend serves here. A standby refuses, and names the address of who leads.

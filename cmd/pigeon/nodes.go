@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,8 +18,12 @@ func nodesCommand() *cobra.Command {
 		GroupID: groupCluster,
 		Short:   "Show the nodes of the cluster and their slots",
 		Long: `Shows the nodes as their masters see them: slots, how many of them are reserved for
-short tasks, how many are busy, and which applications have a backend there. With
---groups, the groups: their queues and workers.`,
+short tasks, how many are busy, and which applications have a backend there. Nodes that
+are lost, stopped or unreachable are shown with the reason and for how long they have been
+so, until they return, are forgotten ('pigeon node forget') or have been gone for
+forget_after, a setting of masters. A second table shows frontends and masters that are
+not up. With --groups, the groups: their queues and workers. The exit status is 1 when no
+master can be reached.`,
 		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json",
 		Args:    cobra.NoArgs,
 	}
@@ -33,13 +39,15 @@ short tasks, how many are busy, and which applications have a backend there. Wit
 		if err != nil {
 			return err
 		}
-		if *output == outputJSON {
-			return writeGroups(cmd.OutOrStdout(), states, *groups)
+		switch {
+		case *output == outputJSON:
+			err = writeGroups(cmd.OutOrStdout(), states, *groups)
+		case *groups:
+			err = printGroups(cmd.OutOrStdout(), states)
+		default:
+			err = printNodes(cmd.OutOrStdout(), states)
 		}
-		if *groups {
-			return printGroups(cmd.OutOrStdout(), states)
-		}
-		return printNodes(cmd.OutOrStdout(), states)
+		return errors.Join(err, nobodyToAsk(states))
 	}
 	return cmd
 }
@@ -75,19 +83,27 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 	return nil
 }
 
+// printNodes prints the nodes, and below them the frontends and masters that are not up. How
+// long a node has been in its state and why is shown where one is not up, and versions where
+// they differ.
 func printNodes(out io.Writer, states []api.MasterState) error {
-	w := newTable(out)
-	fmt.Fprintln(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tOWNERS\tSTATE")
+	versions, allUp := differ(states), true
 	for i := range states {
-		for _, n := range states[i].Nodes {
-			state := "up"
-			if !n.Up {
-				state = "unreachable"
-			}
-			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), state)
+		for k := range states[i].Nodes {
+			allUp = allUp && stateOf(&states[i].Nodes[k]) == api.StateUp
 		}
 	}
-	return w.Flush()
+	w := newTable(out)
+	fmt.Fprint(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tOWNERS\tSTATE")
+	fmt.Fprintln(w, columns(allUp, "FOR", versions, "VERSION", "REASON"))
+	for i := range states {
+		for k := range states[i].Nodes {
+			n := &states[i].Nodes[k]
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), stateOf(n))
+			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(n.Reason, "-")))
+		}
+	}
+	return errors.Join(w.Flush(), printDaemons(out, states, versions))
 }
 
 // applications names those that the slots of a node serve beside the built-in
@@ -124,12 +140,12 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 	fmt.Fprintln(w, "GROUP\tNODES\tWORKERS\tBUSY GENERAL\tBUSY RESERVED\tSHORT QUEUE\tOLDEST\tLONG QUEUE\tOLDEST\tLAUNCHES\tLOST\tREFUSED")
 	for i := range states {
 		s := &states[i]
-		if s.Epoch == 0 {
-			fmt.Fprintf(w, "%d\tits master cannot be reached\n", s.Group)
+		if !reached(s) {
+			fmt.Fprintf(w, "%d\tits master cannot be reached%s\n", s.Group, since(s.Master))
 			continue
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d of %d\t%d of %d\t%d\t%.3f s\t%d\t%.3f s\t%d\t%d\t%d\n",
-			s.Group, len(s.Nodes), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
+			s.Group, len(s.Nodes)-departed(s), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
 			s.QueuedShort, s.OldestShort, s.QueuedLong, s.OldestLong, s.Launches, s.Lost, s.RefusedLaunch)
 	}
 	return w.Flush()

@@ -29,6 +29,7 @@ func verbs(roles []role) []*cobra.Command {
 		nodeMonitorCommand(),
 		natsCommand(),
 		nodesCommand(),
+		nodeCommand(),
 		sharesCommand(),
 		submitCommand(),
 		runCommand(),

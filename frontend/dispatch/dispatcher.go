@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -117,6 +118,22 @@ func (d *Dispatcher) Run(ctx context.Context) {
 // Leads is called with the hello of a master that leads its group now. It may be called from
 // anywhere.
 func (d *Dispatcher) Leads(h *wire.Hello) { d.masters.leads(h) }
+
+// leaveTimeout is how long a frontend that stops waits for masters to take notice.
+const leaveTimeout = 200 * time.Millisecond
+
+// Leave tells all masters that this frontend stops in order. It is called when Run has
+// ended.
+func (d *Dispatcher) Leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	query(ctx, d.masters, func(ctx context.Context, m *master) error {
+		_, err := m.peer.Current().Hello(ctx, &wire.Hello{
+			Sender: d.opts.Self, Incarnation: d.masters.process.Incarnation, Address: d.masters.process.Internal, Group: m.group, Version: daemon.Version(), Stopping: true,
+		})
+		return err // a master that does not know that this frontend stops notices it later
+	})
+}
 
 // Flush sends the messages that were queued during a batch of the owner goroutine.
 func (d *Dispatcher) Flush() {

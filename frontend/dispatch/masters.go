@@ -56,6 +56,7 @@ type master struct {
 	up           bool // MasterUp was stepped
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
+	reach        *reachability  // for users
 	early        []*wire.Batch  // from an incarnation that is not known yet
 	refusals     daemon.LogPace // of the goroutine that sends hellos
 	out          *link.Link     // kept until Close, as it numbers the batches of this process
@@ -137,6 +138,7 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	if err == nil {
 		seen.Observe(protocol.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
 	}
+	m.reach.answered(reply.Version, err)
 	s.opts.Post(func() { s.helloAnswered(m, reply, err) })
 	return err
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -50,8 +51,8 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 	})
 }
 
-// MasterStates returns every group with its nodes; one whose master does not answer
-// is empty.
+// MasterStates returns every group with its nodes; of one whose master does not answer,
+// since when and why.
 func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	return query(ctx, q.masters, func(ctx context.Context, m *master) api.MasterState {
 		s := masterState(ctx, m)
@@ -60,16 +61,23 @@ func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	})
 }
 
+// errNoLeader is why nothing is known of a group while none of its masters leads.
+var errNoLeader = errors.New("none of its masters leads")
+
 // masterState returns the state of a group: that of its master, or of the one that leads with
 // the roles of all.
 func masterState(ctx context.Context, m *master) (state api.MasterState) {
 	if !m.peer.Several() {
 		s, err := m.peer.Current().MasterState(ctx)
 		if err != nil {
-			return api.MasterState{}
+			return api.MasterState{Master: m.reach.state(m.group, m.address, err)}
+		}
+		if s.Master != nil {
+			s.Master.Address = m.address
 		}
 		return s
 	}
+	state.Master = m.reach.state(m.group, m.address, errNoLeader)
 	list := m.peer.List()
 	all := make([]api.GroupMaster, len(list))
 	var mu sync.Mutex
@@ -84,13 +92,35 @@ func masterState(ctx context.Context, m *master) (state api.MasterState) {
 			mu.Lock()
 			defer mu.Unlock()
 			if all[i].Role = s.Role; s.Role == api.Leader {
-				state = s
+				if state = s; s.Master != nil {
+					s.Master.Address = each.Address
+				}
 			}
 		})
 	}
 	asks.Wait()
 	state.Masters = all
 	return state
+}
+
+// Forgotten is the answer of one master to the request to forget a node.
+type Forgotten struct {
+	Reached    bool  // the master answered
+	Forgotten  bool  // it did show the node
+	Registered error // why it goes on to show it
+}
+
+// ForgetNode has all masters stop showing a node that is lost or stopped. It returns their
+// answers by group.
+func (q *queries) ForgetNode(ctx context.Context, name string) []Forgotten {
+	return query(ctx, q.masters, func(ctx context.Context, m *master) Forgotten {
+		forgotten, err := m.peer.Current().ForgetNode(ctx, name)
+		e, told := errors.AsType[*api.Error](err)
+		if told && e.Problem == api.Invalid {
+			return Forgotten{Reached: true, Registered: e}
+		}
+		return Forgotten{Reached: err == nil, Forgotten: forgotten}
+	})
 }
 
 // GroupOwners returns how the slots of every group are shared between owners, by group.

@@ -164,6 +164,9 @@ type Node struct {
 	Version      string  `json:"version,omitempty"` // of its node monitor's binary
 }
 
+// Departed reports whether the node is not registered any more: it is only shown.
+func (n *Node) Departed() bool { return n.State == StateLost || n.State == StateStopped }
+
 // The states of a node, and of a frontend or master as others see it.
 const (
 	StateUp          = "up"

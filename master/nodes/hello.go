@@ -71,6 +71,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	t.lives++
 	n := &node{
 		life: t.lives, ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
+		version: h.Version, since: t.cfg.Now(),
 		slots: map[int32]*slot{},
 	}
 	// The link is opened before anything is sent, to find out whether the node can be
@@ -89,6 +90,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 		}
 	}
 	t.byName[n.ref.Name] = n
+	t.departed.Forget(n.ref.Name)
 	t.registry.Enter(n.ref.Name, n.incarnation, n.address, t.cfg.Now())
 	t.cfg.Changed()
 	t.addSlots(n, h, a.Numbers)

@@ -55,6 +55,7 @@ type Nodes struct {
 	byName   map[string]*node
 	byWorker map[int32]*node
 	lives    int64 // registrations so far
+	departed *protocol.Departures
 }
 
 // node is a registered node monitor.
@@ -68,6 +69,10 @@ type node struct {
 	up          bool       // messages reach it
 	life        int64      // tells the registrations of nodes apart
 	successor   *successor // nil unless the next process has taken attempts over
+	version     string
+	since       sched.Time // when its state began, as users see it
+	problem     string     // why messages do not reach it, while they do not
+	stopping    bool       // its node monitor stops in order
 }
 
 // New returns an empty table.
@@ -75,7 +80,7 @@ func New(c Config) *Nodes {
 	limit := sched.Time(c.LostAfter)
 	return &Nodes{
 		cfg: c, registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, limit), numbers: protocol.NewNumbers(addrmap.Limit, protocol.DefaultRest),
-		byName: map[string]*node{}, byWorker: map[int32]*node{},
+		byName: map[string]*node{}, byWorker: map[int32]*node{}, departed: protocol.NewDepartures(mostDeparted),
 	}
 }
 
@@ -150,11 +155,7 @@ func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
 // lose removes a lost node with all its slots. ended means that its process is known to have
 // ended.
 func (t *Nodes) lose(n *node, ended bool, reason string) {
-	if n.successor != nil {
-		t.cfg.Log.Info("a node was started again and goes on with its attempts", "node", n.ref.Name, "address", n.address, "complete", n.successor.complete)
-	} else {
-		t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
-	}
+	t.depart(n, reason)
 	if more := n.unlisted(); more > 0 {
 		t.cfg.Log.Warn("a lost node kept more results than it lists; their tasks are tried again when their frontends miss them", "node", n.ref.Name, "results", more)
 	}

@@ -16,17 +16,20 @@ func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 	}
 	switch s.Status {
 	case link.Up:
-		t.setUp(n, true)
+		t.setUp(n, true, "")
 	case link.Down:
 		t.cfg.Log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.ref.Name, "error", s.Err)
-		t.setUp(n, false)
+		t.setUp(n, false, reasonOf(s.Err))
 	case link.Lost:
 		t.lose(n, false, fmt.Sprintf("it could not be reached for %v", t.cfg.LostAfter))
 	}
 }
 
-func (t *Nodes) setUp(n *node, up bool) {
-	n.up = up
+func (t *Nodes) setUp(n *node, up bool, problem string) {
+	if n.up != up {
+		n.since = t.cfg.Now()
+	}
+	n.up, n.problem = up, problem
 	for _, slot := range n.sorted() {
 		t.stepServes(n, slot)
 	}

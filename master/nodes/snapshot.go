@@ -29,6 +29,9 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 			t.removeSlot(n, slot, true, withdrawn)
 		}
 	}
+	if s.Stopping {
+		t.stops(n)
+	}
 	return problem
 }
 

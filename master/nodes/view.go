@@ -8,14 +8,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Status lists the nodes for users, and counts their slots by kind. Where workers
+// Status lists the registered nodes for users, and counts their slots by kind. Where workers
 // receive tasks from others than this master, the node's last report counts. A worker of
 // several slots may be busy in some of them, and hold more attempts than it has slots.
 func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.Node, idle, all [sched.NumWorkerKinds]int) {
 	list = make([]api.Node, 0, len(t.byName))
 	each := t.cfg.Policy.SlotsPerWorker()
 	for _, n := range t.sorted() {
-		v := api.Node{ID: n.ref.Name, Group: t.cfg.Group, Address: n.address, Up: n.up}
+		v := api.Node{ID: n.ref.Name, Group: t.cfg.Group, Address: n.address, Up: n.up && !n.stopping, Version: n.version, StateSeconds: (t.cfg.Now() - n.since).Seconds()}
+		v.State, v.Reason = n.state()
 		for _, slot := range n.sorted() {
 			w := workers(n.slots[slot].worker)
 			if w.Tasks == sched.Unknown {

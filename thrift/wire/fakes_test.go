@@ -90,6 +90,10 @@ func (s *fakeScheduler) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogC
 	return filled[wire.LogChunk](), s.note("log %+v", r)
 }
 
+func (s *fakeScheduler) ForgetNode(_ context.Context, name string) ([]int32, error) {
+	return []int32{0, 3}, s.note("forget %s", name)
+}
+
 func (s *fakeScheduler) Shares(context.Context) (api.OwnerShares, error) {
 	return filled[api.OwnerShares](), s.note("shares")
 }
@@ -167,6 +171,10 @@ func (p *fakePeer) JobView(_ context.Context, job sched.JobID, app string) (wire
 
 func (p *fakePeer) MasterState(context.Context) (api.MasterState, error) {
 	return filled[api.MasterState](), p.note("state")
+}
+
+func (p *fakePeer) ForgetNode(_ context.Context, name string) (bool, error) {
+	return true, p.note("forget %s", name)
 }
 
 func (p *fakePeer) GroupOwners(context.Context) (api.GroupOwners, error) {

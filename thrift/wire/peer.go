@@ -55,6 +55,9 @@ type GroupViewer interface {
 	// order.
 	RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error)
 	MasterState(ctx context.Context) (api.MasterState, error)
+	// ForgetNode stops showing a node or frontend that is not registered any more. It reports
+	// whether there was one; the error says that the daemon is registered.
+	ForgetNode(ctx context.Context, name string) (bool, error)
 	// GroupOwners returns how the group's slots are shared between owners.
 	GroupOwners(ctx context.Context) (api.GroupOwners, error)
 }
@@ -174,6 +177,14 @@ func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, 
 	}
 	s, err := h.ports.Group.MasterState(ctx)
 	return masterStateTo(s), refusal(err)
+}
+
+func (h peerHandler) ForgetNode(ctx context.Context, name string) (bool, error) {
+	if h.ports.Group == nil {
+		return false, refusal(notHere("master"))
+	}
+	forgotten, err := h.ports.Group.ForgetNode(ctx, name)
+	return forgotten, refusal(err)
 }
 
 func (h peerHandler) GroupOwners(ctx context.Context) (*published.TGroupOwners, error) {

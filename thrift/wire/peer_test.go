@@ -61,6 +61,9 @@ func TestPeerClient(t *testing.T) {
 	state, err := c.MasterState(ctx)
 	must(t, err)
 	equal(t, "state", state, filled[api.MasterState]())
+	forgotten, err := c.ForgetNode(ctx, "n1")
+	must(t, err)
+	equal(t, "forgotten", forgotten, true)
 	owners, err := c.GroupOwners(ctx)
 	must(t, err)
 	equal(t, "owners", owners, filled[api.GroupOwners]())
@@ -71,7 +74,7 @@ func TestPeerClient(t *testing.T) {
 	must(t, err)
 	equal(t, "drain", drained, filled[wire.DrainReply]())
 	equal(t, "calls", fake.calls(), []string{
-		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "owners",
+		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "forget n1", "owners",
 		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
 	})
 }
@@ -110,6 +113,7 @@ func TestPortsNotServed(t *testing.T) {
 		"running":  func() error { _, err := c.RunningTasks(ctx, []sched.JobID{{}}); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },
+		"forget":   func() error { _, err := c.ForgetNode(ctx, ""); return err },
 		"owners":   func() error { _, err := c.GroupOwners(ctx); return err },
 		"roll":     func() error { _, err := c.Membership(ctx, 0, 0, 0); return err },
 		"log":      func() error { _, err := c.AttemptLog(ctx, wire.AttemptLogRequest{}); return err },

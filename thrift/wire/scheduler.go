@@ -35,6 +35,9 @@ type Jobs interface {
 type Cluster interface {
 	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
+	// ForgetNode stops showing a node or frontend that is lost or stopped, and returns the
+	// groups that did show it. The error says that it is up, or that nobody knows it.
+	ForgetNode(ctx context.Context, name string) (groups []int32, err error)
 	// Shares returns how every group's slots are shared between owners, and the quotas of
 	// the frontend.
 	Shares(ctx context.Context) (api.OwnerShares, error)
@@ -154,6 +157,11 @@ func (h schedulerHandler) ExplainJob(ctx context.Context, job string) (*publishe
 func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
 	list, err := h.Nodes(ctx)
 	return mapped(list, masterStateTo), refusal(err)
+}
+
+func (h schedulerHandler) ForgetNode(ctx context.Context, name string) ([]int32, error) {
+	groups, err := h.Scheduler.ForgetNode(ctx, name)
+	return groups, refusal(err)
 }
 
 func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, error) {

@@ -88,6 +88,13 @@ func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) 
 	return mapped(t, masterStateFrom), err
 }
 
+// ForgetNode stops showing a node or frontend that is lost or stopped.
+func (s *SchedulerClient) ForgetNode(ctx context.Context, name string) ([]int32, error) {
+	return invoke(ctx, s.caller, "forgetting a node", func(ctx context.Context, c thrift.TClient) ([]int32, error) {
+		return published.NewSchedulerServiceClient(c).ForgetNode(ctx, name)
+	})
+}
+
 // Shares returns how the groups' slots are shared between owners, and the frontend's quotas.
 func (s *SchedulerClient) Shares(ctx context.Context) (api.OwnerShares, error) {
 	t, err := invoke(ctx, s.caller, "listing shares", func(ctx context.Context, c thrift.TClient) (*published.TShares, error) {

@@ -54,6 +54,9 @@ func TestSchedulerClient(t *testing.T) {
 	nodes, err := c.Nodes(ctx)
 	must(t, err)
 	equal(t, "nodes", nodes, filled[[]api.MasterState]())
+	groups, err := c.ForgetNode(ctx, "n1")
+	must(t, err)
+	equal(t, "forgotten by", groups, []int32{0, 3})
 	shares, err := c.Shares(ctx)
 	must(t, err)
 	equal(t, "shares", shares, filled[api.OwnerShares]())
@@ -71,7 +74,7 @@ func TestSchedulerClient(t *testing.T) {
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "forget n1", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})

@@ -8965,6 +8965,7 @@ func (p *TSlot) String() string {
 //   - Continues
 //   - Complete
 //   - Draining
+//   - Stopping
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -8984,6 +8985,7 @@ type THello struct {
 	Draining         bool     `thrift:"draining,16" db:"draining" json:"draining"`
 	Continues        []int64  `thrift:"continues,17" db:"continues" json:"continues,omitempty"`
 	Complete         bool     `thrift:"complete,18" db:"complete" json:"complete"`
+	Stopping         bool     `thrift:"stopping,19" db:"stopping" json:"stopping"`
 }
 
 func NewTHello() *THello {
@@ -9090,6 +9092,12 @@ var THello_Draining_DEFAULT bool = false
 func (p *THello) GetDraining() bool {
 	return p.Draining
 }
+
+var THello_Stopping_DEFAULT bool = false
+
+func (p *THello) GetStopping() bool {
+	return p.Stopping
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9140,6 +9148,10 @@ func (p *THello) IsSetComplete() bool {
 
 func (p *THello) IsSetDraining() bool {
 	return p.Draining != THello_Draining_DEFAULT
+}
+
+func (p *THello) IsSetStopping() bool {
+	return p.Stopping != THello_Stopping_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9329,6 +9341,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 16:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField19(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9562,6 +9584,15 @@ func (p *THello) ReadField16(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.Stopping = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9619,6 +9650,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9923,6 +9957,21 @@ func (p *THello) writeField18(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStopping() {
+		if err := oprot.WriteFieldBegin(ctx, "stopping", thrift.BOOL, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:stopping: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Stopping)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stopping (19) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:stopping: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -10005,6 +10054,9 @@ func (p *THello) Equals(other *THello) bool {
 		}
 	}
 	if p.Complete != other.Complete {
+		return false
+	}
+	if p.Stopping != other.Stopping {
 		return false
 	}
 	return true
@@ -16041,6 +16093,9 @@ type PeerService interface {
 	// Parameters:
 	//  - Jobs
 	RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error)
+	// Parameters:
+	//  - Name
+	ForgetNode(ctx context.Context, name string) (_r bool, _err error)
 	MasterState(ctx context.Context) (_r *published.TMasterState, _err error)
 	GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error)
 	// Parameters:
@@ -16290,11 +16345,14 @@ func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_
 	return _result100.GetSuccess(), nil
 }
 
-func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args101 PeerServiceMasterStateArgs
-	var _result103 PeerServiceMasterStateResult
+// Parameters:
+//   - Name
+func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r bool, _err error) {
+	var _args101 PeerServiceForgetNodeArgs
+	_args101.Name = name
+	var _result103 PeerServiceForgetNodeResult
 	var _meta102 thrift.ResponseMeta
-	_meta102, _err = p.Client_().Call(ctx, "masterState", &_args101, &_result103)
+	_meta102, _err = p.Client_().Call(ctx, "forgetNode", &_args101, &_result103)
 	p.SetLastResponseMeta_(_meta102)
 	if _err != nil {
 		return
@@ -16304,28 +16362,45 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 		return _r, _result103.E
 	}
 
-	if _ret104 := _result103.GetSuccess(); _ret104 != nil {
-		return _ret104, nil
+	return _result103.GetSuccess(), nil
+}
+
+func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
+	var _args104 PeerServiceMasterStateArgs
+	var _result106 PeerServiceMasterStateResult
+	var _meta105 thrift.ResponseMeta
+	_meta105, _err = p.Client_().Call(ctx, "masterState", &_args104, &_result106)
+	p.SetLastResponseMeta_(_meta105)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result106.E != nil:
+		return _r, _result106.E
+	}
+
+	if _ret107 := _result106.GetSuccess(); _ret107 != nil {
+		return _ret107, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
 func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
-	var _args105 PeerServiceGroupOwnersArgs
-	var _result107 PeerServiceGroupOwnersResult
-	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "groupOwners", &_args105, &_result107)
-	p.SetLastResponseMeta_(_meta106)
+	var _args108 PeerServiceGroupOwnersArgs
+	var _result110 PeerServiceGroupOwnersResult
+	var _meta109 thrift.ResponseMeta
+	_meta109, _err = p.Client_().Call(ctx, "groupOwners", &_args108, &_result110)
+	p.SetLastResponseMeta_(_meta109)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result107.E != nil:
-		return _r, _result107.E
+	case _result110.E != nil:
+		return _r, _result110.E
 	}
 
-	if _ret108 := _result107.GetSuccess(); _ret108 != nil {
-		return _ret108, nil
+	if _ret111 := _result110.GetSuccess(); _ret111 != nil {
+		return _ret111, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
@@ -16336,25 +16411,25 @@ func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGro
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args109 PeerServiceTaskLogArgs
-	_args109.Attempt = attempt
-	_args109.Stream = stream
-	_args109.Offset = offset
-	_args109.Limit = limit
-	var _result111 PeerServiceTaskLogResult
-	var _meta110 thrift.ResponseMeta
-	_meta110, _err = p.Client_().Call(ctx, "taskLog", &_args109, &_result111)
-	p.SetLastResponseMeta_(_meta110)
+	var _args112 PeerServiceTaskLogArgs
+	_args112.Attempt = attempt
+	_args112.Stream = stream
+	_args112.Offset = offset
+	_args112.Limit = limit
+	var _result114 PeerServiceTaskLogResult
+	var _meta113 thrift.ResponseMeta
+	_meta113, _err = p.Client_().Call(ctx, "taskLog", &_args112, &_result114)
+	p.SetLastResponseMeta_(_meta113)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result111.E != nil:
-		return _r, _result111.E
+	case _result114.E != nil:
+		return _r, _result114.E
 	}
 
-	if _ret112 := _result111.GetSuccess(); _ret112 != nil {
-		return _ret112, nil
+	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
+		return _ret115, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -16362,22 +16437,22 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args113 PeerServiceOrderExecutorsArgs
-	_args113.Order = order
-	var _result115 PeerServiceOrderExecutorsResult
-	var _meta114 thrift.ResponseMeta
-	_meta114, _err = p.Client_().Call(ctx, "orderExecutors", &_args113, &_result115)
-	p.SetLastResponseMeta_(_meta114)
+	var _args116 PeerServiceOrderExecutorsArgs
+	_args116.Order = order
+	var _result118 PeerServiceOrderExecutorsResult
+	var _meta117 thrift.ResponseMeta
+	_meta117, _err = p.Client_().Call(ctx, "orderExecutors", &_args116, &_result118)
+	p.SetLastResponseMeta_(_meta117)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result115.E != nil:
-		return _r, _result115.E
+	case _result118.E != nil:
+		return _r, _result118.E
 	}
 
-	if _ret116 := _result115.GetSuccess(); _ret116 != nil {
-		return _ret116, nil
+	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
+		return _ret119, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
@@ -16388,25 +16463,25 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args117 PeerServiceHoldingsArgs
-	_args117.Frontend = frontend
-	_args117.Incarnation = incarnation
-	_args117.Version = version
-	_args117.WaitMillis = waitMillis
-	var _result119 PeerServiceHoldingsResult
-	var _meta118 thrift.ResponseMeta
-	_meta118, _err = p.Client_().Call(ctx, "holdings", &_args117, &_result119)
-	p.SetLastResponseMeta_(_meta118)
+	var _args120 PeerServiceHoldingsArgs
+	_args120.Frontend = frontend
+	_args120.Incarnation = incarnation
+	_args120.Version = version
+	_args120.WaitMillis = waitMillis
+	var _result122 PeerServiceHoldingsResult
+	var _meta121 thrift.ResponseMeta
+	_meta121, _err = p.Client_().Call(ctx, "holdings", &_args120, &_result122)
+	p.SetLastResponseMeta_(_meta121)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result119.E != nil:
-		return _r, _result119.E
+	case _result122.E != nil:
+		return _r, _result122.E
 	}
 
-	if _ret120 := _result119.GetSuccess(); _ret120 != nil {
-		return _ret120, nil
+	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
+		return _ret123, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
@@ -16414,22 +16489,22 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *TDrainReply, _err error) {
-	var _args121 PeerServiceDrainArgs
-	_args121.Order = order
-	var _result123 PeerServiceDrainResult
-	var _meta122 thrift.ResponseMeta
-	_meta122, _err = p.Client_().Call(ctx, "drain", &_args121, &_result123)
-	p.SetLastResponseMeta_(_meta122)
+	var _args124 PeerServiceDrainArgs
+	_args124.Order = order
+	var _result126 PeerServiceDrainResult
+	var _meta125 thrift.ResponseMeta
+	_meta125, _err = p.Client_().Call(ctx, "drain", &_args124, &_result126)
+	p.SetLastResponseMeta_(_meta125)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result123.E != nil:
-		return _r, _result123.E
+	case _result126.E != nil:
+		return _r, _result126.E
 	}
 
-	if _ret124 := _result123.GetSuccess(); _ret124 != nil {
-		return _ret124, nil
+	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
+		return _ret127, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drain failed: unknown result")
 }
@@ -16439,24 +16514,24 @@ func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args125 PeerServiceFilePieceArgs
-	_args125.Sha256 = sha256
-	_args125.Offset = offset
-	_args125.Limit = limit
-	var _result127 PeerServiceFilePieceResult
-	var _meta126 thrift.ResponseMeta
-	_meta126, _err = p.Client_().Call(ctx, "filePiece", &_args125, &_result127)
-	p.SetLastResponseMeta_(_meta126)
+	var _args128 PeerServiceFilePieceArgs
+	_args128.Sha256 = sha256
+	_args128.Offset = offset
+	_args128.Limit = limit
+	var _result130 PeerServiceFilePieceResult
+	var _meta129 thrift.ResponseMeta
+	_meta129, _err = p.Client_().Call(ctx, "filePiece", &_args128, &_result130)
+	p.SetLastResponseMeta_(_meta129)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result127.E != nil:
-		return _r, _result127.E
+	case _result130.E != nil:
+		return _r, _result130.E
 	}
 
-	if _ret128 := _result127.GetSuccess(); _ret128 != nil {
-		return _ret128, nil
+	if _ret131 := _result130.GetSuccess(); _ret131 != nil {
+		return _ret131, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -16481,23 +16556,24 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self129 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self129.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self129.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self129.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self129.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self129.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self129.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self129.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self129.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self129.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self129.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
-	self129.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self129.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self129.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self129.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
-	self129.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self129
+	self132 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self132.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self132.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self132.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self132.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self132.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self132.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self132.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self132.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self132.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
+	self132.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self132.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self132.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self132.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self132.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self132.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
+	self132.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self132
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -16510,12 +16586,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x130 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x133 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x130.Write(ctx, oprot)
+	x133.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x130
+	return false, x133
 
 }
 
@@ -16524,7 +16600,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err131 error
+	var _write_err134 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16574,21 +16650,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-				_write_err131 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if _write_err131 != nil {
-				return false, thrift.WrapTException(_write_err131)
+			if _write_err134 != nil {
+				return false, thrift.WrapTException(_write_err134)
 			}
 			return true, err
 		}
@@ -16597,19 +16673,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
-		_write_err131 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err131 != nil {
-		return false, thrift.WrapTException(_write_err131)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -16619,7 +16695,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err133 error
+	var _write_err136 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16669,21 +16745,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-				_write_err133 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if _write_err133 != nil {
-				return false, thrift.WrapTException(_write_err133)
+			if _write_err136 != nil {
+				return false, thrift.WrapTException(_write_err136)
 			}
 			return true, err
 		}
@@ -16692,19 +16768,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
-		_write_err133 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if _write_err133 != nil {
-		return false, thrift.WrapTException(_write_err133)
+	if _write_err136 != nil {
+		return false, thrift.WrapTException(_write_err136)
 	}
 	return true, err
 }
@@ -16714,7 +16790,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err135 error
+	var _write_err138 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16764,21 +16840,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-				_write_err135 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if _write_err135 != nil {
-				return false, thrift.WrapTException(_write_err135)
+			if _write_err138 != nil {
+				return false, thrift.WrapTException(_write_err138)
 			}
 			return true, err
 		}
@@ -16787,19 +16863,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
-		_write_err135 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err135 != nil {
-		return false, thrift.WrapTException(_write_err135)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -16809,7 +16885,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err137 error
+	var _write_err140 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16859,21 +16935,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-				_write_err137 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if _write_err137 != nil {
-				return false, thrift.WrapTException(_write_err137)
+			if _write_err140 != nil {
+				return false, thrift.WrapTException(_write_err140)
 			}
 			return true, err
 		}
@@ -16882,19 +16958,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
-		_write_err137 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err137 != nil {
-		return false, thrift.WrapTException(_write_err137)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -16904,7 +16980,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err139 error
+	var _write_err142 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16954,21 +17030,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-				_write_err139 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if _write_err139 != nil {
-				return false, thrift.WrapTException(_write_err139)
+			if _write_err142 != nil {
+				return false, thrift.WrapTException(_write_err142)
 			}
 			return true, err
 		}
@@ -16977,19 +17053,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err139 != nil {
-		return false, thrift.WrapTException(_write_err139)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -16999,7 +17075,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err141 error
+	var _write_err144 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17049,21 +17125,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc142 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc142.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-				_write_err141 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if _write_err141 != nil {
-				return false, thrift.WrapTException(_write_err141)
+			if _write_err144 != nil {
+				return false, thrift.WrapTException(_write_err144)
 			}
 			return true, err
 		}
@@ -17072,19 +17148,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err141 == nil && err2 != nil {
-		_write_err141 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err141 != nil {
-		return false, thrift.WrapTException(_write_err141)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -17094,7 +17170,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err143 error
+	var _write_err146 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17144,21 +17220,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc144 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc144.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-				_write_err143 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err143 != nil {
-				return false, thrift.WrapTException(_write_err143)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
@@ -17167,19 +17243,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err143 == nil && err2 != nil {
-		_write_err143 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err143 != nil {
-		return false, thrift.WrapTException(_write_err143)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -17189,7 +17265,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err145 error
+	var _write_err148 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17239,21 +17315,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-				_write_err145 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if _write_err145 != nil {
-				return false, thrift.WrapTException(_write_err145)
+			if _write_err148 != nil {
+				return false, thrift.WrapTException(_write_err148)
 			}
 			return true, err
 		}
@@ -17262,19 +17338,114 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err145 != nil {
-		return false, thrift.WrapTException(_write_err145)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
+	}
+	return true, err
+}
+
+type peerServiceProcessorForgetNode struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err150 error
+	args := PeerServiceForgetNodeArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceForgetNodeResult{}
+	if retval, err2 := p.handler.ForgetNode(ctx, args.Name); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
+			}
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = &retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
+	}
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -17284,7 +17455,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err147 error
+	var _write_err152 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17334,21 +17505,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err147 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-				_write_err147 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-				_write_err147 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-				_write_err147 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err147 != nil {
-				return false, thrift.WrapTException(_write_err147)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -17357,19 +17528,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err147 != nil {
-		return false, thrift.WrapTException(_write_err147)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -17379,7 +17550,7 @@ type peerServiceProcessorGroupOwners struct {
 }
 
 func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err149 error
+	var _write_err154 error
 	args := PeerServiceGroupOwnersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17429,21 +17600,21 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err149 != nil {
-				return false, thrift.WrapTException(_write_err149)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -17452,19 +17623,19 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err149 != nil {
-		return false, thrift.WrapTException(_write_err149)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -17474,7 +17645,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err151 error
+	var _write_err156 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17524,21 +17695,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err151 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-				_write_err151 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-				_write_err151 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-				_write_err151 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err151 != nil {
-				return false, thrift.WrapTException(_write_err151)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -17547,19 +17718,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err151 != nil {
-		return false, thrift.WrapTException(_write_err151)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -17569,7 +17740,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err153 error
+	var _write_err158 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17619,21 +17790,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc154 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc154.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err153 != nil {
-				return false, thrift.WrapTException(_write_err153)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -17642,19 +17813,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err153 != nil {
-		return false, thrift.WrapTException(_write_err153)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -17664,7 +17835,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err155 error
+	var _write_err160 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17714,21 +17885,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc156 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc156.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if _write_err155 != nil {
-				return false, thrift.WrapTException(_write_err155)
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
 			}
 			return true, err
 		}
@@ -17737,19 +17908,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err155 != nil {
-		return false, thrift.WrapTException(_write_err155)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -17759,7 +17930,7 @@ type peerServiceProcessorDrain struct {
 }
 
 func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err157 error
+	var _write_err162 error
 	args := PeerServiceDrainArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17809,21 +17980,21 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc158 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc158.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if _write_err157 != nil {
-				return false, thrift.WrapTException(_write_err157)
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
 			}
 			return true, err
 		}
@@ -17832,19 +18003,19 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.REPLY, seqId); err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err157 != nil {
-		return false, thrift.WrapTException(_write_err157)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -17854,7 +18025,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err159 error
+	var _write_err164 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17904,21 +18075,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc160 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc160.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if _write_err159 != nil {
-				return false, thrift.WrapTException(_write_err159)
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
 			}
 			return true, err
 		}
@@ -17927,19 +18098,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err159 != nil {
-		return false, thrift.WrapTException(_write_err159)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -19990,11 +20161,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem161 := &TJobId{}
-		if err := _elem161.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem161), err)
+		_elem166 := &TJobId{}
+		if err := _elem166.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem166), err)
 		}
-		p.Jobs = append(p.Jobs, _elem161)
+		p.Jobs = append(p.Jobs, _elem166)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20139,13 +20310,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem162 int32
+		var _elem167 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem162 = v
+			_elem167 = v
 		}
-		p.Success = append(p.Success, _elem162)
+		p.Success = append(p.Success, _elem167)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20225,6 +20396,266 @@ func (p *PeerServiceRunningTasksResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceRunningTasksResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Name
+type PeerServiceForgetNodeArgs struct {
+	Name string `thrift:"name,1" db:"name" json:"name"`
+}
+
+func NewPeerServiceForgetNodeArgs() *PeerServiceForgetNodeArgs {
+	return &PeerServiceForgetNodeArgs{}
+}
+
+func (p *PeerServiceForgetNodeArgs) GetName() string {
+	return p.Name
+}
+func (p *PeerServiceForgetNodeArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "forgetNode_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:name: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceForgetNodeArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceForgetNodeArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceForgetNodeResult struct {
+	Success *bool                       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceForgetNodeResult() *PeerServiceForgetNodeResult {
+	return &PeerServiceForgetNodeResult{}
+}
+
+var PeerServiceForgetNodeResult_Success_DEFAULT bool
+
+func (p *PeerServiceForgetNodeResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return PeerServiceForgetNodeResult_Success_DEFAULT
+	}
+	return *p.Success
+}
+
+var PeerServiceForgetNodeResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceForgetNodeResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceForgetNodeResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceForgetNodeResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceForgetNodeResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceForgetNodeResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "forgetNode_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceForgetNodeResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceForgetNodeResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceForgetNodeResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceForgetNodeResult(%+v)", *p)
 }
 
 type PeerServiceMasterStateArgs struct {

@@ -10958,6 +10958,9 @@ type SchedulerService interface {
 	//  - JobId
 	ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error)
 	ListNodes(ctx context.Context) (_r []*TMasterState, _err error)
+	// Parameters:
+	//  - Node
+	ForgetNode(ctx context.Context, node string) (_r []int32, _err error)
 	ListShares(ctx context.Context) (_r *TShares, _err error)
 	Identify(ctx context.Context) (_r *TFrontendIdentity, _err error)
 	// Parameters:
@@ -11227,11 +11230,14 @@ func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterSt
 	return _result72.GetSuccess(), nil
 }
 
-func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args73 SchedulerServiceListSharesArgs
-	var _result75 SchedulerServiceListSharesResult
+// Parameters:
+//   - Node
+func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
+	var _args73 SchedulerServiceForgetNodeArgs
+	_args73.Node = node
+	var _result75 SchedulerServiceForgetNodeResult
 	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "listShares", &_args73, &_result75)
+	_meta74, _err = p.Client_().Call(ctx, "forgetNode", &_args73, &_result75)
 	p.SetLastResponseMeta_(_meta74)
 	if _err != nil {
 		return
@@ -11241,28 +11247,45 @@ func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _
 		return _r, _result75.E
 	}
 
-	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
-		return _ret76, nil
+	return _result75.GetSuccess(), nil
+}
+
+func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
+	var _args76 SchedulerServiceListSharesArgs
+	var _result78 SchedulerServiceListSharesResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "listShares", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result78.E != nil:
+		return _r, _result78.E
+	}
+
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args77 SchedulerServiceIdentifyArgs
-	var _result79 SchedulerServiceIdentifyResult
-	var _meta78 thrift.ResponseMeta
-	_meta78, _err = p.Client_().Call(ctx, "identify", &_args77, &_result79)
-	p.SetLastResponseMeta_(_meta78)
+	var _args80 SchedulerServiceIdentifyArgs
+	var _result82 SchedulerServiceIdentifyResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "identify", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result79.E != nil:
-		return _r, _result79.E
+	case _result82.E != nil:
+		return _r, _result82.E
 	}
 
-	if _ret80 := _result79.GetSuccess(); _ret80 != nil {
-		return _ret80, nil
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -11272,24 +11295,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args81 SchedulerServiceDrainNodeArgs
-	_args81.Node = node
-	_args81.DeadlineMillis = deadlineMillis
-	_args81.Kill = kill
-	var _result83 SchedulerServiceDrainNodeResult
-	var _meta82 thrift.ResponseMeta
-	_meta82, _err = p.Client_().Call(ctx, "drainNode", &_args81, &_result83)
-	p.SetLastResponseMeta_(_meta82)
+	var _args84 SchedulerServiceDrainNodeArgs
+	_args84.Node = node
+	_args84.DeadlineMillis = deadlineMillis
+	_args84.Kill = kill
+	var _result86 SchedulerServiceDrainNodeResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "drainNode", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result83.E != nil:
-		return _r, _result83.E
+	case _result86.E != nil:
+		return _r, _result86.E
 	}
 
-	if _ret84 := _result83.GetSuccess(); _ret84 != nil {
-		return _ret84, nil
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -11297,22 +11320,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args85 SchedulerServiceResumeNodeArgs
-	_args85.Node = node
-	var _result87 SchedulerServiceResumeNodeResult
-	var _meta86 thrift.ResponseMeta
-	_meta86, _err = p.Client_().Call(ctx, "resumeNode", &_args85, &_result87)
-	p.SetLastResponseMeta_(_meta86)
+	var _args88 SchedulerServiceResumeNodeArgs
+	_args88.Node = node
+	var _result90 SchedulerServiceResumeNodeResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "resumeNode", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result87.E != nil:
-		return _r, _result87.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret88 := _result87.GetSuccess(); _ret88 != nil {
-		return _ret88, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -11325,27 +11348,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args89 SchedulerServiceTaskLogArgs
-	_args89.JobId = jobId
-	_args89.Task = task
-	_args89.Attempt = attempt
-	_args89.Stream = stream
-	_args89.Offset = offset
-	_args89.Limit = limit
-	var _result91 SchedulerServiceTaskLogResult
-	var _meta90 thrift.ResponseMeta
-	_meta90, _err = p.Client_().Call(ctx, "taskLog", &_args89, &_result91)
-	p.SetLastResponseMeta_(_meta90)
+	var _args92 SchedulerServiceTaskLogArgs
+	_args92.JobId = jobId
+	_args92.Task = task
+	_args92.Attempt = attempt
+	_args92.Stream = stream
+	_args92.Offset = offset
+	_args92.Limit = limit
+	var _result94 SchedulerServiceTaskLogResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "taskLog", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result91.E != nil:
-		return _r, _result91.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret92 := _result91.GetSuccess(); _ret92 != nil {
-		return _ret92, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -11370,23 +11393,24 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self93 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self93.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self93.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self93.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self93.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self93.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self93.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self93.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self93.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self93.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self93.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self93.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self93.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self93.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self93.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self93.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self93
+	self96 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self96.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self96.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self96.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self96.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self96.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self96.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self96.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self96.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self96.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self96.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self96.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self96.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self96.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self96.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self96.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self96.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self96
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -11399,12 +11423,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x94 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x97 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x94.Write(ctx, oprot)
+	x97.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x94
+	return false, x97
 
 }
 
@@ -11413,7 +11437,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err98 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11459,21 +11483,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc99 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err95 = thrift.WrapTException(err2)
+			_write_err98 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-			_write_err95 = thrift.WrapTException(err2)
+		if err2 := _exc99.Write(ctx, oprot); _write_err98 == nil && err2 != nil {
+			_write_err98 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-			_write_err95 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err98 == nil && err2 != nil {
+			_write_err98 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-			_write_err95 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err98 == nil && err2 != nil {
+			_write_err98 = thrift.WrapTException(err2)
 		}
-		if _write_err95 != nil {
-			return false, thrift.WrapTException(_write_err95)
+		if _write_err98 != nil {
+			return false, thrift.WrapTException(_write_err98)
 		}
 		return true, err
 	} else {
@@ -11481,19 +11505,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err98 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err98 == nil && err2 != nil {
+		_write_err98 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err98 == nil && err2 != nil {
+		_write_err98 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err98 == nil && err2 != nil {
+		_write_err98 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err98 != nil {
+		return false, thrift.WrapTException(_write_err98)
 	}
 	return true, err
 }
@@ -11503,7 +11527,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err100 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11553,40 +11577,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err100 != nil {
+				return false, thrift.WrapTException(_write_err100)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err100 != nil {
+		return false, thrift.WrapTException(_write_err100)
 	}
 	return true, err
 }
@@ -11596,7 +11620,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err102 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11642,39 +11666,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err99 = thrift.WrapTException(err2)
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-			_write_err99 = thrift.WrapTException(err2)
+		if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-			_write_err99 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-			_write_err99 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if _write_err99 != nil {
-			return false, thrift.WrapTException(_write_err99)
+		if _write_err102 != nil {
+			return false, thrift.WrapTException(_write_err102)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err102 != nil {
+		return false, thrift.WrapTException(_write_err102)
 	}
 	return true, err
 }
@@ -11684,7 +11708,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err104 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11734,21 +11758,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err104 != nil {
+				return false, thrift.WrapTException(_write_err104)
 			}
 			return true, err
 		}
@@ -11757,19 +11781,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -11779,7 +11803,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err103 error
+	var _write_err106 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11829,21 +11853,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if _write_err103 != nil {
-				return false, thrift.WrapTException(_write_err103)
+			if _write_err106 != nil {
+				return false, thrift.WrapTException(_write_err106)
 			}
 			return true, err
 		}
@@ -11852,19 +11876,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err103 != nil {
-		return false, thrift.WrapTException(_write_err103)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -11874,7 +11898,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err105 error
+	var _write_err108 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11924,21 +11948,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if _write_err105 != nil {
-				return false, thrift.WrapTException(_write_err105)
+			if _write_err108 != nil {
+				return false, thrift.WrapTException(_write_err108)
 			}
 			return true, err
 		}
@@ -11947,19 +11971,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err105 != nil {
-		return false, thrift.WrapTException(_write_err105)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -11969,7 +11993,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err107 error
+	var _write_err110 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12019,21 +12043,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err107 != nil {
-				return false, thrift.WrapTException(_write_err107)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -12042,19 +12066,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err107 != nil {
-		return false, thrift.WrapTException(_write_err107)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -12064,7 +12088,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err109 error
+	var _write_err112 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12114,21 +12138,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err109 != nil {
-				return false, thrift.WrapTException(_write_err109)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -12137,19 +12161,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err109 != nil {
-		return false, thrift.WrapTException(_write_err109)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -12159,7 +12183,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err111 error
+	var _write_err114 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12209,21 +12233,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc112 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc112.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err111 != nil {
-				return false, thrift.WrapTException(_write_err111)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -12232,19 +12256,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err111 != nil {
-		return false, thrift.WrapTException(_write_err111)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
 	}
 	return true, err
 }
@@ -12254,7 +12278,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err113 error
+	var _write_err116 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12304,21 +12328,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if _write_err113 != nil {
-				return false, thrift.WrapTException(_write_err113)
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
 			}
 			return true, err
 		}
@@ -12327,19 +12351,114 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if _write_err113 != nil {
-		return false, thrift.WrapTException(_write_err113)
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorForgetNode struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err118 error
+	args := SchedulerServiceForgetNodeArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceForgetNodeResult{}
+	if retval, err2 := p.handler.ForgetNode(ctx, args.Node); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -12349,7 +12468,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err115 error
+	var _write_err120 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12399,21 +12518,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if _write_err115 != nil {
-				return false, thrift.WrapTException(_write_err115)
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
 			}
 			return true, err
 		}
@@ -12422,19 +12541,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err115 != nil {
-		return false, thrift.WrapTException(_write_err115)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -12444,7 +12563,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err117 error
+	var _write_err122 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12494,21 +12613,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err117 != nil {
-				return false, thrift.WrapTException(_write_err117)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
@@ -12517,19 +12636,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err117 != nil {
-		return false, thrift.WrapTException(_write_err117)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
@@ -12539,7 +12658,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err119 error
+	var _write_err124 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12589,21 +12708,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if _write_err119 != nil {
-				return false, thrift.WrapTException(_write_err119)
+			if _write_err124 != nil {
+				return false, thrift.WrapTException(_write_err124)
 			}
 			return true, err
 		}
@@ -12612,19 +12731,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if _write_err119 != nil {
-		return false, thrift.WrapTException(_write_err119)
+	if _write_err124 != nil {
+		return false, thrift.WrapTException(_write_err124)
 	}
 	return true, err
 }
@@ -12634,7 +12753,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err121 error
+	var _write_err126 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12684,21 +12803,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-				_write_err121 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if _write_err121 != nil {
-				return false, thrift.WrapTException(_write_err121)
+			if _write_err126 != nil {
+				return false, thrift.WrapTException(_write_err126)
 			}
 			return true, err
 		}
@@ -12707,19 +12826,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-		_write_err121 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err121 != nil {
-		return false, thrift.WrapTException(_write_err121)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -12729,7 +12848,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err123 error
+	var _write_err128 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12779,21 +12898,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-				_write_err123 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if _write_err123 != nil {
-				return false, thrift.WrapTException(_write_err123)
+			if _write_err128 != nil {
+				return false, thrift.WrapTException(_write_err128)
 			}
 			return true, err
 		}
@@ -12802,19 +12921,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
-		_write_err123 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err123 != nil {
-		return false, thrift.WrapTException(_write_err123)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -14329,11 +14448,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem125 := &TJobStatus{}
-		if err := _elem125.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem125), err)
+		_elem130 := &TJobStatus{}
+		if err := _elem130.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem130), err)
 		}
-		p.Success = append(p.Success, _elem125)
+		p.Success = append(p.Success, _elem130)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15379,11 +15498,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem126 := &TMasterState{}
-		if err := _elem126.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem126), err)
+		_elem131 := &TMasterState{}
+		if err := _elem131.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem131), err)
 		}
-		p.Success = append(p.Success, _elem126)
+		p.Success = append(p.Success, _elem131)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15463,6 +15582,284 @@ func (p *SchedulerServiceListNodesResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("SchedulerServiceListNodesResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Node
+type SchedulerServiceForgetNodeArgs struct {
+	Node string `thrift:"node,1" db:"node" json:"node"`
+}
+
+func NewSchedulerServiceForgetNodeArgs() *SchedulerServiceForgetNodeArgs {
+	return &SchedulerServiceForgetNodeArgs{}
+}
+
+func (p *SchedulerServiceForgetNodeArgs) GetNode() string {
+	return p.Node
+}
+func (p *SchedulerServiceForgetNodeArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "forgetNode_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:node: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.node (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:node: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceForgetNodeArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceForgetNodeArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceForgetNodeResult struct {
+	Success []int32           `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceForgetNodeResult() *SchedulerServiceForgetNodeResult {
+	return &SchedulerServiceForgetNodeResult{}
+}
+
+var SchedulerServiceForgetNodeResult_Success_DEFAULT []int32
+
+func (p *SchedulerServiceForgetNodeResult) GetSuccess() []int32 {
+	return p.Success
+}
+
+var SchedulerServiceForgetNodeResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceForgetNodeResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceForgetNodeResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceForgetNodeResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int32, 0, size)
+	p.Success = tSlice
+	for i := 0; i < size; i++ {
+		var _elem132 int32
+		if v, err := iprot.ReadI32(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem132 = v
+		}
+		p.Success = append(p.Success, _elem132)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "forgetNode_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceForgetNodeResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I32, len(p.Success)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Success {
+			if err := oprot.WriteI32(ctx, int32(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceForgetNodeResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceForgetNodeResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceForgetNodeResult(%+v)", *p)
 }
 
 type SchedulerServiceListSharesArgs struct {
@@ -17007,14 +17404,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args127 FrontendServiceFrontendMessageArgs
-	_args127.TaskId = taskId
-	_args127.Status = status
-	_args127.Message = message
-	var _result129 FrontendServiceFrontendMessageResult
-	var _meta128 thrift.ResponseMeta
-	_meta128, _err = p.Client_().Call(ctx, "frontendMessage", &_args127, &_result129)
-	p.SetLastResponseMeta_(_meta128)
+	var _args133 FrontendServiceFrontendMessageArgs
+	_args133.TaskId = taskId
+	_args133.Status = status
+	_args133.Message = message
+	var _result135 FrontendServiceFrontendMessageResult
+	var _meta134 thrift.ResponseMeta
+	_meta134, _err = p.Client_().Call(ctx, "frontendMessage", &_args133, &_result135)
+	p.SetLastResponseMeta_(_meta134)
 	if _err != nil {
 		return
 	}
@@ -17041,9 +17438,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self130 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self130.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self130
+	self136 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self136.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self136
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17056,12 +17453,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x131 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x137 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x131.Write(ctx, oprot)
+	x137.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x131
+	return false, x137
 
 }
 
@@ -17070,7 +17467,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err138 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17116,39 +17513,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if _write_err132 != nil {
-			return false, thrift.WrapTException(_write_err132)
+		if _write_err138 != nil {
+			return false, thrift.WrapTException(_write_err138)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -17447,14 +17844,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args134 BackendServiceLaunchTaskArgs
-	_args134.Message = message
-	_args134.TaskId = taskId
-	_args134.User = user
-	var _result136 BackendServiceLaunchTaskResult
-	var _meta135 thrift.ResponseMeta
-	_meta135, _err = p.Client_().Call(ctx, "launchTask", &_args134, &_result136)
-	p.SetLastResponseMeta_(_meta135)
+	var _args140 BackendServiceLaunchTaskArgs
+	_args140.Message = message
+	_args140.TaskId = taskId
+	_args140.User = user
+	var _result142 BackendServiceLaunchTaskResult
+	var _meta141 thrift.ResponseMeta
+	_meta141, _err = p.Client_().Call(ctx, "launchTask", &_args140, &_result142)
+	p.SetLastResponseMeta_(_meta141)
 	if _err != nil {
 		return
 	}
@@ -17481,9 +17878,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self137 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self137.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self137
+	self143 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self143.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self143
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17496,12 +17893,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x138 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x144 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x138.Write(ctx, oprot)
+	x144.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x138
+	return false, x144
 
 }
 
@@ -17510,7 +17907,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err139 error
+	var _write_err145 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17556,39 +17953,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+			_write_err145 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+			_write_err145 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+			_write_err145 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-			_write_err139 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+			_write_err145 = thrift.WrapTException(err2)
 		}
-		if _write_err139 != nil {
-			return false, thrift.WrapTException(_write_err139)
+		if _write_err145 != nil {
+			return false, thrift.WrapTException(_write_err145)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
-		_write_err139 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
+		_write_err145 = thrift.WrapTException(err2)
 	}
-	if _write_err139 != nil {
-		return false, thrift.WrapTException(_write_err139)
+	if _write_err145 != nil {
+		return false, thrift.WrapTException(_write_err145)
 	}
 	return true, err
 }
@@ -17905,31 +18302,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args141 MasterServiceRegisterBackendArgs
-	_args141.App = app
-	_args141.ListenSocket = listenSocket
-	_args141.Kind = kind
-	var _result143 MasterServiceRegisterBackendResult
-	var _meta142 thrift.ResponseMeta
-	_meta142, _err = p.Client_().Call(ctx, "registerBackend", &_args141, &_result143)
-	p.SetLastResponseMeta_(_meta142)
+	var _args147 MasterServiceRegisterBackendArgs
+	_args147.App = app
+	_args147.ListenSocket = listenSocket
+	_args147.Kind = kind
+	var _result149 MasterServiceRegisterBackendResult
+	var _meta148 thrift.ResponseMeta
+	_meta148, _err = p.Client_().Call(ctx, "registerBackend", &_args147, &_result149)
+	p.SetLastResponseMeta_(_meta148)
 	if _err != nil {
 		return
 	}
-	return _result143.GetSuccess(), nil
+	return _result149.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args144 MasterServiceTaskFinishedArgs
-	_args144.Tasks = tasks
-	_args144.Worker = worker
-	var _result146 MasterServiceTaskFinishedResult
-	var _meta145 thrift.ResponseMeta
-	_meta145, _err = p.Client_().Call(ctx, "taskFinished", &_args144, &_result146)
-	p.SetLastResponseMeta_(_meta145)
+	var _args150 MasterServiceTaskFinishedArgs
+	_args150.Tasks = tasks
+	_args150.Worker = worker
+	var _result152 MasterServiceTaskFinishedResult
+	var _meta151 thrift.ResponseMeta
+	_meta151, _err = p.Client_().Call(ctx, "taskFinished", &_args150, &_result152)
+	p.SetLastResponseMeta_(_meta151)
 	if _err != nil {
 		return
 	}
@@ -17942,15 +18339,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args147 MasterServiceSendFrontendMessageArgs
-	_args147.App = app
-	_args147.TaskId = taskId
-	_args147.Status = status
-	_args147.Message = message
-	var _result149 MasterServiceSendFrontendMessageResult
-	var _meta148 thrift.ResponseMeta
-	_meta148, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args147, &_result149)
-	p.SetLastResponseMeta_(_meta148)
+	var _args153 MasterServiceSendFrontendMessageArgs
+	_args153.App = app
+	_args153.TaskId = taskId
+	_args153.Status = status
+	_args153.Message = message
+	var _result155 MasterServiceSendFrontendMessageResult
+	var _meta154 thrift.ResponseMeta
+	_meta154, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args153, &_result155)
+	p.SetLastResponseMeta_(_meta154)
 	if _err != nil {
 		return
 	}
@@ -17977,11 +18374,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self150 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self150.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self150.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self150.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self150
+	self156 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self156.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self156.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self156.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self156
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17994,12 +18391,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x151 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x157 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x151.Write(ctx, oprot)
+	x157.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x151
+	return false, x157
 
 }
 
@@ -18008,7 +18405,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err158 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18054,21 +18451,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err152 = thrift.WrapTException(err2)
+			_write_err158 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-			_write_err152 = thrift.WrapTException(err2)
+		if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+			_write_err158 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-			_write_err152 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+			_write_err158 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-			_write_err152 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+			_write_err158 = thrift.WrapTException(err2)
 		}
-		if _write_err152 != nil {
-			return false, thrift.WrapTException(_write_err152)
+		if _write_err158 != nil {
+			return false, thrift.WrapTException(_write_err158)
 		}
 		return true, err
 	} else {
@@ -18076,19 +18473,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -18098,7 +18495,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err160 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18144,39 +18541,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err154 = thrift.WrapTException(err2)
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-			_write_err154 = thrift.WrapTException(err2)
+		if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-			_write_err154 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-			_write_err154 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if _write_err154 != nil {
-			return false, thrift.WrapTException(_write_err154)
+		if _write_err160 != nil {
+			return false, thrift.WrapTException(_write_err160)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -18186,7 +18583,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err162 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18232,39 +18629,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err156 = thrift.WrapTException(err2)
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-			_write_err156 = thrift.WrapTException(err2)
+		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-			_write_err156 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-			_write_err156 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if _write_err156 != nil {
-			return false, thrift.WrapTException(_write_err156)
+		if _write_err162 != nil {
+			return false, thrift.WrapTException(_write_err162)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -18647,11 +19044,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem158 := &TFullTaskId{}
-		if err := _elem158.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem158), err)
+		_elem164 := &TFullTaskId{}
+		if err := _elem164.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem164), err)
 		}
-		p.Tasks = append(p.Tasks, _elem158)
+		p.Tasks = append(p.Tasks, _elem164)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -19098,12 +19495,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args159 NodeMonitorServiceTasksFinishedArgs
-	_args159.Tasks = tasks
-	var _result161 NodeMonitorServiceTasksFinishedResult
-	var _meta160 thrift.ResponseMeta
-	_meta160, _err = p.Client_().Call(ctx, "tasksFinished", &_args159, &_result161)
-	p.SetLastResponseMeta_(_meta160)
+	var _args165 NodeMonitorServiceTasksFinishedArgs
+	_args165.Tasks = tasks
+	var _result167 NodeMonitorServiceTasksFinishedResult
+	var _meta166 thrift.ResponseMeta
+	_meta166, _err = p.Client_().Call(ctx, "tasksFinished", &_args165, &_result167)
+	p.SetLastResponseMeta_(_meta166)
 	if _err != nil {
 		return
 	}
@@ -19115,9 +19512,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self162 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self162.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self162
+	self168 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self168.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self168
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -19125,7 +19522,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err163 error
+	var _write_err169 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19171,39 +19568,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err163 = thrift.WrapTException(err2)
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
-			_write_err163 = thrift.WrapTException(err2)
+		if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
-			_write_err163 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
-			_write_err163 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if _write_err163 != nil {
-			return false, thrift.WrapTException(_write_err163)
+		if _write_err169 != nil {
+			return false, thrift.WrapTException(_write_err169)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if _write_err163 != nil {
-		return false, thrift.WrapTException(_write_err163)
+	if _write_err169 != nil {
+		return false, thrift.WrapTException(_write_err169)
 	}
 	return true, err
 }
@@ -19270,11 +19667,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem165 := &TFullTaskId{}
-		if err := _elem165.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem165), err)
+		_elem171 := &TFullTaskId{}
+		if err := _elem171.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem171), err)
 		}
-		p.Tasks = append(p.Tasks, _elem165)
+		p.Tasks = append(p.Tasks, _elem171)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+// forgottenNode is a node that is not shown any more.
+type forgottenNode struct {
+	Node   string  `json:"node"`   // its name
+	Groups []int32 `json:"groups"` // numbers of the groups that did show it
+}
+
+func nodeForgetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "forget NODE...",
+		Short: "Stop showing nodes that are lost or stopped",
+		Long: `Stops showing nodes, or frontends, that are lost or stopped ('pigeon nodes'). It
+changes nothing else: a node that returns is registered as any other. A node that is
+registered is not forgotten; stop its node monitor first.`,
+		Example: "  pigeon node forget n7\n  pigeon node forget n7 n8 -o json",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	output := addOutput(cmd)
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		return withCluster(cmd, func(c *clusterClient) (err error) {
+			for _, name := range names {
+				err = errors.Join(err, forgetNode(cmd, c, name, *output))
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output outputFormat) error {
+	groups, err := c.forgetNode(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	if output == outputJSON {
+		return writeJSON(cmd.OutOrStdout(), &forgottenNode{Node: name, Groups: groups})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is not shown any more\n", name)
+	return err
+}
+
+// forgetNode has the first frontend that answers pass the request on; all frontends have the
+// same masters.
+func (c *clusterClient) forgetNode(ctx context.Context, name string) (groups []int32, err error) {
+	for _, f := range c.frontends {
+		call, cancel := c.withTimeout(ctx)
+		groups, err = f.ForgetNode(call, name)
+		cancel()
+		known, ok := errors.AsType[*api.Error](err)
+		if err == nil || ctx.Err() != nil || ok && known.Problem != api.NotReady {
+			return groups, err
+		}
+	}
+	return nil, err
+}

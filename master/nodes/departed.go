@@ -1,0 +1,103 @@
+package nodes
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// mostDeparted bounds the nodes that are shown though they are not registered.
+const mostDeparted = 1000
+
+// refusedFor is how long a refused node is shown after its last hello.
+const refusedFor = 60 * sched.Second
+
+// state returns the state of a registered node for users, and why it is not up.
+func (n *node) state() (state, reason string) {
+	switch {
+	case n.stopping:
+		return api.StateStopped, stoppedInOrder
+	case !n.up:
+		return api.StateUnreachable, n.problem
+	}
+	return api.StateUp, ""
+}
+
+const stoppedInOrder = "its node monitor was stopped in order"
+
+// stops records that a node monitor stops in order. The node stays registered, without
+// slots, until it has been silent for long enough: reports of its last attempts are under
+// way, and whoever follows the membership must not take them for lost.
+func (t *Nodes) stops(n *node) {
+	if !n.stopping {
+		n.stopping, n.since = true, t.cfg.Now()
+	}
+}
+
+// depart records a node that is about to be removed, and why.
+func (t *Nodes) depart(n *node, reason string) {
+	x := protocol.Departure{Name: n.ref.Name, Address: n.address, Version: n.version, State: api.StateLost, Reason: reason, Since: t.cfg.Now()}
+	switch {
+	case n.stopping:
+		x.State, x.Reason, x.Since = api.StateStopped, stoppedInOrder, n.since
+		t.cfg.Log.Info("node stopped", "node", n.ref.Name, "address", n.address)
+	case n.successor != nil:
+		t.cfg.Log.Info("a node was started again and goes on with its attempts", "node", n.ref.Name, "address", n.address, "complete", n.successor.complete)
+	default:
+		if !n.up && n.problem != "" {
+			x.Reason += ": " + n.problem
+		}
+		t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", x.Reason)
+	}
+	t.departed.Record(x)
+}
+
+// Refused records that the hello of a node was refused.
+func (t *Nodes) Refused(h *wire.Hello, problem string) {
+	now := t.cfg.Now()
+	t.departed.Record(protocol.Departure{
+		Name: h.Sender.Name, Address: h.Address, Version: h.Version, State: api.StateLost, Reason: "its hello is refused: " + problem, Since: now, Until: now + refusedFor,
+	})
+}
+
+// Departed lists the nodes that are not registered any more, for users. Those of longer ago
+// than after are forgotten.
+func (t *Nodes) Departed(after time.Duration) []api.Node {
+	now := t.cfg.Now()
+	t.departed.Expire(sched.Time(after), now)
+	var list []api.Node
+	for _, x := range t.departed.All() {
+		list = append(list, api.Node{
+			ID: x.Name, Group: t.cfg.Group, Address: x.Address, Version: x.Version, State: x.State, Reason: x.Reason, StateSeconds: (now - x.Since).Seconds(),
+		})
+	}
+	return list
+}
+
+// Knows reports whether a node is registered, or is shown because it was.
+func (t *Nodes) Knows(name string) bool { return t.byName[name] != nil || t.departed.Has(name) }
+
+// ForgetDeparted stops showing a node that is not registered any more. It reports whether
+// there was one; the error says that the node is registered.
+func (t *Nodes) ForgetDeparted(name string) (forgotten bool, err error) {
+	n := t.byName[name]
+	if n == nil {
+		return t.departed.Forget(name), nil
+	}
+	state, _ := n.state()
+	return false, &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("the node is %s: group %d has it registered at %s", state, t.cfg.Group, n.address), Subject: fmt.Sprintf("node %q", name),
+		Tried: "forgetting it; nothing was changed", Next: fmt.Sprintf("stop its node monitor; %v after its last heartbeat the node can be forgotten", t.cfg.LostAfter),
+	}
+}
+
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

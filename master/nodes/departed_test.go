@@ -1,0 +1,115 @@
+package nodes_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// shown returns how a node is shown to users, the zero value when it is not.
+func (g *group) shown(name string) (all []api.Node) {
+	list, _, _ := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: sched.Unknown} })
+	for _, n := range append(list, g.Departed(time.Hour)...) {
+		if n.ID == name {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// silence lets so much time pass without a message of any node.
+func (g *group) silence(d sched.Time) {
+	for end := g.now + d; g.now < end; {
+		g.now += sched.Second / 4
+		g.Sweep()
+	}
+}
+
+// A node that is not up is shown with the reason and for how long it has been so: while it
+// cannot be reached, when it is lost, and when it was stopped. It is not shown twice when it
+// returns, and not any more after an hour.
+func TestDepartedNodes(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	ref := wire.Ref{Role: sched.Worker, Name: "a"}
+	check := func(what, state, reason string, seconds float64) {
+		t.Helper()
+		switch all := g.shown("a"); {
+		case len(all) != 1:
+			t.Errorf("%s: it is shown %d times: %+v", what, len(all), all)
+		case all[0].State != state || !strings.Contains(all[0].Reason, reason) || (reason == "") != (all[0].Reason == "") || all[0].StateSeconds != seconds || all[0].Up != (state == api.StateUp) || all[0].Version != "v1.2.3":
+			t.Errorf("%s: it is shown as %+v, want %s for %v s: %s", what, all[0], state, seconds, reason)
+		}
+	}
+	register := func(incarnation int64) {
+		t.Helper()
+		h := hello("a", incarnation, "h:1", 0, 0)
+		h.Version = "v1.2.3"
+		if a, err := g.Hello(h); err != nil || a.Problem != "" {
+			t.Fatal(a, err)
+		}
+	}
+	register(1)
+	g.now += 3 * sched.Second
+	check("registered", api.StateUp, "", 3)
+	g.Snapshot(&wire.Snapshot{Sender: ref, Incarnation: 1, Slots: hello("a", 1, "h:1", 0, 0).Slots})
+	g.LinkState(ref, link.State{Status: link.Down, Err: errors.New("connection refused")})
+	g.now += sched.Second
+	check("out of reach", api.StateUnreachable, "connection refused", 1)
+	g.silence(2 * sched.Second)
+	g.now += sched.Second
+	check("lost", api.StateLost, "it was silent for 2s: connection refused", 2)
+
+	register(2)
+	check("it returned", api.StateUp, "", 0)
+	g.Snapshot(&wire.Snapshot{Sender: ref, Incarnation: 2, Stopping: true})
+	g.now += sched.Second
+	check("stopping", api.StateStopped, "stopped in order", 1)
+	g.silence(3 * sched.Second)
+	check("stopped", api.StateStopped, "stopped in order", 4)
+	g.now += 3590 * sched.Second
+	check("almost an hour ago", api.StateStopped, "stopped in order", 3594)
+	g.now += 6 * sched.Second
+	if all := g.shown("a"); len(all) != 0 {
+		t.Errorf("an hour later it is shown as %+v", all)
+	}
+}
+
+// A node whose hello is refused is shown while it goes on, beside the registered one of its
+// name; a registered node cannot be forgotten, a departed one can, once.
+func TestForgetNode(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	if _, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil {
+		t.Fatal(err)
+	}
+	other := hello("a", 2, "h:2", 0)
+	a, err := g.Hello(other)
+	if err != nil || a.Problem == "" {
+		t.Fatalf("the second node of a name is answered %+v, %v", a, err)
+	}
+	g.Refused(other, a.Problem)
+	if all := g.shown("a"); len(all) != 2 || all[1].Address != "h:2" || !strings.Contains(all[1].Reason, "give one of them another id") {
+		t.Errorf("they are shown as %+v", all)
+	}
+	forgotten, err := g.ForgetDeparted("a")
+	told, _ := errors.AsType[*api.Error](err)
+	if forgotten || told == nil || told.Problem != api.Invalid || told.What == "" || told.Subject == "" || told.Tried == "" || told.Next == "" {
+		t.Errorf("forgetting a registered node: %v, %v", forgotten, err)
+	}
+	g.now += 61 * sched.Second
+	if all := g.shown("a"); len(all) != 1 {
+		t.Errorf("a minute after its last hello the refused node is shown: %+v", all)
+	}
+	g.silence(3 * sched.Second)
+	for i, want := range []bool{true, false} {
+		if forgotten, err := g.ForgetDeparted("a"); forgotten != want || err != nil || len(g.shown("a")) != 0 {
+			t.Errorf("%d: forgetting a lost node: %v, %v; it is shown as %+v", i, forgotten, err, g.shown("a"))
+		}
+	}
+}
