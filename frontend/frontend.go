@@ -185,6 +185,9 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 		return err
 	}
 	f.restored(rep)
+	if err := f.restoreEnded(j); err != nil {
+		return err
+	}
 	f.classes.load()
 	return f.serveApplications()
 }

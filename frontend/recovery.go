@@ -28,11 +28,23 @@ func (f *Frontend) restore(found *journal.Job) error {
 	m.Resent = true
 	f.owner.dispatch.Step(&m)
 	for i := range found.Events {
-		if m, ok := j.RestoreRecord(&found.Events[i], len(f.cfg.Masters)); ok {
+		if m, ok := f.owner.jobs.RestoreRecord(j, &found.Events[i], len(f.cfg.Masters)); ok {
 			f.owner.dispatch.Step(&m)
 		}
 	}
 	return nil
+}
+
+// restoreEnded enters the jobs of the journal that ended last, so that they are listed, and
+// their outputs found, as before the restart.
+func (f *Frontend) restoreEnded(j *journal.Journal) error {
+	err := j.LastEnded(jobs.KeepEnded, func(e *journal.Ended, ago time.Duration) {
+		if err := f.owner.jobs.RestoreEnded(e, ago); err != nil {
+			f.log.Warn("the nodes of an ended job are not known any more", "job", e.Status.Job, "error", err)
+		}
+	})
+	f.owner.jobs.Sort()
+	return err
 }
 
 // restored is called when the journal has been read.

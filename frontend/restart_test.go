@@ -55,6 +55,50 @@ func TestFrontendRestart(t *testing.T) {
 	}
 }
 
+// Ended jobs are listed after a restart as before, and the nodes of their tasks are known; so are
+// those of the ended tasks of a job that has not ended.
+func TestEndedJobsAfterRestart(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	for _, key := range []string{"first", "second"} {
+		w.submit(f, script(key, `echo of "$1"`, key))
+		w.done(f, key)
+	}
+	open := script("open", "echo ended", "")
+	open.Tasks = append(open.Tasks, script("", "exec sleep 1000", "").Tasks...)
+	w.submit(f, open)
+	await.Until(t, "one of its tasks has ended", func() bool { s, err := f.Status(t.Context(), "open"); return err == nil && s.Completed == 1 })
+	w.submit(f, script("third", "exit 3", ""))
+	if s, err := f.Wait(t.Context(), "third", time.Minute); err != nil || s.State != api.StateFailed {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	before, err := f.List(t.Context(), 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = w.restartFrontend(f)
+	after, err := f.List(t.Context(), 0, "")
+	if err != nil || len(after) != 4 {
+		t.Fatalf("%d jobs are listed: %v", len(after), err)
+	}
+	for i := range after {
+		if after[i].Job != before[i].Job || after[i].State.Ended() && after[i] != before[i] {
+			t.Errorf("%+v was %+v", after[i], before[i])
+		}
+	}
+	for job, part := range map[string]string{"second": "of second", "open": "ended"} {
+		if c, err := f.TaskLog(t.Context(), wire.LogRequest{Job: job, Stream: "stdout", Limit: 100}); err != nil || !strings.Contains(string(c.Data), part) {
+			t.Errorf("the output of %s: %q, %v", job, c.Data, err)
+		}
+	}
+	e, err := f.Explain(t.Context(), "third")
+	if err != nil || len(e.Tasks) != 1 || e.Tasks[0].Exit != 3 || e.Tasks[0].Node == "" {
+		t.Errorf("explained: %+v, %v", e, err)
+	}
+}
+
 // A master that took another process for the frontend's, since that one's hello arrived
 // late, has dropped the frontend's messages. The frontend learns of it with its next hello
 // and sends them again.

@@ -1,6 +1,11 @@
 package jobs
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // order is the jobs that were submitted, in the order in which they were entered, so that
 // the newest are found without looking at all.
@@ -31,6 +36,20 @@ func (o *order) remove(j *Job) {
 		o.newest = j.older
 	}
 	j.older, j.newer = nil, nil
+}
+
+// sort orders the jobs by the time of their submission, as their status has it.
+func (o *order) sort() {
+	var list []*Job
+	for j := o.oldest; j != nil; j = j.newer {
+		list = append(list, j)
+	}
+	slices.SortStableFunc(list, func(a, b *Job) int { return cmp.Compare(a.Status.Submitted, b.Status.Submitted) })
+	*o = order{}
+	for _, j := range list {
+		j.older, j.newer = nil, nil
+		o.add(j)
+	}
 }
 
 // Page returns at most so many of the jobs that were submitted, the newest first: those

@@ -85,6 +85,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 	rep := &j.reports[m.First]
 	rep.attempt, rep.ended, rep.failed = m.Attempt, true, m.Outcome == sched.Failed
 	if report != nil {
+		r.Kind, r.Node = journal.TaskReported, report.From.Name
 		rep.elapsed, rep.node = report.Elapsed, t.nodes.index(report.From.Name)
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
 		t.opts.Metrics.taskEnded(j.Submission.Class, t.opts.Clock.Now()-j.arrived, report.Elapsed)
@@ -125,7 +126,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	}
 	t.opts.Metrics.jobEnded(j)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint}
+	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j)}
 }
 
 // addLife adds an event to the history.

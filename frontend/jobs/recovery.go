@@ -23,11 +23,36 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	return j
 }
 
+// RestoreEnded enters a job of the journal that has ended, and how long ago. Such jobs are
+// entered in the order of their ends, after the unfinished ones. The error says what of it is
+// not known any more; the job is entered all the same.
+func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
+	if t.jobs[e.Job] != nil {
+		return nil // accepted again under its key
+	}
+	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
+	j.final = &j.Status
+	for i := range j.reports {
+		j.reports[i].ended = true
+	}
+	t.jobs[e.Job] = j
+	t.order.add(j)
+	t.ended.add(j)
+	t.forget()
+	if len(e.Results) == 0 {
+		return nil
+	}
+	return t.restoreResults(j, e.Results)
+}
+
+// Sort brings the jobs into the order of their submission, after they have been restored.
+func (t *Table) Sort() { t.order.sort() }
+
 // RestoreRecord applies a record that the journal has of a job, and returns the message
 // that steps it into the core; false for a record that is not stepped. Placements
 // in groups that the configuration no longer has are skipped: their tasks are placed
 // again.
-func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok bool) {
+func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Message, ok bool) {
 	m = sched.Message{Job: j.ID, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason, Node: r.Node}
 	switch r.Kind {
 	case journal.Placed, journal.Moved:
@@ -46,9 +71,13 @@ func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok 
 		j.newAttempts(&m)
 	case journal.NotLost:
 		m.Kind = sched.NotLost
-	case journal.TaskEnded:
+	case journal.TaskEnded, journal.TaskReported:
 		m.Kind = sched.TaskEnded
 		rep := &j.reports[r.First]
+		if r.Node != "" {
+			rep.node = t.nodes.index(r.Node)
+			m.Node = "" // a result names no lost node
+		}
 		rep.attempt, rep.ended, rep.failed, rep.elapsed = r.Attempt, true, r.Outcome == sched.Failed, r.Elapsed
 		j.countResult(rep.failed)
 	case journal.Cancelled:

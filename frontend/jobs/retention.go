@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Bounds of the ended jobs kept in memory; older ones are looked up in the
-// journal.
+// KeepEnded bounds the ended jobs kept in memory, and keepEndedTasks their tasks; older ones
+// are looked up in the journal.
 const (
-	keepEnded      = 10_000
+	KeepEnded      = 10_000
 	keepEndedTasks = 1_000_000
 )
 
@@ -25,7 +25,7 @@ func (e *endedJobs) add(j *Job) {
 
 // due reports whether the oldest job should be forgotten.
 func (e *endedJobs) due(retention time.Duration, most int) bool {
-	return len(e.list) > 0 && (len(e.list) > min(keepEnded, cmp.Or(most, keepEnded)) || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
+	return len(e.list) > 0 && (len(e.list) > min(KeepEnded, cmp.Or(most, KeepEnded)) || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
 }
 
 func (e *endedJobs) pop() *Job {

@@ -16,7 +16,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 		age               time.Duration
 	}{
 		"few":           {10, 1, 10, 0},
-		"many":          {keepEnded + 5, 1, keepEnded, 0},
+		"many":          {KeepEnded + 5, 1, KeepEnded, 0},
 		"of many tasks": {12, keepEndedTasks / 10, 10, 0},
 		"old":           {10, 1, 0, old},
 	} {

@@ -53,7 +53,7 @@ func drawSubmission(t *rapid.T) *Submission {
 
 func drawEvent(t *rapid.T, job sched.JobID) Record {
 	n := rapid.Int32Min(0)
-	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled}).Draw(t, "kind"), Job: job}
 	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, "outcome"))
 	reason := rapid.String().Draw(t, "reason")
 	switch e.Kind {
@@ -72,7 +72,10 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		}
 		e.First, e.Attempt, e.Losses, e.Retries = n.Draw(t, "first"), n.Draw(t, "attempt"), rapid.Byte().Draw(t, "losses"), rapid.Byte().Draw(t, "retries")
 		e.Outcome, e.Reason = outcome, reason
-	case TaskEnded:
+	case TaskEnded, TaskReported:
+		if e.Kind == TaskReported {
+			e.Node = rapid.String().Draw(t, "node")
+		}
 		e.First, e.Attempt, e.Outcome, e.Reason = n.Draw(t, "first"), n.Draw(t, "attempt"), outcome, reason
 		e.Elapsed, e.At = time.Duration(rapid.Int64().Draw(t, "elapsed")), rapid.Int64().Draw(t, "at")
 	case Cancelled:
@@ -97,7 +100,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		if back, err := decodeEvents(nil, want.Job, events); err != nil || !reflect.DeepEqual(back, list) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
 		}
-		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint,
+		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"),
 			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why}}
 		if back, err := decodeEnded(encodeEnded(end)); err != nil || !reflect.DeepEqual(back, end) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)

@@ -38,13 +38,16 @@ func (c *coder) event(e *Record) {
 	case NotLost:
 		number(c, &e.First)
 		text(c, &e.Node)
-	case TaskEnded:
+	case TaskEnded, TaskReported:
 		number(c, &e.First)
 		number(c, &e.Attempt)
 		c.outcome(&e.Outcome)
 		text(c, &e.Reason)
 		signed(c, &e.Elapsed)
 		signed(c, &e.At)
+		if e.Kind == TaskReported {
+			text(c, &e.Node)
+		}
 	case Reclassed:
 		c.class(&e.Class)
 	case Cancelled:
@@ -96,6 +99,7 @@ func (c *coder) ended(e *Ended) {
 		optional{2, s.Owner == "", func(c *coder) { text(c, &s.Owner) }},
 		optional{3, s.Priority == 0, func(c *coder) { n := int64(s.Priority); signed(c, &n); s.Priority = int32(n) }}, //nolint:gosec // 32 bits were written
 		optional{4, s.Name == "", func(c *coder) { text(c, &s.Name) }},
+		optional{5, len(e.Results) == 0, func(c *coder) { c.bytes(&e.Results) }},
 	)
 }
 

@@ -19,7 +19,7 @@ const (
 	Accepted   Kind = iota + 1 // Submission
 	Placed                     // Job, First, Count, Attempt, Group
 	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason
-	TaskEnded                  // Job, First, Attempt, Outcome, Reason, Elapsed, At
+	TaskEnded                  // Job, First, Attempt, Outcome, Reason, Elapsed, At; without a report
 	Cancelled                  // Job, Reason, At
 	JobEnded                   // Job, Ended
 	AppAt                      // App, Socket; an empty socket forgets the application
@@ -31,6 +31,8 @@ const (
 	// Job, First, Node.
 	Lost
 	NotLost
+	// TaskReported is TaskEnded by the report of a Node.
+	TaskReported
 	numKinds
 )
 
@@ -39,7 +41,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -92,6 +94,7 @@ type Ended struct {
 	Status api.Status
 
 	Fingerprint string // of its request; "" from a program that made none
+	Results     []byte // of its tasks, as the frontend keeps them; nil for none
 }
 
 // Job is one unfinished job as read back: what was accepted, and everything

@@ -149,7 +149,7 @@ func (r *recovery) finish() error {
 	r.report.Events += len(r.job.Events)
 	r.report.Tasks += len(r.job.Submission.Request.Tasks)
 	for i := range r.job.Events {
-		if r.job.Events[i].Kind == TaskEnded {
+		if k := r.job.Events[i].Kind; k == TaskEnded || k == TaskReported {
 			r.report.Tasks--
 		}
 	}

@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// drawResults returns a job whose tasks have ended at drawn nodes.
+func drawResults(t *rapid.T, table *Table) *Job {
+	j := &Job{reports: make([]taskReport, rapid.IntRange(1, 300).Draw(t, "tasks"))}
+	for i := range j.reports {
+		r := &j.reports[i]
+		r.ended = true
+		if node := rapid.SampledFrom([]string{"", "n1", "n2", "node-3"}).Draw(t, "node"); node != "" {
+			r.node = table.nodes.index(node)
+		}
+		if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
+			r.failed, r.attempt, r.exit = true, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
+			r.elapsed = time.Duration(rapid.Int64Min(0).Draw(t, "elapsed"))
+		}
+	}
+	return j
+}
+
+// TestResultsAreKept: a process with other numbers of nodes reads which node reported each task,
+// and how the first that failed did.
+func TestResultsAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := New(Options{}), New(Options{})
+		after.nodes.index("another")
+		j := drawResults(t, before)
+		back := &Job{reports: make([]taskReport, len(j.reports))}
+		if err := after.restoreResults(back, before.results(j)); err != nil {
+			t.Fatal(err)
+		}
+		failures := 0
+		for i := range j.reports {
+			was, is := j.reports[i], back.reports[i]
+			if got, want := after.nodes.name(is.node), before.nodes.name(was.node); got != want {
+				t.Fatalf("task %d is of node %q, was of %q", i, got, want)
+			}
+			if !was.failed || failures == resultFailures {
+				continue
+			}
+			failures++
+			if !is.failed || is.attempt != was.attempt || is.exit != was.exit || is.elapsed != was.elapsed {
+				t.Fatalf("task %d is %+v, was %+v", i, is, was)
+			}
+		}
+	})
+}
+
+// Damaged results are refused, and nothing else happens.
+func FuzzRestoreResults(f *testing.F) {
+	table := New(Options{})
+	j := &Job{reports: []taskReport{{node: table.nodes.index("n1")}, {failed: true, attempt: 2, exit: -1, elapsed: 5}}}
+	f.Add(table.results(j))
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, kept []byte) {
+		table := New(Options{})
+		back := &Job{Status: api.Status{Tasks: 2}, reports: make([]taskReport, 2)}
+		if err := table.restoreResults(back, kept); err == nil {
+			for i := range back.reports {
+				table.nodes.name(back.reports[i].node)
+			}
+		}
+	})
+}
+
+// A job of too many tasks keeps none.
+func TestResultsAreBounded(t *testing.T) {
+	if b := New(Options{}).results(&Job{reports: make([]taskReport, resultTasks+1)}); b != nil {
+		t.Errorf("%d bytes are kept", len(b))
+	}
+}
