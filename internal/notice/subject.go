@@ -9,37 +9,37 @@ import (
 
 // IdleSubject is where the nodes of a group publish idle slots to its master.
 func IdleSubject(cluster string, group int) string {
-	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".idle"
+	return "pigeon." + Token(cluster) + ".master." + strconv.Itoa(group) + ".idle"
 }
 
 // WaitingSubject is where the master of a group publishes to its nodes that tasks wait.
 func WaitingSubject(cluster string, group int) string {
-	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".waiting"
+	return "pigeon." + Token(cluster) + ".master." + strconv.Itoa(group) + ".waiting"
 }
 
 // ReportSubject is where nodes report ended attempts to a frontend.
 func ReportSubject(cluster, frontend string) string {
-	return "pigeon." + token(cluster) + ".frontend." + token(frontend) + ".report"
+	return "pigeon." + Token(cluster) + ".frontend." + Token(frontend) + ".report"
 }
 
 // AnnouncementSubject is where a frontend that starts publishes to all nodes of a cluster
 // which process it is and where it serves them.
 func AnnouncementSubject(cluster string) string {
-	return "pigeon." + token(cluster) + ".announcement"
+	return "pigeon." + Token(cluster) + ".announcement"
 }
 
 // AckSubject is where frontends acknowledge to a node the reports that they have journaled.
 func AckSubject(cluster, node string) string {
-	return "pigeon." + token(cluster) + ".node." + token(node) + ".ack"
+	return "pigeon." + Token(cluster) + ".node." + Token(node) + ".ack"
 }
 
 // maxToken bounds a token; a server cuts off a control line of 4 KiB.
 const maxToken = 200
 
-// token makes a name one token of a subject: letters, digits, '-' and '_' stay,
+// Token makes a name one token of a subject: letters, digits, '-' and '_' stay,
 // any other byte becomes '=' and two hexadecimal digits, and what is too long
 // becomes "=h" and a hash. Different names have different tokens.
-func token(name string) string {
+func Token(name string) string {
 	if name == "" {
 		return "="
 	}

@@ -27,7 +27,7 @@ func TestTokensAreValidAndDiffer(t *testing.T) {
 	name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a.=2E ]{0,8}`), rapid.StringN(150, 400, -1))
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := name.Draw(t, "a"), name.Draw(t, "b")
-		x, y := token(a), token(b)
+		x, y := Token(a), Token(b)
 		if x == "" || len(x) > maxToken || strings.ContainsAny(x, " \t\r\n.*>") {
 			t.Fatalf("%q became %q", a, x)
 		}

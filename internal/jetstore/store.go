@@ -1,0 +1,172 @@
+package jetstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+)
+
+// Options are the settings of a [Store].
+type Options struct {
+	notice.Access
+	// Name is this daemon to the servers' operator and in errors: "master of group 0".
+	Name string
+	// Cluster is the name of Pigeon's cluster, ID what tells it from others of that name; "" takes
+	// the id that is kept, or a new one.
+	Cluster, ID string
+	// Replicas of everything that is kept: 1 or 3.
+	Replicas int
+	// Monitor has the URLs of the servers' monitoring, with commas between them; "" for none.
+	Monitor string
+	// SyncAlways states that the servers have sync_interval: always, where nothing can say so.
+	SyncAlways bool
+	// TTL of leaderships; the loss of a server is noticed within a part of it.
+	TTL time.Duration
+	// Log is written while the servers are waited for. Default slog.Default().
+	Log *slog.Logger
+}
+
+// Store is a connection to JetStream that was checked. It is safe for concurrent use.
+type Store struct {
+	opts Options
+	id   string // of the cluster
+	nc   *nats.Conn
+	js   jetstream.JetStream
+}
+
+const (
+	// retryPause is between two looks at what passes by itself.
+	retryPause = 250 * time.Millisecond
+	// requestWait bounds one request of a check.
+	requestWait = 5 * time.Second
+	defaultTTL  = 1500 * time.Millisecond
+)
+
+// Open connects and checks. It returns when all holds, when something does not that will not
+// change by itself, as an *api.Error, or when ctx ends, with the last reason.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o.TTL = cmp.Or(o.TTL, defaultTTL)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Store{opts: o}
+	if err := s.connect(); err != nil {
+		return nil, err
+	}
+	if err := s.wait(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// wait repeats the checks until they hold or cannot.
+func (s *Store) wait(ctx context.Context) error {
+	for logged := false; ; {
+		err := s.check(ctx)
+		if refused, ok := errors.AsType[*api.Error](err); err == nil || ok && refused.Problem == api.Invalid {
+			return err
+		}
+		if !logged {
+			logged = true
+			s.opts.Log.Warn("JetStream is waited for", "servers", s.opts.Redacted(), "error", err)
+		}
+		timer := time.NewTimer(retryPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return s.unready(err, "waiting for it")
+		}
+	}
+}
+
+// check makes each check once.
+func (s *Store) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestWait)
+	defer cancel()
+	if s.nc.IsClosed() {
+		return s.refuse(s.opts.Explain(cmp.Or(s.nc.LastError(), nats.ErrConnectionClosed)), "connecting",
+			"correct nats, nats_credentials, nats_ca, nats_cert and nats_key")
+	}
+	if !s.nc.IsConnected() {
+		if err := s.nc.LastError(); err != nil {
+			return errors.New(s.opts.Explain(err))
+		}
+		return nats.ErrDisconnected
+	}
+	if err := s.checkServers(ctx); err != nil {
+		return err
+	}
+	return s.identify(ctx)
+}
+
+// connect begins to connect; servers that are away are tried until the store is closed.
+func (s *Store) connect() error {
+	ping := s.opts.TTL / 5
+	options := append(s.opts.NATSOptions(),
+		nats.Name(s.opts.Name),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(50*time.Millisecond),
+		nats.ReconnectJitter(25*time.Millisecond, 25*time.Millisecond),
+		nats.ReconnectBufSize(-1), // a write that waits for a server would come too late
+		nats.Timeout(ping),
+		nats.PingInterval(ping),
+		nats.MaxPingsOutstanding(2),
+		nats.FlusherTimeout(ping),
+		nats.ReconnectOnFlusherError(),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				s.opts.Log.Warn("the connection to a JetStream server was lost; another is tried", "error", s.opts.Explain(err))
+			}
+		}),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // those who ask are answered with it
+	)
+	nc, err := nats.Connect(s.opts.URL, options...)
+	if err != nil {
+		return s.refuse(s.opts.Explain(err), "connecting", "set nats to the URLs of the servers, such as nats://n1:4222,nats://n2:4222,nats://n3:4222")
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return err
+	}
+	s.nc, s.js = nc, js
+	return nil
+}
+
+// JetStream returns the connection for streams that [Store.Stream] has made.
+func (s *Store) JetStream() jetstream.JetStream { return s.js }
+
+// Conn returns the connection itself.
+func (s *Store) Conn() *nats.Conn { return s.nc }
+
+// ClusterID returns what tells this cluster from others of its name.
+func (s *Store) ClusterID() string { return s.id }
+
+// Close ends the connection. It is safe to call twice.
+func (s *Store) Close() { s.nc.Close() }
+
+func (s *Store) subject() string { return fmt.Sprintf("JetStream at %s", s.opts.Redacted()) }
+
+// refuse returns a refusal that only somebody's change can end.
+func (s *Store) refuse(what, tried, next string) error {
+	return &api.Error{Problem: api.Invalid, Subject: s.subject(), What: what, Tried: tried + " for " + s.opts.Name, Next: next}
+}
+
+func (s *Store) unready(err error, tried string) error {
+	return &api.Error{
+		Problem: api.NotReady, Subject: s.subject(), What: s.opts.Explain(err), Tried: tried + " for " + s.opts.Name,
+		Next: "start the NATS servers; more than half of them have to run",
+	}
+}

@@ -1,0 +1,115 @@
+// Package natsservertest starts clusters of NATS servers in tests.
+package natsservertest
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/natsserver"
+)
+
+// Cluster is servers with JetStream.
+type Cluster struct {
+	t       testing.TB
+	Options []natsserver.Options
+	Servers []*natsserver.Server // nil where one is stopped
+}
+
+// Start starts a server, or a cluster of several, until the end of the test. change may change the
+// options of each.
+func Start(t testing.TB, servers int, change ...func(*natsserver.Options)) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Servers: make([]*natsserver.Server, servers)}
+	dir := t.TempDir()
+	ports := free(t, 2*servers)
+	routes := ports[servers:]
+	for i := range servers {
+		o := natsserver.Options{
+			Listen: ports[i], Name: fmt.Sprintf("nats-%d", i), JetStream: true, MaxStore: 64 << 20,
+			StoreDir: filepath.Join(dir, fmt.Sprint(i)),
+		}
+		if servers > 1 {
+			o.ClusterName, o.ClusterListen, o.Routes = "test", routes[i], routes
+		}
+		for _, f := range change {
+			f(&o)
+		}
+		c.Options = append(c.Options, o)
+	}
+	t.Cleanup(func() {
+		for i := range c.Servers {
+			c.Stop(i)
+		}
+	})
+	for i := range servers {
+		c.Start(i)
+	}
+	c.AwaitPeers(servers)
+	return c
+}
+
+// free returns addresses that nobody listens at.
+func free(t testing.TB, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+// Start starts a server that is stopped, with what it has kept.
+func (c *Cluster) Start(i int) {
+	c.t.Helper()
+	s, err := natsserver.Start(c.Options[i])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.Servers[i] = s
+}
+
+// Stop stops a server, unless it is stopped.
+func (c *Cluster) Stop(i int) {
+	c.t.Helper()
+	if c.Servers[i] == nil {
+		return
+	}
+	if err := c.Servers[i].Close(); err != nil {
+		c.t.Error(err)
+	}
+	c.Servers[i] = nil
+}
+
+// AwaitPeers waits until so many servers know each other and have a leader for what they keep.
+func (c *Cluster) AwaitPeers(n int) {
+	c.t.Helper()
+	if len(c.Servers) == 1 {
+		return
+	}
+	await.Until(c.t, fmt.Sprintf("%d servers of a cluster have a leader", n), func() bool {
+		leaders := 0
+		for _, s := range c.Servers {
+			if s != nil && s.Server().JetStreamIsLeader() && len(s.Server().JetStreamClusterPeers()) >= n {
+				leaders++
+			}
+		}
+		return leaders == 1
+	})
+}
+
+// URL returns the URLs of all servers.
+func (c *Cluster) URL() string {
+	urls := make([]string, len(c.Options))
+	for i, o := range c.Options {
+		urls[i] = "nats://" + o.Listen
+	}
+	return strings.Join(urls, ",")
+}

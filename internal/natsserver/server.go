@@ -1,0 +1,171 @@
+package natsserver
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// startTimeout bounds the start: with JetStream what is kept is read and verified.
+const startTimeout = 30 * time.Second
+
+// Server is a NATS server inside this process.
+type Server struct {
+	server *server.Server
+	opts   *server.Options
+}
+
+// Start starts a server and returns when it serves clients. The error is an *api.Error.
+func Start(o Options) (*Server, error) {
+	opts, err := o.serverOptions()
+	if err != nil {
+		return nil, startError(o.Listen, err)
+	}
+	setElection(cmp.Or(o.Election, DefaultElection))
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, startError(o.Listen, err)
+	}
+	log := &logger{write: o.Log}
+	s.SetLogger(log, false, false)
+	go s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, startError(o.Listen, fmt.Errorf("not ready after %v%s", startTimeout, log.why()))
+	}
+	n := &Server{server: s, opts: opts}
+	if err := n.answerSettings(); err != nil {
+		_ = n.Close()
+		return nil, startError(o.Listen, err)
+	}
+	return n, nil
+}
+
+func startError(address string, err error) error {
+	return &api.Error{
+		Problem: api.Internal, Subject: "NATS server on " + address, What: err.Error(),
+		Tried: "starting it", Next: "choose another address (port 0 takes a free one), or correct what is named here",
+	}
+}
+
+// settingsSubject is where the system account has the servers of a cluster describe their
+// JetStream settings.
+const settingsSubject = "$SYS.REQ.SERVER.PING.JSZ"
+
+// answerSettings lets clients of all accounts ask the servers for their JetStream settings,
+// which only the system account may otherwise: daemons check sync_interval there.
+func (n *Server) answerSettings() error {
+	sys := n.server.SystemAccount()
+	if sys == nil {
+		return nil
+	}
+	if err := sys.AddServiceExportWithResponse(settingsSubject, server.Streamed, nil); err != nil {
+		return err
+	}
+	accounts := append([]*server.Account{n.server.GlobalAccount()}, n.opts.Accounts...)
+	for _, a := range accounts {
+		if a == nil || a.GetName() == sys.GetName() {
+			continue
+		}
+		if err := a.AddServiceImport(sys, settingsSubject, settingsSubject); err != nil {
+			return fmt.Errorf("account %s: %w", a.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// URL is what clients connect to.
+func (n *Server) URL() string { return n.server.ClientURL() }
+
+// ClusterURL is what other servers of the cluster have among their routes; "" without one.
+func (n *Server) ClusterURL() string {
+	a := n.server.ClusterAddr()
+	if a == nil {
+		return ""
+	}
+	return "nats-route://" + a.String()
+}
+
+// MonitorURL is where the monitoring is; "" without it.
+func (n *Server) MonitorURL() string {
+	a := n.server.MonitorAddr()
+	if a == nil {
+		return ""
+	}
+	return (&url.URL{Scheme: "http", Host: net.JoinHostPort(host(a.IP), fmt.Sprint(a.Port))}).String()
+}
+
+func host(ip net.IP) string {
+	if ip == nil || ip.IsUnspecified() {
+		return "127.0.0.1"
+	}
+	return ip.String()
+}
+
+// Name returns the name of the server.
+func (n *Server) Name() string { return n.server.Name() }
+
+// Peers returns how many servers of its cluster it is connected with, itself included.
+func (n *Server) Peers() int { return n.server.NumRoutes()/max(1, n.opts.Cluster.PoolSize) + 1 }
+
+// Server returns the library's server, for in-process connections.
+func (n *Server) Server() *server.Server { return n.server }
+
+// Close hands the leadership of streams to other servers, disconnects all clients and
+// returns when the server has stopped. It is safe to call twice.
+func (n *Server) Close() error {
+	n.server.Shutdown()
+	n.server.WaitForShutdown()
+	return nil
+}
+
+// Level is how serious a line of the server's log is.
+type Level int
+
+// The levels.
+const (
+	Notice Level = iota
+	Warning
+	Error
+)
+
+// logger passes on what the server logs.
+type logger struct {
+	write func(Level, string)
+	last  atomic.Pointer[string] // error
+}
+
+func (l *logger) line(level Level, format string, args []any) {
+	text := fmt.Sprintf(format, args...)
+	if level == Error {
+		l.last.Store(&text)
+	}
+	if l.write != nil {
+		l.write(level, text)
+	}
+}
+
+// why returns the last error of a server that did not start.
+func (l *logger) why() string {
+	text := l.last.Load()
+	if text == nil {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(*text, ".")
+}
+
+func (l *logger) Noticef(format string, args ...any) { l.line(Notice, format, args) }
+func (l *logger) Warnf(format string, args ...any)   { l.line(Warning, format, args) }
+func (l *logger) Errorf(format string, args ...any)  { l.line(Error, format, args) }
+func (l *logger) Fatalf(format string, args ...any)  { l.line(Error, format, args) }
+func (l *logger) Debugf(string, ...any)              {}
+func (l *logger) Tracef(string, ...any)              {}
