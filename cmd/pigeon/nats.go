@@ -1,38 +1,39 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 
-	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/natsserver"
 	"github.com/spf13/cobra"
 )
 
 func natsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "nats",
-		GroupID: groupCluster,
-		Short:   "Run a small NATS server for the notices of a cluster",
-		Long: `Runs a NATS server without persistence or clustering, enough for the notices of one
-cluster. A cluster schedules without any, a little slower; one that has a NATS
-server already names it in its daemons' settings instead.`,
-		Example: "  pigeon nats\n  pigeon nats --listen 127.0.0.1:4333 -o json",
-		Args:    cobra.NoArgs,
-	}
-	output := addOutput(cmd)
-	listen := cmd.Flags().String("listen", "127.0.0.1:4222", "host:port to serve at; port 0 takes a free one")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := notice.StartEmbedded(*listen)
-		if err != nil {
-			return err
-		}
-		line := readyLine{Ready: true, Role: "nats", ID: "nats", Addresses: addresses("nats", s.URL())}
-		return serve(cmd.Context(), natsServer{s}, func() error { return line.print(cmd.OutOrStdout(), *output) })
-	}
-	return cmd
+	return daemonVerb[natsserver.Options]{
+		name: "nats", short: "Run a NATS server for the notices of a cluster, or one of three that keep what must survive a machine",
+		long: `Runs a NATS server. As it is started without anything it passes notices on and keeps
+nothing, which is enough for a cluster without standbys; a cluster schedules without
+any, a little slower. With --jetstream it also keeps leaderships and replicated journals,
+and three of them in a cluster survive the loss of one machine. One who has NATS servers
+(2.11 or newer) names those in the daemons' settings instead.`,
+		example: `  pigeon nats
+  pigeon nats --listen 127.0.0.1:4333 -o json
+  pigeon nats --name n1 --listen 10.0.0.1:4222 --jetstream --store-dir /var/lib/pigeon/nats --cluster-name pigeon --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222,10.0.0.2:6222,10.0.0.3:6222`,
+		defaults: natsserver.Default(),
+		open: func(o natsserver.Options, log *slog.Logger) (listening, error) {
+			o.Log = log
+			s, err := natsserver.Start(o)
+			if err != nil {
+				return listening{}, err
+			}
+			return listening{natsServer{s}, cmp.Or(o.Name, "nats"), addresses("nats", s.URL(), "cluster", s.ClusterURL(), "monitor", s.MonitorURL())}, nil
+		},
+	}.command()
 }
 
-// natsServer is an embedded server as a daemon: it serves from its start on.
-type natsServer struct{ *notice.Embedded }
+// natsServer is a NATS server as a daemon: it serves from its start on.
+type natsServer struct{ *natsserver.Server }
 
 func (natsServer) Ready() <-chan struct{} {
 	ready := make(chan struct{})

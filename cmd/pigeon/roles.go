@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/natsserver"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -23,6 +24,7 @@ func roles() []role {
 		roleOf("frontend", "A frontend: it accepts jobs, keeps them in its journal and distributes their tasks over the groups.", frontend.Default()),
 		roleOf("master", "The master of one group: it queues tasks and hands each to a worker the moment one is idle.", master.Default()),
 		roleOf("nodemonitor", "The node monitor of one machine: it owns its slots and runs tasks in them.", nodemonitor.Default()),
+		roleOf("nats", "A NATS server: it passes notices on, and with JetStream keeps what must survive a machine.", natsserver.Default()),
 		roleOf("client", "The commands that submit and watch jobs.", defaultClient()),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -12,45 +13,52 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
 // Options are the settings of a [Server].
 type Options struct {
-	// Listen is host:port for clients. An empty host is 127.0.0.1, port 0 takes a free one.
-	Listen string
-	// Name of the server, unique in its cluster; default: of host name and ports.
-	Name string
+	Listen        string        `mapstructure:"listen" doc:"host:port where clients reach this server; an empty host is 127.0.0.1, port 0 takes a free one"`
+	Name          string        `mapstructure:"name" doc:"name of this server, which no other of its cluster has and which it keeps over restarts; empty: a random one, only without a cluster that keeps anything"`
+	ClusterName   string        `mapstructure:"cluster_name" doc:"name of the cluster of NATS servers, the same at all of them; empty: this server is alone"`
+	ClusterListen string        `mapstructure:"cluster_listen" doc:"host:port where the other servers of its cluster reach this one"`
+	Routes        []string      `mapstructure:"routes" doc:"cluster_listen of all servers of the cluster, its own may be among them; nats-route://user:password@host:port where they want that"`
+	JetStream     bool          `mapstructure:"jetstream" doc:"keep leaderships and replicated journals (JetStream), and what others store in streams; without it the server only passes notices on"`
+	StoreDir      string        `mapstructure:"store_dir" doc:"folder of what JetStream keeps, this server's alone"`
+	MaxStore      int64         `mapstructure:"max_store" doc:"bytes that JetStream keeps at most; beyond it writes are refused"`
+	SyncInterval  string        `mapstructure:"sync_interval" doc:"always: what is acknowledged is on the disk; a duration: it is so only after that time, and a loss of power before loses it, for which daemons refuse the server"`
+	Election      time.Duration `mapstructure:"election_timeout" doc:"after this long without its leader, up to twice as long by chance, a replica of a stream stands for election; longer on machines whose disks are slow"`
+	Monitor       string        `mapstructure:"monitor" doc:"host:port of the server's monitoring (HTTP); empty: none"`
+	CA            string        `mapstructure:"tls_ca" doc:"file with the certificates by which those of clients and other servers must be signed; empty: they are not asked for one"`
+	Cert          string        `mapstructure:"tls_cert" doc:"file with the certificate of this server; empty: no TLS"`
+	Key           string        `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
+	ConfigFile    string        `mapstructure:"server_config" doc:"configuration file of NATS for what has no setting here, such as users and accounts; what is set here replaces what it says; empty: none"`
+	// Log is written with the warnings and errors of the server; nil: they are dropped.
+	Log *slog.Logger `mapstructure:"-"`
+}
 
-	// ClusterName, ClusterListen and Routes make it one server of a cluster: Routes has
-	// nats-route://host:port of the others, its own may be among them.
-	ClusterName   string
-	ClusterListen string
-	Routes        []string
+// Default returns the settings of a server that is alone and keeps nothing.
+func Default() Options {
+	return Options{Listen: "127.0.0.1:4222", MaxStore: defaultMaxStore, SyncInterval: Always, Election: DefaultElection}
+}
 
-	// JetStream keeps streams and buckets in StoreDir, of at most MaxStore bytes (default
-	// 10 GiB; the server itself has no default that a small disk survives).
-	JetStream bool
-	StoreDir  string
-	MaxStore  int64
-	// SyncInterval is "always", which is the default, or after how long what was acknowledged
-	// is on the disk: what the machine loses with its power until then is lost. Daemons
-	// refuse such a server.
-	SyncInterval string
-	// Election is how long a replica hears nothing of its leader before it stands for election,
-	// up to twice that by chance; the same for all servers of a process. Default
-	// DefaultElection.
-	Election time.Duration
-
-	// Monitor is host:port of the server's monitoring (HTTP); "" for none.
-	Monitor string
-	// CA, Cert and Key are files by which the server shows who it is to clients and
-	// routes, and asks the same of them; "" for none.
-	CA, Cert, Key string
-	// ConfigFile is a configuration file of NATS for what is not here, such as accounts and
-	// users; "" for none. What is given here replaces what it says.
-	ConfigFile string
-	// Log is called with the warnings and errors of the server; nil: they are dropped.
-	Log func(level Level, text string)
+// Validate names the first setting that cannot work, as a *config.FieldError.
+func (o Options) Validate() error {
+	clustered := o.ClusterListen != "" || o.ClusterName != "" || len(o.Routes) > 0
+	d, err := time.ParseDuration(o.SyncInterval)
+	return daemon.Check(
+		daemon.Refuse("listen", !daemon.IsAddress(o.Listen), "give host:port; port 0 takes a free one"),
+		daemon.Refuse("cluster_listen", clustered && !daemon.IsAddress(o.ClusterListen), "give host:port, where the other servers of the cluster reach this one"),
+		daemon.Refuse("cluster_name", clustered && o.ClusterName == "" && o.ConfigFile == "", "give the cluster a name, the same at all its servers"),
+		daemon.Refuse("name", clustered && o.JetStream && o.Name == "" && o.ConfigFile == "", "give the server a name that no other of its cluster has, and keep it: what it stores belongs to that name"),
+		daemon.Refuse("store_dir", o.JetStream && o.StoreDir == "" && o.ConfigFile == "", "name a folder for what JetStream keeps"),
+		daemon.Refuse("max_store", o.MaxStore < leastMaxStore, fmt.Sprintf("use %d (16 MiB) or more", leastMaxStore)),
+		daemon.Refuse("sync_interval", o.SyncInterval != Always && (err != nil || d <= 0), "use always, or a duration above zero"),
+		daemon.Refuse("election_timeout", o.Election < leastElection || o.Election > mostElection, fmt.Sprintf("use %v to %v", leastElection, mostElection)),
+		daemon.Refuse("monitor", o.Monitor != "" && !daemon.IsAddress(o.Monitor), "give host:port, or nothing to switch it off"),
+		daemon.Refuse("tls_cert", (o.Cert == "") != (o.Key == "") || o.CA != "" && o.Cert == "", "give tls_cert and tls_key, or neither; tls_ca only with them"),
+	)
 }
 
 // DefaultElection gives a stream another leader about half a second after its leader's machine has
@@ -62,7 +70,10 @@ const DefaultElection = 300 * time.Millisecond
 const Always = "always"
 
 const (
-	defaultMaxStore = 10 << 30
+	defaultMaxStore = 10 << 30 // the server itself has no limit that a small disk survives
+	leastMaxStore   = 16 << 20
+	leastElection   = 50 * time.Millisecond
+	mostElection    = 30 * time.Second
 	maxMemory       = 256 << 20 // of JetStream; nothing of Pigeon is kept in memory
 )
 

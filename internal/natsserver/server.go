@@ -2,7 +2,9 @@ package natsserver
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strings"
@@ -34,7 +36,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, startError(o.Listen, err)
 	}
-	log := &logger{write: o.Log}
+	log := &logger{log: o.Log}
 	s.SetLogger(log, false, false)
 	go s.Start()
 	if !s.ReadyForConnections(startTimeout) {
@@ -128,29 +130,15 @@ func (n *Server) Close() error {
 	return nil
 }
 
-// Level is how serious a line of the server's log is.
-type Level int
-
-// The levels.
-const (
-	Notice Level = iota
-	Warning
-	Error
-)
-
 // logger passes on what the server logs.
 type logger struct {
-	write func(Level, string)
-	last  atomic.Pointer[string] // error
+	log  *slog.Logger
+	last atomic.Pointer[string] // error
 }
 
-func (l *logger) line(level Level, format string, args []any) {
-	text := fmt.Sprintf(format, args...)
-	if level == Error {
-		l.last.Store(&text)
-	}
-	if l.write != nil {
-		l.write(level, text)
+func (l *logger) line(level slog.Level, format string, args []any) {
+	if l.log != nil {
+		l.log.Log(context.Background(), level, fmt.Sprintf(format, args...), "part", "NATS")
 	}
 }
 
@@ -163,9 +151,15 @@ func (l *logger) why() string {
 	return ": " + strings.TrimSuffix(*text, ".")
 }
 
-func (l *logger) Noticef(format string, args ...any) { l.line(Notice, format, args) }
-func (l *logger) Warnf(format string, args ...any)   { l.line(Warning, format, args) }
-func (l *logger) Errorf(format string, args ...any)  { l.line(Error, format, args) }
-func (l *logger) Fatalf(format string, args ...any)  { l.line(Error, format, args) }
-func (l *logger) Debugf(string, ...any)              {}
-func (l *logger) Tracef(string, ...any)              {}
+// What the server merely notes is for debugging: it describes itself in thirty lines.
+
+func (l *logger) Noticef(format string, args ...any) { l.line(slog.LevelDebug, format, args) }
+func (l *logger) Warnf(format string, args ...any)   { l.line(slog.LevelWarn, format, args) }
+func (l *logger) Errorf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.last.Store(&text)
+	l.line(slog.LevelError, format, args)
+}
+func (l *logger) Fatalf(format string, args ...any) { l.Errorf(format, args...) }
+func (l *logger) Debugf(string, ...any)             {}
+func (l *logger) Tracef(string, ...any)             {}
