@@ -24,11 +24,22 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	views := srv.running(ctx, &s)
 	id := sched.NewJobID(srv.cfg.ID, name)
-	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) *api.Explanation { return o.reasons(id) })
+	type reasons struct {
+		*api.Explanation
+		class sched.Class
+	}
+	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) (r reasons) {
+		r.Explanation, r.class = o.reasons(id)
+		return r
+	})
 	if err != nil {
 		return nil, err
 	}
 	e.Status = s.status
+	var waits []string
+	if !s.status.State.Ended() {
+		waits = srv.owner.dispatch.WaitSentences(&s.status, e.class, views)
+	}
 	if owner := jobs.OwnerSentence(&s.status); owner != "" {
 		e.Why = append(e.Why, owner)
 	}
@@ -38,29 +49,29 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	if s.status.State.Ended() {
 		e.Why = append([]string{jobs.EndSentence(&s.status)}, e.Why...)
-		return e, nil
+		return e.Explanation, nil
 	}
-	e.Why = append(srv.owner.dispatch.WaitSentences(&s.status, views), e.Why...)
-	explainShares(e, srv.owner.dispatch.GroupOwners(ctx), views)
-	return e, nil
+	e.Why = append(waits, e.Why...)
+	explainShares(e.Explanation, srv.owner.dispatch.GroupOwners(ctx), views)
+	return e.Explanation, nil
 }
 
 // explainedTasks bounds the tasks that an explanation lists.
 const explainedTasks = 100
 
 // reasons returns how the class of a job was found, which of its tasks are held here or
-// bound from here, and the failed tasks.
-func (o *owner) reasons(id sched.JobID) *api.Explanation {
-	e := &api.Explanation{Groups: []api.GroupShare{}}
+// bound from here, and the failed tasks. class is that of the job now.
+func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) {
+	e = &api.Explanation{Groups: []api.GroupShare{}}
 	j := o.jobs.Known(id)
 	if j == nil {
-		return e
+		return e, class
 	}
-	if class := j.ClassSentence(); class != "" {
-		e.Why, e.ClassReason = append(e.Why, class), j.Submission.Why
+	if sentence := j.ClassSentence(); sentence != "" {
+		e.Why, e.ClassReason = append(e.Why, sentence), j.Submission.Why
 	}
 	why, tasks := o.dispatch.Explain(id, explainedTasks)
 	e.Why = append(e.Why, why...)
 	e.Tasks = append(tasks, o.jobs.FailedTasks(j, explainedTasks-len(tasks))...)
-	return e
+	return e, j.Class()
 }

@@ -41,9 +41,10 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 		Group: o.cfg.Group, Reachable: true,
 		AheadShort: t.Queued[sched.Short], AheadLong: t.Queued[sched.Long],
 		IdleGeneral: max(0, t.Idle[sched.General]), IdleReserve: max(0, t.Idle[sched.Reserved]),
-		OldestWait: max(waited(t.Oldest[sched.Short], now), waited(t.Oldest[sched.Long], now)),
-		Serving:    view.Serving(app), Queued: held.Queued, Running: held.Running,
+		OldestShort: waited(t.Oldest[sched.Short], now), OldestLong: waited(t.Oldest[sched.Long], now),
+		Serving: view.Serving(app), Queued: held.Queued, Running: held.Running,
 	}}
+	v.Share.OldestWait = max(v.Share.OldestShort, v.Share.OldestLong)
 	for _, r := range held.Tasks {
 		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
 		if ref, ok := o.addrs.Ref(r.Worker); ok {

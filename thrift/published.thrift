@@ -198,6 +198,10 @@ struct TGroupShare {
   8: i32 idleReserved
   9: i32 serving
   10: double oldestWait
+  // The longest wait in each queue, and why tasks of the job wait, for programs.
+  11: optional double oldestShort = 0
+  12: optional double oldestLong = 0
+  13: optional string reason = ""
 }
 
 // Why a job waits, or why it ended as it did: sentences, the most important first.

@@ -121,8 +121,9 @@ func ended(s *api.Status) string {
 }
 
 // WaitSentences returns which tasks of an unfinished job the masters hold and what they
-// wait for. It may be called from anywhere.
-func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []string {
+// wait for, and adds the reasons to the views. class is the job's class now. It may be called
+// from anywhere.
+func (e *explanations) WaitSentences(s *api.Status, class sched.Class, views []wire.JobView) []string {
 	queued := 0
 	for i := range views {
 		queued += views[i].Share.Queued
@@ -136,11 +137,13 @@ func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []stri
 		g := &views[i].Share
 		switch {
 		case !g.Reachable && e.opts.Policy.Central:
+			g.Reason = api.WaitsForMaster
 			why = append(why, "The central master cannot be reached; its tasks are sent to it again when it is back.")
 		case !g.Reachable:
+			g.Reason = api.WaitsForMaster
 			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; its tasks are distributed again if it stays away.", g.Group))
 		case g.Queued > 0:
-			why = append(why, e.queueSentence(s.Class, g))
+			why = append(why, e.queueSentence(class, g))
 		}
 	}
 	return why
@@ -148,16 +151,35 @@ func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []stri
 
 // queueSentence returns the policy's sentence about tasks that wait at a master: in which
 // order they are served, and what would start them sooner.
-func (e *explanations) queueSentence(class string, g *api.GroupShare) string {
+func (e *explanations) queueSentence(class sched.Class, g *api.GroupShare) string {
 	w := sched.Waiting{
-		Place: fmt.Sprintf("Group %d", g.Group), Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},
-		Workers: g.Serving, OldestWait: g.OldestWait,
+		Place: fmt.Sprintf("Group %d", g.Group), Class: class, Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},
+		Workers: g.Serving, Idle: [...]int{sched.General: g.IdleGeneral, sched.Reserved: g.IdleReserve},
+		OldestWait: [...]float64{sched.Short: g.OldestShort, sched.Long: g.OldestLong}[class],
 	}
+	g.Reason = waitReason(&w)
 	if e.opts.Policy.Central {
 		w.Place = "The central master"
 	}
-	if class == sched.Long.String() {
-		w.Class = sched.Long
+	switch g.Reason {
+	case api.WaitsForBackend:
+		return fmt.Sprintf("%s: %s for a worker that serves its application; none there does now. Its tasks are distributed over other groups if none comes.", w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"))
+	case api.WaitsAtLimit:
+		return fmt.Sprintf("%s: %s although %s: its master has just started, and its nodes report first what they run, for a second at most; or its owner has what the limit max allows; or the idle workers do not serve its application.",
+			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), sched.Count(w.Idle[sched.General]+w.Idle[sched.Reserved], "worker is idle", "workers are idle"))
 	}
 	return e.opts.Policy.Explain(&w)
+}
+
+// waitReason returns the code for why tasks wait in a queue.
+func waitReason(w *sched.Waiting) api.WaitReason {
+	switch {
+	case w.Workers == 0:
+		return api.WaitsForBackend
+	case w.Idle[sched.General] > 0, w.Class == sched.Short && w.Idle[sched.Reserved] > 0:
+		return api.WaitsAtLimit
+	case w.Idle[sched.Reserved] > 0:
+		return api.WaitsForGeneral
+	}
+	return api.WaitsForWorker
 }

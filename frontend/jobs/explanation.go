@@ -20,6 +20,18 @@ func (j *Job) ClassSentence() string {
 	return s
 }
 
+// Class returns the class of a job now: masters may have found out that it is another one than
+// it was submitted as.
+func (j *Job) Class() sched.Class {
+	switch {
+	case j.turn.happened:
+		return j.turn.to
+	case j.Submission != nil:
+		return j.Submission.Class
+	}
+	return sched.Short
+}
+
 // OwnerSentence returns for whom a job runs and with which priority, "" when neither was
 // said.
 func OwnerSentence(s *api.Status) string {

@@ -143,8 +143,25 @@ type GroupShare struct {
 	IdleGeneral int     `json:"idle_general"`  // idle workers that take all tasks
 	IdleReserve int     `json:"idle_reserved"` // idle workers that take short tasks only
 	Serving     int     `json:"serving"`       // workers that serve the job's application
-	OldestWait  float64 `json:"oldest_wait"`   // seconds that the first task of the job has waited
+	OldestWait  float64 `json:"oldest_wait"`   // seconds that the first task of the group has waited, of any class
+	OldestShort float64 `json:"oldest_short"`  // the same, of the short ones
+	OldestLong  float64 `json:"oldest_long"`   // the same, of the long ones
+
+	// Reason is why tasks of the job wait there, "" when none do.
+	Reason WaitReason `json:"reason,omitempty"` // why tasks of the job wait there: master_unreachable, no_worker, workers_idle, reserved_idle or workers_busy
 }
+
+// WaitReason is a code for why tasks wait at a master.
+type WaitReason string
+
+// The reasons.
+const (
+	WaitsForMaster  WaitReason = "master_unreachable" // the master does not answer
+	WaitsForBackend WaitReason = "no_worker"          // no live worker serves the application
+	WaitsAtLimit    WaitReason = "workers_idle"       // workers are idle, and a limit or the start of the master keeps the tasks from them
+	WaitsForGeneral WaitReason = "reserved_idle"      // the idle workers are reserved for short tasks
+	WaitsForWorker  WaitReason = "workers_busy"       // no worker is idle
+)
 
 // Node is one machine as its master sees it.
 type Node struct {

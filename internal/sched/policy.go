@@ -52,8 +52,9 @@ type Waiting struct {
 	Class      Class  // of the job
 	Queued     int    // tasks of the job that wait there
 	QueuedAll  [NumClasses]int
-	Workers    int     // that serve the job's application
-	OldestWait float64 // of any task of the class there, in seconds
+	Workers    int                 // that serve the job's application
+	Idle       [NumWorkerKinds]int // workers there, of any application
+	OldestWait float64             // of any task of the class there, in seconds
 }
 
 // Params are the numbers of a policy, the same for all its roles.

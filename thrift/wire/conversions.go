@@ -382,6 +382,9 @@ func groupShareTo(v api.GroupShare) *published.TGroupShare {
 		IdleReserved: n32(v.IdleReserve),
 		Serving:      n32(v.Serving),
 		OldestWait:   v.OldestWait,
+		OldestShort:  v.OldestShort,
+		OldestLong:   v.OldestLong,
+		Reason:       string(v.Reason),
 	}
 }
 
@@ -400,6 +403,9 @@ func groupShareFrom(t *published.TGroupShare) (v api.GroupShare) {
 		IdleReserve: int(t.IdleReserved),
 		Serving:     int(t.Serving),
 		OldestWait:  t.OldestWait,
+		OldestShort: t.OldestShort,
+		OldestLong:  t.OldestLong,
+		Reason:      api.WaitReason(t.Reason),
 	}
 }
 

@@ -19,9 +19,13 @@ func explainSorted(w *sched.Waiting) string {
 
 func explainOrder(w *sched.Waiting, order string) string {
 	if w.Class == sched.Long {
-		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle, and %d short tasks there may go first. More workers, or fewer short jobs, would start them sooner.",
-			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], w.QueuedAll[sched.Short])
+		reserved := ""
+		if n := w.Idle[sched.Reserved]; n > 0 {
+			reserved = fmt.Sprintf(" (%s for short tasks)", sched.Count(n, "idle worker is reserved", "idle workers are reserved"))
+		}
+		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle%s, and %d short tasks there may go first. The oldest long one waits %.3f s. More workers, or fewer short jobs, would start them sooner.",
+			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], reserved, w.QueuedAll[sched.Short], w.OldestWait)
 	}
-	return fmt.Sprintf("%s: %s among %d short ones, %s; all %d workers that serve it are busy. The oldest waits %.3f s.",
+	return fmt.Sprintf("%s: %s among %d short ones, %s; all %d workers that serve it are busy. The oldest short one waits %.3f s.",
 		w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short], order, w.Workers, w.OldestWait)
 }

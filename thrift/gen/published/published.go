@@ -4927,6 +4927,9 @@ func (p *TTaskStatus) String() string {
 //   - IdleReserved
 //   - Serving
 //   - OldestWait
+//   - OldestShort
+//   - OldestLong
+//   - Reason
 type TGroupShare struct {
 	Group        int32   `thrift:"group,1" db:"group" json:"group"`
 	Reachable    bool    `thrift:"reachable,2" db:"reachable" json:"reachable"`
@@ -4938,6 +4941,9 @@ type TGroupShare struct {
 	IdleReserved int32   `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
 	Serving      int32   `thrift:"serving,9" db:"serving" json:"serving"`
 	OldestWait   float64 `thrift:"oldestWait,10" db:"oldestWait" json:"oldestWait"`
+	OldestShort  float64 `thrift:"oldestShort,11" db:"oldestShort" json:"oldestShort"`
+	OldestLong   float64 `thrift:"oldestLong,12" db:"oldestLong" json:"oldestLong"`
+	Reason       string  `thrift:"reason,13" db:"reason" json:"reason"`
 }
 
 func NewTGroupShare() *TGroupShare {
@@ -4983,6 +4989,36 @@ func (p *TGroupShare) GetServing() int32 {
 func (p *TGroupShare) GetOldestWait() float64 {
 	return p.OldestWait
 }
+
+var TGroupShare_OldestShort_DEFAULT float64 = 0
+
+func (p *TGroupShare) GetOldestShort() float64 {
+	return p.OldestShort
+}
+
+var TGroupShare_OldestLong_DEFAULT float64 = 0
+
+func (p *TGroupShare) GetOldestLong() float64 {
+	return p.OldestLong
+}
+
+var TGroupShare_Reason_DEFAULT string = ""
+
+func (p *TGroupShare) GetReason() string {
+	return p.Reason
+}
+func (p *TGroupShare) IsSetOldestShort() bool {
+	return p.OldestShort != TGroupShare_OldestShort_DEFAULT
+}
+
+func (p *TGroupShare) IsSetOldestLong() bool {
+	return p.OldestLong != TGroupShare_OldestLong_DEFAULT
+}
+
+func (p *TGroupShare) IsSetReason() bool {
+	return p.Reason != TGroupShare_Reason_DEFAULT
+}
+
 func (p *TGroupShare) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -5097,6 +5133,36 @@ func (p *TGroupShare) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 11:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -5202,6 +5268,33 @@ func (p *TGroupShare) ReadField10(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TGroupShare) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.OldestShort = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.OldestLong = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
 func (p *TGroupShare) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TGroupShare"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -5235,6 +5328,15 @@ func (p *TGroupShare) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5377,6 +5479,51 @@ func (p *TGroupShare) writeField10(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TGroupShare) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOldestShort() {
+		if err := oprot.WriteFieldBegin(ctx, "oldestShort", thrift.DOUBLE, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:oldestShort: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.OldestShort)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.oldestShort (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:oldestShort: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TGroupShare) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOldestLong() {
+		if err := oprot.WriteFieldBegin(ctx, "oldestLong", thrift.DOUBLE, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:oldestLong: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.OldestLong)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.oldestLong (12) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:oldestLong: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TGroupShare) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 13); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (13) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 13:reason: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TGroupShare) Equals(other *TGroupShare) bool {
 	if p == other {
 		return true
@@ -5411,6 +5558,15 @@ func (p *TGroupShare) Equals(other *TGroupShare) bool {
 		return false
 	}
 	if p.OldestWait != other.OldestWait {
+		return false
+	}
+	if p.OldestShort != other.OldestShort {
+		return false
+	}
+	if p.OldestLong != other.OldestLong {
+		return false
+	}
+	if p.Reason != other.Reason {
 		return false
 	}
 	return true
