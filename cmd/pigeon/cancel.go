@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +37,7 @@ stopped: its executors end, and its driver receives the reason.`,
 
 func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFormat) error {
 	var s api.Status
-	err := c.of(cmd.Context(), job, func(ctx context.Context, f frontendAt) (err error) {
+	_, err := c.Of(cmd.Context(), job, func(ctx context.Context, f *frontends.Frontend) (err error) {
 		s, err = f.Cancel(ctx, job)
 		return err
 	})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/config"
-	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,6 +30,7 @@ type clientConfig struct {
 type clusterConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
+	RetryFor time.Duration `mapstructure:"retry_for" doc:"for how long run, submit and logs -f go on without an answer of their frontend, trying it and the others; at most 5s of it before the first answer, and for questions such as status; 0: each is tried once"`
 }
 
 // ownerConfig is for whom jobs run. The verbs that submit jobs have its flag.
@@ -39,13 +39,16 @@ type ownerConfig struct {
 }
 
 func defaultClient() clientConfig {
-	return clientConfig{clusterConfig: clusterConfig{Timeout: 10 * time.Second}}
+	return clientConfig{clusterConfig: clusterConfig{Timeout: 10 * time.Second, RetryFor: time.Minute}}
 }
 
 // Validate names the first setting that cannot work.
 func (c clientConfig) Validate() error {
 	if c.Timeout <= 0 {
 		return &config.FieldError{Key: "timeout", Problem: "use a duration above zero"}
+	}
+	if c.RetryFor < 0 {
+		return &config.FieldError{Key: "retry_for", Problem: "use a duration above zero, or 0 to try once"}
 	}
 	for _, address := range c.Frontend {
 		if _, err := wire.ParseAddress(address); err != nil {
@@ -62,18 +65,10 @@ func addClientFlags(cmd *cobra.Command) {
 	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient().clusterConfig) })
 }
 
-// clusterClient is connected to the frontends of one cluster. Only the frontend that
-// accepted a job can answer requests about it.
+// clusterClient is connected to the frontends of one cluster.
 type clusterClient struct {
-	frontends []frontendAt
-	timeout   time.Duration // of one answer
-}
-
-// frontendAt is connected to one frontend.
-type frontendAt struct {
-	*wire.SchedulerClient
-	address string
-	pool    *client.Pool
+	*frontends.Client
+	timeout time.Duration // of one answer
 }
 
 // openCluster connects to the cluster of a verb with addClientFlags. A cluster that
@@ -83,7 +78,10 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	if err != nil {
 		return nil, wrongUse(err)
 	}
-	c, err := dialCluster(cfg.Frontend, cfg.Timeout)
+	c, err := dialCluster(frontends.Options{
+		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor,
+		Say: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: "+line) },
+	})
 	return c, wrongUse(err)
 }
 
@@ -93,7 +91,7 @@ func withCluster(cmd *cobra.Command, use func(*clusterClient) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(c), c.close())
+	return errors.Join(use(c), c.Close())
 }
 
 // findCluster returns the settings of a verb with addClientFlags, with the frontends of
@@ -112,16 +110,12 @@ func findCluster(cmd *cobra.Command) (clientConfig, error) {
 }
 
 // dialCluster prepares connections to the frontends; none is opened yet.
-func dialCluster(addresses []string, timeout time.Duration) (*clusterClient, error) {
-	c := &clusterClient{timeout: timeout}
-	for _, address := range addresses {
-		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: 4, FailFast: true})
-		if err != nil {
-			return nil, errors.Join(err, c.close())
-		}
-		c.frontends = append(c.frontends, frontendAt{wire.NewSchedulerClient(pool), address, pool})
+func dialCluster(o frontends.Options) (*clusterClient, error) {
+	c, err := frontends.New(o)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &clusterClient{c, o.Timeout}, nil
 }
 
 // loadClient reads the settings, and returns the file that was read. Without
@@ -163,108 +157,26 @@ func noCluster(file string, dev error) error {
 	}
 }
 
-func (c *clusterClient) close() (err error) {
-	for _, f := range c.frontends {
-		err = errors.Join(err, f.pool.Close())
-	}
-	return err
-}
-
 // withTimeout bounds one answer.
 func (c *clusterClient) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.timeout)
-}
-
-// home returns the frontend to which this program submits a job with that key, so that
-// the same key reaches the same frontend, and requests about it begin there.
-func (c *clusterClient) home(key string) int {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(key)) // never fails
-	return int(h.Sum64() % uint64(len(c.frontends)))
-}
-
-// submit submits a job. If the first frontend cannot be reached and no other program can
-// use the key, it tries the other frontends.
-func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool) (id string, duplicate bool, at frontendAt, err error) {
-	for i := range c.frontends {
-		at = c.frontends[(c.home(r.Key)+i)%len(c.frontends)]
-		call, cancel := c.withTimeout(ctx)
-		id, duplicate, err = at.Submit(call, r)
-		cancel()
-		unreached, ok := errors.AsType[*client.CallError](err)
-		if !ownKey || !ok || unreached.Sent || ctx.Err() != nil {
-			break
-		}
-	}
-	return id, duplicate, at, err
-}
-
-// of calls the frontends, beginning at the job's home, until one has the job.
-func (c *clusterClient) of(ctx context.Context, job string, request func(context.Context, frontendAt) error) error {
-	var unknown error
-	var others []error
-	for i := range c.frontends {
-		call, cancel := c.withTimeout(ctx)
-		err := request(call, c.frontends[(c.home(job)+i)%len(c.frontends)])
-		cancel()
-		known, ok := errors.AsType[*api.Error](err)
-		switch {
-		case err == nil || ctx.Err() != nil:
-			return err
-		case ok && known.Problem == api.NotFound:
-			unknown = err
-		default:
-			others = append(others, err)
-		}
-	}
-	if len(others) > 0 {
-		return errors.Join(others...) // one of these may have it
-	}
-	return unknown
-}
-
-// find returns the frontend that has the job, and the job's state.
-func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s api.Status, err error) {
-	err = c.of(ctx, job, func(ctx context.Context, f frontendAt) (err error) {
-		at = f
-		s, err = f.Status(ctx, job)
-		return err
-	})
-	return at, s, err
-}
-
-// waitChunk bounds one call that waits for a job, so that the loss of its
-// frontend is noticed.
-const waitChunk = 30 * time.Second
-
-// wait returns the job's state when it has ended, or the error that ended the wait.
-func (c *clusterClient) wait(ctx context.Context, at frontendAt, job string) (api.Status, error) {
-	for {
-		s, err := c.waitFor(ctx, at, job, waitChunk)
-		if err != nil || s.State.Ended() {
-			return s, err
-		}
-	}
-}
-
-// waitFor returns the job's state when it has ended or the time is up.
-func (c *clusterClient) waitFor(ctx context.Context, at frontendAt, job string, d time.Duration) (api.Status, error) {
-	call, cancel := context.WithTimeout(ctx, d+c.timeout)
-	defer cancel()
-	return at.Wait(call, job, d)
 }
 
 // completeJobs offers the newest jobs to the shell.
 func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
 	defer cancel()
-	c, err := openCluster(cmd)
+	cfg, err := findCluster(cmd)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer func() { _ = c.close() }() // the shell shows no errors
+	c, err := dialCluster(frontends.Options{Addresses: cfg.Frontend, Timeout: cfg.Timeout})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer func() { _ = c.Close() }() // the shell shows no errors
 	var found []cobra.Completion
-	for _, f := range c.frontends {
+	for _, f := range c.Frontends() {
 		jobs, _ := f.List(ctx, 50, "") // one that does not answer has nothing to offer
 		for i := range jobs {
 			if strings.HasPrefix(jobs[i].Job, typed) {

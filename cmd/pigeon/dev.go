@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -174,7 +175,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 	if d.cluster, err = cluster.Start(ctx, f.spec); err != nil {
 		return nil, err
 	}
-	if d.own, err = dialCluster(d.cluster.Frontends(), time.Second); err != nil {
+	if d.own, err = dialCluster(frontends.Options{Addresses: d.cluster.Frontends(), Timeout: time.Second}); err != nil {
 		return nil, err
 	}
 	if err = d.openWeb(f.spec.Log); err != nil {
@@ -189,7 +190,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 
 func (d *dev) openWeb(log *slog.Logger) error {
 	var sources []webpage.Source
-	for _, f := range d.own.frontends {
+	for _, f := range d.own.Frontends() {
 		sources = append(sources, f)
 	}
 	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log})
@@ -279,7 +280,7 @@ func (d *dev) close() (err error) {
 		d.web.Stop()
 	}
 	if d.own != nil {
-		err = errors.Join(err, d.own.close())
+		err = errors.Join(err, d.own.Close())
 	}
 	if d.cluster != nil {
 		err = errors.Join(err, d.cluster.Close())

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -26,10 +27,11 @@ what would change that.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e *api.Explanation
 		err := withCluster(cmd, func(c *clusterClient) error {
-			return c.of(cmd.Context(), args[0], func(ctx context.Context, f frontendAt) (err error) {
+			_, err := c.Of(cmd.Context(), args[0], func(ctx context.Context, f *frontends.Frontend) (err error) {
 				e, err = f.Explain(ctx, args[0])
 				return err
 			})
+			return err
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 const (
@@ -39,13 +41,13 @@ func untilHangup(ctx context.Context) (_ context.Context, stop func()) {
 
 // interrupted cancels a job whose user has pressed Ctrl-C, closed the terminal, or closed
 // the pipe that its output goes to, and returns the exit status as an error.
-func interrupted(ctx context.Context, w io.Writer, at frontendAt, id string, status int) error {
+func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	if _, err := at.Cancel(ctx, id); err != nil {
-		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w; 'pigeon cancel %s' tries again", id, err, id)
+	if _, err := job.Cancel(ctx); err != nil {
+		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w; 'pigeon cancel %s' tries again", job.ID, err, job.ID)
 	}
-	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", id)
+	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", job.ID)
 	return silentError{status}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 // TestJobs is the life of jobs as their user sees it, on one cluster.
@@ -309,7 +310,7 @@ func testMistakes(t *testing.T) {
 		{"logs nope", exitFailed, `"nope": no such job`},
 		{"logs nope --task -1", exitUsage, "negative"},
 		{"status --limit 0", exitUsage, "--limit 0"},
-		{"status --frontend 127.0.0.1:1", exitFailed, "frontend at 127.0.0.1:1"},
+		{"status --frontend 127.0.0.1:1 --retry-for 0", exitFailed, "frontend at 127.0.0.1:1"},
 	} {
 		if code, out, errs := program(t, strings.Fields(c.args)...); code != c.code || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("pigeon %s: status %d, %q, %s", c.args, code, out, errs)
@@ -318,13 +319,13 @@ func testMistakes(t *testing.T) {
 }
 
 // testTooManyTasks: the frontend itself refuses, naming the limit, and serves on.
-func testTooManyTasks(t *testing.T, frontends []string) {
-	c, err := dialCluster(frontends[:1], 10*time.Second)
+func testTooManyTasks(t *testing.T, addresses []string) {
+	c, err := dialCluster(frontends.Options{Addresses: addresses[:1], Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := c.close(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -332,10 +333,10 @@ func testTooManyTasks(t *testing.T, frontends []string) {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: fmt.Sprint(i), Payload: api.Payload{Backend: api.BackendSleep}}
 	}
-	if _, _, _, err := c.submit(t.Context(), r, false); !hasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
+	if _, _, err := c.Submit(t.Context(), r, false); !hasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := c.find(t.Context(), "huge"); !hasProblem(err, api.NotFound) {
+	if _, _, err := c.Find(t.Context(), "huge"); !hasProblem(err, api.NotFound) {
 		t.Errorf("it was accepted: %v", err)
 	}
 }
@@ -380,6 +381,7 @@ func TestWhichCluster(t *testing.T) {
 			t.Errorf("%v: %s", args, errs)
 		}
 	}
+	t.Setenv("PIGEON_RETRY_FOR", "0")
 	asks("127.0.0.1:1")
 	t.Setenv("PIGEON_FRONTEND", "127.0.0.1:2")
 	asks("127.0.0.1:2")

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
@@ -47,14 +48,13 @@ func asJSON(w io.Writer) func(*taskOutput, []byte) error {
 	}
 }
 
-// copyNew copies what the task has written since the last call.
-func (t *taskOutput) copyNew(ctx context.Context, c *clusterClient, at frontendAt) error {
+// copyNew copies what the task has written since the last call. Of an ended job all output
+// must be there: it is looked for as long as the client tries.
+func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool) error {
 	for {
-		call, cancel := c.withTimeout(ctx)
-		piece, err := at.TaskLog(call, wire.LogRequest{
+		piece, err := job.Log(ctx, wire.LogRequest{
 			Job: t.job, Task: t.task, Attempt: t.attempt, Stream: t.stream, Offset: t.offset, Limit: pieceBytes,
-		})
-		cancel()
+		}, ended)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ its end (settings of the node monitor).`,
 
 // run copies the output written so far, or, if wait is set, until the job has ended.
 func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error {
-	at, s, err := c.find(ctx, t.job)
+	job, s, err := c.Find(ctx, t.job)
 	if err != nil {
 		return err
 	}
@@ -129,9 +129,9 @@ func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error
 		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", t.job, s.Tasks-1, t.task))
 	}
 	if !wait {
-		return t.copyNew(ctx, c, at)
+		return t.copyNew(ctx, job, false)
 	}
-	s, err = follow(ctx, c, at, t.job, []*taskOutput{t})
+	s, err = follow(ctx, job, []*taskOutput{t})
 	if err == nil && s.State == api.StateFailed {
 		return silentError{exitFailed}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -53,14 +53,9 @@ func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output output
 // forgetNode has the first frontend that answers pass the request on; all frontends have the
 // same masters.
 func (c *clusterClient) forgetNode(ctx context.Context, name string) (groups []int32, err error) {
-	for _, f := range c.frontends {
-		call, cancel := c.withTimeout(ctx)
-		groups, err = f.ForgetNode(call, name)
-		cancel()
-		known, ok := errors.AsType[*api.Error](err)
-		if err == nil || ctx.Err() != nil || ok && known.Problem != api.NotReady {
-			return groups, err
-		}
-	}
-	return nil, err
+	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
+		groups, err = f.ForgetNode(ctx, name)
+		return err
+	})
+	return groups, err
 }

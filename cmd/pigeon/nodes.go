@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -55,15 +56,11 @@ master can be reached.`,
 // groups returns the groups as the first frontend that answers reports them; all
 // frontends have the same masters.
 func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
-	for _, f := range c.frontends {
-		call, cancel := c.withTimeout(ctx)
-		states, err = f.Nodes(call)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return states, err
-		}
-	}
-	return nil, err
+	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
+		states, err = f.Nodes(ctx)
+		return err
+	})
+	return states, err
 }
 
 func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {

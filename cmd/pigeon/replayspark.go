@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 	"github.com/spf13/pflag"
@@ -154,15 +155,15 @@ func (s *sparkReplayFlags) instances() (n int, ok bool) {
 }
 
 // nodesUp counts the nodes, each of which has an executor of every driver.
-func nodesUp(ctx context.Context, frontends []string) (up int, err error) {
-	c, err := dialCluster(frontends, 10*time.Second)
+func nodesUp(ctx context.Context, addresses []string) (up int, err error) {
+	c, err := dialCluster(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second})
 	if err != nil {
 		return 0, err
 	}
-	defer c.close() //nolint:errcheck // it only closes connections
-	groups, err := c.frontends[0].Nodes(ctx)
+	defer c.Close() //nolint:errcheck // it only closes connections
+	groups, err := c.Frontends()[0].Nodes(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the frontend %s does not list its nodes: %w; nothing was started", frontends[0], err)
+		return 0, fmt.Errorf("the frontend %s does not list its nodes: %w; nothing was started", addresses[0], err)
 	}
 	for g := range groups {
 		for n := range groups[g].Nodes {

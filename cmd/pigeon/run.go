@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +23,9 @@ func runCommand() *cobra.Command {
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
 reason). The job is cancelled by Ctrl-C, and when the terminal is closed or nobody reads
-its output any more.`,
+its output any more. When its frontend dies or hangs, the job goes on, and so does the
+output once that frontend answers again, or another one of --frontend that has taken it
+over; --retry-for bounds the wait.`,
 		Example: `  pigeon run -- echo hello
   pigeon run --dir . --class short -- make test
   pigeon run --retries 2 -- flaky-program || echo "failed with $?"`,
@@ -46,44 +49,42 @@ its output any more.`,
 func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
-	id, _, at, err := c.submit(ctx, r, ownKey)
+	job, _, err := c.Submit(ctx, r, ownKey)
 	if err != nil {
 		return err
 	}
-	s, err := follow(ctx, c, at, id, []*taskOutput{
-		{job: id, stream: "stdout", write: copyTo(cmd.OutOrStdout())}, {job: id, stream: "stderr", write: copyTo(cmd.ErrOrStderr())},
+	s, err := follow(ctx, job, []*taskOutput{
+		{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout())}, {job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr())},
 	})
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), at, id, exitInterrupted)
+		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, exitInterrupted)
 	case isBrokenPipe(err):
-		return interrupted(ctx, cmd.ErrOrStderr(), at, id, exitBrokenPipe)
+		return interrupted(ctx, cmd.ErrOrStderr(), job, exitBrokenPipe)
 	case err != nil:
-		return fmt.Errorf("job %s was accepted, and following it ended early: %w", id, err)
+		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	case s.State == api.StateCompleted:
 		return nil
 	case s.State == api.StateCancelled:
-		return fmt.Errorf("job %s was cancelled: %s", id, s.Reason)
+		return fmt.Errorf("job %s was cancelled: %s", job.ID, s.Reason)
 	}
-	call, cancel := c.withTimeout(ctx)
-	defer cancel()
-	e, err := at.Explain(call, id)
+	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
 		return silentError{e.Tasks[0].Exit}
 	}
-	return errors.Join(fmt.Errorf("job %s %s: %s", id, s.State, s.Reason), err)
+	return errors.Join(fmt.Errorf("job %s %s: %s", job.ID, s.State, s.Reason), err)
 }
 
 // follow copies what a job's task writes until the job has ended and all of it
 // has been copied, and returns the job's last state.
-func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, outputs []*taskOutput) (api.Status, error) {
+func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput) (api.Status, error) {
 	for {
-		s, err := c.waitFor(ctx, at, id, fetchEvery)
+		s, err := job.WaitFor(ctx, fetchEvery)
 		if err != nil {
 			return s, err
 		}
 		for _, t := range outputs {
-			if err := t.copyNew(ctx, c, at); err != nil && !mayBeAbsent(err, s.State) {
+			if err := t.copyNew(ctx, job, s.State == api.StateCompleted); err != nil && !mayBeAbsent(err, s.State) {
 				return s, fmt.Errorf("its output could not be read: %w", err)
 			}
 		}

@@ -94,13 +94,16 @@ func reachable(groups []api.GroupOwners) error {
 func (c *clusterClient) shares(ctx context.Context) (groups []api.GroupOwners, page sharesPage, err error) {
 	page.Owners, page.Problems, page.Quotas = []api.OwnerShare{}, []string{}, []api.OwnerQuotas{}
 	var problems []error
-	for _, f := range c.frontends {
+	for _, f := range c.Frontends() {
 		call, cancel := c.withTimeout(ctx)
 		s, err := f.Shares(call)
 		cancel()
+		if c.IsStandby(err) {
+			continue
+		}
 		if err != nil {
 			problems = append(problems, err)
-			page.Problems = append(page.Problems, fmt.Sprintf("the frontend at %s does not answer: %v", f.address, err))
+			page.Problems = append(page.Problems, fmt.Sprintf("the frontend at %s does not answer: %v", f.Address, err))
 			continue
 		}
 		page.Quotas = append(page.Quotas, s.Quotas)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
@@ -98,7 +99,7 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, which selec
 // the jobs that were found together with an error about the others.
 func statusOf(ctx context.Context, c *clusterClient, jobs []string, which selection) (list []api.Status, err error) {
 	for _, job := range jobs {
-		_, s, missing := c.find(ctx, job)
+		_, s, missing := c.Find(ctx, job)
 		if missing != nil {
 			err = errors.Join(err, c.orApplication(ctx, job, missing))
 			continue
@@ -108,10 +109,11 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, which select
 	if len(jobs) > 0 {
 		return list, err
 	}
-	for _, f := range c.frontends {
+	err = c.Each(ctx, func(f *frontends.Frontend) error {
 		some, failed := listOf(ctx, c, f, which)
-		list, err = append(list, some...), errors.Join(err, failed)
-	}
+		list = append(list, some...)
+		return failed
+	})
 	slices.SortStableFunc(list, func(a, b api.Status) int {
 		return cmp.Or(cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job)) // the newest first
 	})
@@ -119,7 +121,7 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, which select
 }
 
 // listOf returns the newest selected jobs of a frontend, page by page.
-func listOf(ctx context.Context, c *clusterClient, f frontendAt, which selection) (list []api.Status, err error) {
+func listOf(ctx context.Context, c *clusterClient, f *frontends.Frontend, which selection) (list []api.Status, err error) {
 	most := wire.MaxPage
 	if which.owner == "" {
 		most = min(which.limit, wire.MaxPage)

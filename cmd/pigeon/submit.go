@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +35,10 @@ program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
 PIGEON_ATTEMPT in its environment name it. A program may be started more than once
 for a task, by another attempt with a higher number; no number starts twice.
 
-With --wait, the exit status is 1 when the job fails or is cancelled.`,
+With --wait, the exit status is 1 when the job fails or is cancelled. A frontend that does
+not answer is tried for --retry-for, with the others of --frontend, and the job is
+accepted once: it is sent again under the same key, and only to where that is the same
+job.`,
 		Example: `  pigeon submit -- make -C /src test
   pigeon submit --tasks 100 --estimate 20s -- sh -c 'render frame-$PIGEON_TASK'
   pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
@@ -76,12 +80,13 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 
 func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, output outputFormat) error {
 	out := cmd.OutOrStdout()
-	id, duplicate, at, err := c.submit(cmd.Context(), r, ownKey)
+	job, duplicate, err := c.Submit(cmd.Context(), r, ownKey)
 	if err != nil {
 		return err
 	}
+	id := job.ID
 	if output == outputJSON {
-		err = writeJSON(out, submitted{Job: id, Duplicate: duplicate, Frontend: at.address})
+		err = writeJSON(out, submitted{Job: id, Duplicate: duplicate, Frontend: job.Frontend().Address})
 	} else {
 		_, err = fmt.Fprintln(out, id)
 		if duplicate {
@@ -91,7 +96,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	if err != nil || !f.wait {
 		return err
 	}
-	err = waitAndPrint(cmd.Context(), c, at, id, func(s api.Status) error {
+	err = waitAndPrint(cmd.Context(), job, func(s api.Status) error {
 		if output == outputJSON {
 			return writeJSON(out, s)
 		}
@@ -104,10 +109,10 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 }
 
 // waitAndPrint waits for a job; one that did not complete is exit status 1.
-func waitAndPrint(ctx context.Context, c *clusterClient, at frontendAt, id string, report func(api.Status) error) error {
-	s, err := c.wait(ctx, at, id)
+func waitAndPrint(ctx context.Context, job *frontends.Job, report func(api.Status) error) error {
+	s, err := job.Wait(ctx)
 	if err != nil {
-		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", id, err)
+		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", job.ID, err)
 	}
 	if err := report(s); err != nil {
 		return err

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
+)
+
+// shared is a buffer that is read while a verb writes to it.
+type shared struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// The frontend is killed while programs run, returns, and is killed again when they have
+// ended: those who follow them see all that they write, once, and how they end.
+func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
+	t.Setenv("PIGEON_FRONTEND", "")
+	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")
+	spawn(t, "nodemonitor", "--master", m.line.Addresses["daemons"], "--slots", "8", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")
+	data := t.TempDir()
+	front := func(name, listen, internal string) *process {
+		return spawn(t, "frontend", "--id", name, "--masters", m.line.Addresses["daemons"], "--data", filepath.Join(data, name), "--listen", listen, "--internal-listen", internal, "--http", "")
+	}
+	f0, f1 := front("f0", "127.0.0.1:0", "127.0.0.1:0"), front("f1", "127.0.0.1:0", "127.0.0.1:0")
+	at, internal := f0.line.Addresses["applications"], f0.line.Addresses["daemons"]
+	both := []string{"--frontend", at + "," + f1.line.Addresses["applications"]}
+	kill := func() {
+		if err := f0.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = f0.wait() // it was killed
+	}
+
+	gates := t.TempDir()
+	gate := func(name string) string { return filepath.Join(gates, name) }
+	script := "i=0; while ! [ -e " + gate("end") + " ]; do i=$((i+1)); echo line $i; [ $i -lt 3 ] || while ! [ -e " + gate("more") + " -o -e " + gate("end") + " ]; do sleep 0.02; done; sleep 0.02; done; touch " + gate("$PIGEON_JOB") + "; echo last; exit 7"
+	type follower struct {
+		args      []string
+		code      int
+		out, errs shared
+		ended     chan int
+	}
+	program := []string{"--", "sh", "-c", script}
+	job := succeed(t, append([]string{"submit", "--frontend", at, "--key", "watched"}, program...)...)
+	followers := map[string]*follower{
+		"run, one frontend": {args: slices.Concat([]string{"run", "--frontend", at}, program), code: 7},
+		"run, own key":      {args: slices.Concat([]string{"run"}, both, []string{"--key", "1"}, program), code: 7}, // it leads to f0
+		"submit --wait":     {args: slices.Concat([]string{"submit", "--frontend", at, "--wait"}, program), code: exitFailed},
+		"logs -f":           {args: slices.Concat([]string{"logs", "-f", job}, both), code: exitFailed},
+	}
+	for _, f := range followers {
+		f.ended = make(chan int, 1)
+		go func() { f.ended <- run(context.Background(), f.args, strings.NewReader(""), &f.out, &f.errs) }()
+	}
+	for name, f := range followers {
+		await.Until(t, name+" is under way", func() bool {
+			return strings.Contains(f.out.String(), "line 3\n") || name == "submit --wait" && f.out.String() != ""
+		})
+	}
+	if len(lines[api.Status](t, succeed(t, "status", "--frontend", at, "-o", "json"))) != len(followers) {
+		t.Errorf("jobs: %s", succeed(t, "status", "--frontend", at))
+	}
+	kill()
+	for name, f := range followers {
+		await.Until(t, name+" says that it waits", func() bool { return strings.Contains(f.errs.String(), at+" does not answer; job ") })
+	}
+	for _, g := range []string{"more", "end"} {
+		if err := os.WriteFile(gate(g), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await.Until(t, "the programs end while nobody listens", func() bool {
+		list, err := os.ReadDir(gates)
+		return err == nil && len(list) == 2+len(followers)
+	})
+	f0 = front("f0", at, internal)
+	for name, f := range followers {
+		if code := <-f.ended; code != f.code {
+			t.Errorf("%s: status %d, %s", name, code, f.errs.String())
+		}
+		if !strings.Contains(f.errs.String(), at+" answers") {
+			t.Errorf("%s told %q", name, f.errs.String())
+		}
+		out := strings.Split(strings.TrimSuffix(f.out.String(), "\n"), "\n")
+		if name == "submit --wait" {
+			continue
+		}
+		for i, line := range out {
+			want := fmt.Sprint("line ", i+1)
+			if i == len(out)-1 {
+				want = "last"
+			}
+			if line != want {
+				t.Errorf("%s: line %d of %d is %q, want %q", name, i, len(out), line, want)
+			}
+		}
+	}
+	if n := len(lines[api.Status](t, succeed(t, append([]string{"status", "-o", "json"}, both...)...))); n != len(followers) {
+		t.Errorf("%d jobs of %d submissions", n, len(followers))
+	}
+
+	// Once more, when all have ended: what ran where is in the journal.
+	kill()
+	f0 = front("f0", at, internal)
+	if out := succeed(t, append([]string{"logs", job}, both...)...); !strings.HasSuffix(out, "last") {
+		t.Errorf("logs after another restart: %q", out)
+	}
+	if out := succeed(t, append([]string{"explain", job, "-o", "json"}, both...)...); !strings.Contains(out, `"exit":7`) {
+		t.Errorf("explain after another restart: %s", out)
+	}
+}

@@ -1,0 +1,148 @@
+package frontends
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+const (
+	// firstAnswer is how long an answer is waited for in the first round when there are
+	// other addresses: a frontend whose machine is gone never answers.
+	firstAnswer = 3 * time.Second
+	// The pause between two rounds, and between two attempts to connect, grows from one to
+	// the other.
+	shortestPause, longestPause = 50 * time.Millisecond, 250 * time.Millisecond
+)
+
+// call is one request, made until a frontend answers it.
+type call struct {
+	about   string        // the job, "" for none
+	first   *Frontend     // where it begins
+	retry   time.Duration // for how long it is repeated
+	extra   time.Duration // how long a frontend may wait before it answers
+	answers []api.Problem // refusals that answer it
+	allowed func(ctx context.Context, f *Frontend) (bool, error)
+	request func(ctx context.Context, f *Frontend) error
+}
+
+// do makes the call until it is answered, and returns who answered. The error is the answer's,
+// or what all frontends said when the time was up.
+func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
+	var (
+		began  = time.Now()
+		notice = notice{client: c, about: q.about}
+		pause  = shortestPause
+	)
+	for round := 0; ; round++ {
+		r := c.round(ctx, &q, round)
+		switch {
+		case r.by != nil && r.err == nil:
+			notice.continues(r.by)
+			return r.by, nil
+		case r.by != nil || ctx.Err() != nil || len(r.silent) == 0:
+			return r.by, r.err
+		}
+		left := c.patience(q.retry) - time.Since(began)
+		if left <= 0 {
+			return nil, r.err
+		}
+		notice.waits(r.silent, q.first, left)
+		select {
+		case <-time.After(min(pause, left)):
+		case <-ctx.Done():
+			return nil, r.err
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// silence is a frontend that did not answer, or will later.
+type silence struct {
+	*Frontend
+	err error
+}
+
+// outcome is how a round ended.
+type outcome struct {
+	by     *Frontend // who answered; nil for nobody
+	err    error     // of the answer, or of all who did not
+	silent []silence // who did not answer, or will later
+}
+
+// round makes the call at each frontend, from the first one, until one answers. Where a
+// refusal names another address, that one is next.
+func (c *Client) round(ctx context.Context, q *call, round int) (r outcome) {
+	var asked []*Frontend
+	var unknown error
+	next := q.first
+	for next != nil {
+		f := next
+		asked = append(asked, f)
+		err := c.once(ctx, q, f, round)
+		v, address := judge(err, q.answers...)
+		if !unanswered(err) {
+			c.heard()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return outcome{err: err}
+		case v == answered && errors.Is(err, errNotAllowed):
+		case v == answered:
+			return outcome{by: f, err: err}
+		case v == elsewhere:
+			if unknown == nil {
+				unknown = err
+			}
+		default:
+			r.silent, r.err = append(r.silent, silence{f, err}), errors.Join(r.err, err)
+		}
+		next = c.after(asked, address)
+	}
+	if len(r.silent) == 0 {
+		r.err = unknown
+	}
+	return r
+}
+
+// errNotAllowed is the error of a frontend that must not be asked.
+var errNotAllowed = errors.New("this frontend does not have the job")
+
+// once makes the call at one frontend.
+func (c *Client) once(ctx context.Context, q *call, f *Frontend, round int) error {
+	timeout := c.opts.Timeout
+	if round == 0 && len(c.all()) > 1 {
+		timeout = min(timeout, firstAnswer)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout+q.extra)
+	defer cancel()
+	if q.allowed != nil {
+		if ok, err := q.allowed(ctx, f); err != nil {
+			return err
+		} else if !ok {
+			return errNotAllowed
+		}
+	}
+	return q.request(ctx, f)
+}
+
+// after returns the next frontend to ask: the one at the address, else the next in order
+// after the first, nil when all have been asked.
+func (c *Client) after(asked []*Frontend, address string) *Frontend {
+	if address != "" {
+		if f, err := c.at(address); err == nil && !slices.Contains(asked, f) {
+			return f
+		}
+	}
+	all := c.all()
+	from := slices.Index(all, asked[0])
+	for i := range all {
+		if f := all[(from+i)%len(all)]; !slices.Contains(asked, f) {
+			return f
+		}
+	}
+	return nil
+}

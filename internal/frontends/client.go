@@ -1,0 +1,157 @@
+package frontends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// ShortRetry bounds for how long a call is repeated that nothing depends on: a question, or
+// anything before a frontend has answered for the first time.
+const ShortRetry = 5 * time.Second
+
+// maxFrontends bounds the addresses that a client knows: those that it was given and those
+// that refusals named.
+const maxFrontends = 64
+
+// Options are the settings of a [Client].
+type Options struct {
+	Addresses []string      // host:port of the frontends, at least one
+	Timeout   time.Duration // of one answer
+	// Retry is for how long a call about a job that goes on is repeated while no frontend
+	// answers it; 0: it is made once at each.
+	Retry time.Duration
+	// Say is told in a line that the client waits, and that it goes on; nil: nobody is told.
+	Say func(line string)
+	// Dial replaces net.Dialer.DialContext, for tests.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Client calls the frontends of one cluster. It is safe for concurrent use.
+type Client struct {
+	opts Options
+
+	mu      sync.Mutex
+	known   []*Frontend // those of the options first
+	reached bool        // a frontend has answered
+}
+
+// Frontend is the connection to the frontend at one address.
+type Frontend struct {
+	*wire.SchedulerClient
+	Address string
+	pool    *client.Pool
+
+	mu       sync.Mutex
+	identity api.FrontendIdentity
+	asked    bool // identity is known
+}
+
+// New returns a client; no connection is opened yet. The error names the wrong address.
+func New(o Options) (*Client, error) {
+	c := &Client{opts: o}
+	for _, address := range o.Addresses {
+		if _, err := c.at(address); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	if len(c.known) == 0 {
+		return nil, errors.New("frontends: no address is given")
+	}
+	return c, nil
+}
+
+// Close closes all connections. It may be called twice.
+func (c *Client) Close() (err error) {
+	for _, f := range c.all() {
+		err = errors.Join(err, f.pool.Close())
+	}
+	return err
+}
+
+// Frontends returns the frontends of the options, in their order.
+func (c *Client) Frontends() []*Frontend { return c.all()[:len(c.opts.Addresses)] }
+
+// all returns the frontends that are known now.
+func (c *Client) all() []*Frontend {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.known)
+}
+
+// at returns the frontend at an address, which is new or known. One too many is refused.
+func (c *Client) at(address string) (*Frontend, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.known {
+		if f.Address == address && len(c.known) >= len(c.opts.Addresses) {
+			return f, nil
+		}
+	}
+	if len(c.known) >= max(maxFrontends, len(c.opts.Addresses)) {
+		return nil, fmt.Errorf("more than %d frontends are named", maxFrontends)
+	}
+	pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: 4, FailFast: true, BackoffMax: longestPause, Dial: c.opts.Dial})
+	if err != nil {
+		return nil, err
+	}
+	f := &Frontend{SchedulerClient: wire.NewSchedulerClient(pool), Address: address, pool: pool}
+	c.known = append(c.known, f)
+	return f, nil
+}
+
+// heard is called when a frontend has answered.
+func (c *Client) heard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reached = true
+}
+
+// patience returns for how long a call that would be repeated for d is repeated.
+func (c *Client) patience(d time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reached {
+		d = min(d, ShortRetry)
+	}
+	return d
+}
+
+// first returns the frontend to which this program submits a job with that key, so that
+// the same key reaches the same frontend, and requests about it begin there.
+func (c *Client) first(key string) *Frontend {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return c.Frontends()[h.Sum64()%uint64(len(c.opts.Addresses))]
+}
+
+// Identify returns which frontend answers at the address. It is asked once: an address is
+// that of one frontend. A frontend of before this method has no name.
+func (f *Frontend) Identify(ctx context.Context) (api.FrontendIdentity, error) {
+	f.mu.Lock()
+	identity, asked := f.identity, f.asked
+	f.mu.Unlock()
+	if asked {
+		return identity, nil
+	}
+	identity, err := f.SchedulerClient.Identify(ctx)
+	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Problem == api.Invalid {
+		identity, err = api.FrontendIdentity{}, nil // it does not offer the method
+	}
+	if err != nil {
+		return identity, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity, f.asked = identity, true
+	return identity, nil
+}

@@ -1,0 +1,104 @@
+package frontends_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+)
+
+// A frontend whose machine hangs is left after three seconds for the one that has taken its
+// name over; another frontend that has a job under the same key is not asked for it.
+func TestAJobIsFollowedToWhereItsNameIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0, f1 := newJournal("f0"), newJournal("f1")
+		f0.accept("0")
+		f1.accept("0")
+		w.start("a:1", &process{journal: f0})
+		w.start("b:1", &process{journal: f1, status: func(string) (api.Status, error) { return api.Status{Job: "of f1"}, nil }})
+		w.start("s:1", &process{journal: f0, standby: true, leader: "a:1"})
+		c, _ := w.client("a:1", "b:1", "s:1")
+		j, s, err := c.Find(t.Context(), "0")
+		if err != nil || s.Job != "0" {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		hung := &process{journal: f0}
+		hung.status = func(string) (api.Status, error) {
+			<-hung.gone
+			return api.Status{}, errors.New("too late")
+		}
+		w.kill("a:1")
+		w.start("a:1", hung)
+		w.kill("s:1")
+		w.start("s:1", &process{journal: f0})
+		began := time.Now()
+		if s, err = j.WaitFor(t.Context(), 0); err != nil || s.Job != "0" {
+			t.Errorf("%+v, %v after %v", s, err, time.Since(began))
+		}
+	})
+}
+
+// A job that its own frontend does not know is not looked for any longer.
+func TestAJobThatItsFrontendDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0 := newJournal("f0")
+		f0.accept("0")
+		w.start("a:1", &process{journal: f0})
+		c, _ := w.client("a:1", "dead:1")
+		j, _, err := c.Find(t.Context(), "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(f0.jobs, "0")
+		began := time.Now()
+		_, err = j.WaitFor(t.Context(), 0)
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.NotFound || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// A frontend that knows where the job is names that address, and the client asks there.
+func TestAJobIsFoundWhereAnotherFrontendSaysItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f1 := newJournal("f1")
+		f1.accept("k")
+		w.start("b:1", &process{journal: f1})
+		w.start("a:1", &process{journal: newJournal("f0"), status: func(string) (api.Status, error) {
+			return api.Status{}, &api.Error{Problem: api.NotFound, What: "it is at f1", Address: "b:1"}
+		}})
+		c, _ := w.client("a:1")
+		j, s, err := c.Find(t.Context(), "k")
+		if err != nil || s.Job != "k" || j.Frontend().Address != "b:1" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// A list is made of those that answer; a standby whose leader is asked too is none of them.
+func TestEachFrontendIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start("a:1", &process{journal: newJournal("f0")})
+		w.start("s:1", &process{journal: newJournal("f0"), standby: true, leader: "a:1"})
+		c, _ := w.client("s:1", "a:1", "dead:1")
+		var asked []string
+		err := c.Each(t.Context(), func(f *frontends.Frontend) error {
+			_, err := f.Status(t.Context(), "k")
+			if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.NotFound {
+				asked = append(asked, f.Address)
+				return nil
+			}
+			return err
+		})
+		if len(asked) != 1 || asked[0] != "a:1" || err == nil {
+			t.Errorf("asked %v, %v", asked, err)
+		}
+	})
+}

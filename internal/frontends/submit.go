@@ -1,0 +1,98 @@
+package frontends
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// submission is one job on its way to a frontend.
+type submission struct {
+	c    *Client
+	r    *api.Request
+	made bool      // the key was made for this submission: nobody else has used it
+	home *Frontend // where its key leads
+
+	sent     *Frontend // may have accepted it
+	sentName string    // the name of that frontend
+}
+
+// Submit submits a job, which must have a key. made says that the key was made for this
+// submission, so that no other program can have used it. duplicate means that the job was
+// known before. When ctx ends or the time is up after a frontend may have accepted the job,
+// the error is an [AnswerError].
+func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job, duplicate bool, err error) {
+	s := &submission{c: c, r: r, made: made, home: c.first(r.Key)}
+	var name string
+	at, err := c.do(ctx, call{
+		first: s.home, retry: c.opts.Retry, allowed: s.allowed, answers: []api.Problem{api.Busy},
+		request: func(ctx context.Context, f *Frontend) (err error) {
+			name, duplicate, err = s.submit(ctx, f)
+			return err
+		},
+	})
+	if err != nil {
+		if s.sent != nil && at == nil {
+			err = &AnswerError{Job: r.Key, Frontend: s.sent.Address, cause: err}
+		}
+		return nil, false, err
+	}
+	return &Job{ID: r.Key, c: c, home: name, at: at}, duplicate && !made, nil
+}
+
+// allowed reports whether the job may be submitted at a frontend: a repetition is the same job
+// where the name is that of the frontend that may have accepted it, and where keys are shared.
+// A key that nobody has used may be used anywhere, as long as no frontend may have accepted it.
+func (s *submission) allowed(ctx context.Context, f *Frontend) (bool, error) {
+	identity, err := f.Identify(ctx)
+	if err != nil {
+		return false, err
+	}
+	s.c.heard()
+	switch {
+	case f == s.sent:
+		return true, nil
+	case s.made && s.sent == nil:
+		return true, nil
+	case s.made:
+		return identity.Name != "" && identity.Name == s.sentName, nil
+	case f == s.home || identity.SharedKeys:
+		return true, nil
+	}
+	s.home.mu.Lock()
+	defer s.home.mu.Unlock()
+	return s.home.asked && identity.Name != "" && identity.Name == s.home.identity.Name, nil
+}
+
+// submit submits the job at one frontend, whose name it returns.
+func (s *submission) submit(ctx context.Context, f *Frontend) (name string, duplicate bool, err error) {
+	identity, err := f.Identify(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	r := *s.r
+	if s.made {
+		r.Frontend = identity.Name
+	}
+	_, duplicate, err = f.Submit(ctx, &r)
+	if err != nil && mayHaveArrived(err) {
+		s.sent, s.sentName = f, identity.Name
+	}
+	return identity.Name, duplicate, err
+}
+
+// AnswerError is the error of a submission of which nobody knows whether it was accepted.
+type AnswerError struct {
+	Job      string // its key
+	Frontend string // the address of the frontend that may have accepted it
+	cause    error
+}
+
+// Error says what is known, and what to do.
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted by frontend %s, which did not answer: %v; 'pigeon status %s' shows it once that frontend answers, and the same job submitted with --key %s is accepted once", e.Job, e.Frontend, e.cause, e.Job, e.Job)
+}
+
+// Unwrap returns why there was no answer.
+func (e *AnswerError) Unwrap() error { return e.cause }

@@ -1,0 +1,180 @@
+package frontends_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+)
+
+func request(key string) *api.Request {
+	return &api.Request{Key: key, Backend: api.BackendSleep, Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendSleep}}}}
+}
+
+// dying accepts a job and dies before it can answer.
+func (w *world) dying(address string) func(func() (string, bool, error)) (string, bool, error) {
+	return func(accept func() (string, bool, error)) (string, bool, error) {
+		_, _, _ = accept()
+		w.mu.Lock()
+		p := w.at[address]
+		delete(w.at, address)
+		w.mu.Unlock()
+		go p.stop()
+		<-p.gone
+		return "", false, errors.New("unreachable")
+	}
+}
+
+// The frontend dies after it has accepted the job, and returns: the repetition is the same job,
+// and the other frontend never gets it.
+func TestAJobIsSubmittedOnceThroughTheDeathOfItsFrontend(t *testing.T) {
+	for name, made := range map[string]bool{"own key": true, "the user's key": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				f0, f1 := newJournal("f0"), newJournal("f1")
+				c, said := w.client("a:1", "b:1")
+				key := "1" // leads to a:1; found by trying
+				w.start("a:1", &process{journal: f0, submit: w.dying("a:1")})
+				w.start("b:1", &process{journal: f1})
+				time.AfterFunc(20*time.Second, func() { w.start("a:1", &process{journal: f0}) })
+				began := time.Now()
+				j, duplicate, err := c.Submit(t.Context(), request(key), made)
+				if err != nil || j.ID != key || j.Frontend().Address != "a:1" || duplicate == made {
+					t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
+				}
+				if f0.jobs[key] != 1 || f1.has(key) {
+					t.Errorf("accepted %v and %v", f0.jobs, f1.jobs)
+				}
+				if took := time.Since(began); took < 20*time.Second || took > 22*time.Second {
+					t.Errorf("after %v", took)
+				}
+				if got := strings.Join(said.all(), "|"); got != "frontend a:1 does not answer; trying a:1, b:1 for 1m0s|frontend a:1 answers" {
+					t.Errorf("told %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A frontend that was never reached has accepted nothing, so another one takes a job whose key
+// nobody else knows, at once.
+func TestAJobGoesElsewhereFromAFrontendThatIsNotThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f1 := newJournal("f1")
+		w.start("b:1", &process{journal: f1})
+		c, said := w.client("a:1", "b:1")
+		j, _, err := c.Submit(t.Context(), request("1"), true)
+		if err != nil || j.Frontend().Address != "b:1" || !f1.has("1") || len(said.all()) != 0 {
+			t.Errorf("%+v, %v, told %q", j, err, said.all())
+		}
+	})
+}
+
+// A user's key may be in use at the frontend that it leads to: another one takes it only where
+// keys are shared.
+func TestAUsersKeyGoesElsewhereWhereKeysAreShared(t *testing.T) {
+	for name, shared := range map[string]bool{"shared": true, "not shared": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				f1 := newJournal("f1")
+				w.start("b:1", &process{journal: f1, shared: shared})
+				c, _ := w.client("a:1", "b:1")
+				_, _, err := c.Submit(t.Context(), request("1"), false)
+				if (err == nil) != shared || f1.has("1") != shared {
+					t.Errorf("shared %v: %v, accepted %v", shared, err, f1.jobs)
+				}
+			})
+		})
+	}
+}
+
+// A standby names who leads, at an address that the client was not given, and takes the name
+// over later: what the former leader had accepted is not accepted again.
+func TestAJobFollowsTheNameOfItsFrontend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0, f1 := newJournal("f0"), newJournal("f1")
+		w.start("a:1", &process{journal: f0, submit: w.dying("a:1")})
+		standby := w.start("s:1", &process{journal: f0, standby: true, leader: "a:1"})
+		w.start("b:1", &process{journal: f1})
+		c, _ := w.client("s:1", "b:1")
+		time.AfterFunc(3*time.Second, func() {
+			w.kill("s:1")
+			w.start("s:1", &process{journal: standby.journal})
+		})
+		key := "1" // leads to s:1
+		j, duplicate, err := c.Submit(t.Context(), request(key), true)
+		if err != nil || duplicate || j.Frontend().Address != "s:1" {
+			t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
+		}
+		if f0.jobs[key] != 1 || f1.has(key) {
+			t.Errorf("accepted %v and %v", f0.jobs, f1.jobs)
+		}
+		if s, err := j.Wait(t.Context()); err != nil || !s.State.Ended() {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// When the time is up nobody knows whether the job was accepted, and the error says so.
+func TestASubmissionThatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0 := newJournal("f0")
+		w.start("a:1", &process{journal: f0, submit: w.dying("a:1")})
+		c, _ := w.client("a:1")
+		began := time.Now()
+		_, _, err := c.Submit(t.Context(), request("k"), true)
+		var unanswered *frontends.AnswerError
+		if !errors.As(err, &unanswered) || unanswered.Job != "k" || unanswered.Frontend != "a:1" {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(began); took < time.Minute || took > 75*time.Second {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+// A refusal that will not pass is shown at once, and so is a limit that is reached.
+func TestARefusalIsShownAtOnce(t *testing.T) {
+	for _, p := range []api.Problem{api.Invalid, api.Busy, api.Internal} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.start("a:1", &process{journal: newJournal("f0"), submit: func(func() (string, bool, error)) (string, bool, error) {
+				return "", false, &api.Error{Problem: p, What: "no"}
+			}})
+			c, said := w.client("a:1")
+			began := time.Now()
+			_, _, err := c.Submit(t.Context(), request("k"), true)
+			if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != p || time.Since(began) != 0 || len(said.all()) != 0 {
+				t.Errorf("%v after %v, told %q", err, time.Since(began), said.all())
+			}
+		})
+	}
+}
+
+// Nobody was ever reached: nothing depends on waiting long.
+func TestNoFrontendAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, said := newWorld(t).client("a:1", "b:1")
+		began := time.Now()
+		_, _, err := c.Submit(t.Context(), request("k"), true)
+		if took := time.Since(began); err == nil || took < frontends.ShortRetry || took > frontends.ShortRetry+time.Second || len(said.all()) != 1 {
+			t.Errorf("%v after %v, told %q", err, took, said.all())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		if _, _, err := c.Submit(ctx, request("k"), true); err == nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %v, although its caller left", err, time.Since(began))
+		}
+	})
+}
