@@ -141,6 +141,9 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first, LossWindow: sched.Time(f.cfg.LossWindow)}),
 		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter, DoubtFor: doubtFor,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
+		Withheld: func(peer wire.Ref, items []wire.Item) []wire.Item {
+			return f.metrics.unknown.Withheld(f.log, peer, items)
+		},
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
 	})
 	if err != nil {

@@ -130,6 +130,7 @@ func (m *Master) openLinks() *linkset.Set {
 		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
 		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.linkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
+		OnUnknown: func(peer wire.Ref, items []wire.Item) { m.post(func() { o.withheld(peer, items) }) },
 		OnAnother: func(peer wire.Ref, incarnation int64) { m.post(func() { o.peerRestarted(peer, incarnation) }) },
 	})
 }

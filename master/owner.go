@@ -180,6 +180,17 @@ func (o *owner) peerRefused(peer wire.Ref, messages int, why error) {
 	o.nodes.RefusedMessages(peer, why)
 }
 
+// withheld is called with messages of kinds that a peer's version does not know. The core
+// receives the refusals of launches that the peer would have sent.
+func (o *owner) withheld(peer wire.Ref, items []wire.Item) {
+	answers := o.metrics.unknown.Withheld(o.log, peer, items)
+	for i := range answers {
+		if from, ok := o.addrs.Find(answers[i].From); ok && o.nodes.Has(from) {
+			o.core.Step(from, &answers[i].Msg)
+		}
+	}
+}
+
 // peerRestarted is called when another process answers in place of a registered one: the
 // registered one has ended, or its hello arrived after that of its successor.
 func (o *owner) peerRestarted(peer wire.Ref, incarnation int64) {

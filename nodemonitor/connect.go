@@ -36,6 +36,7 @@ func (n *NodeMonitor) connectMaster() error {
 		Self: n.self.ref, Peer: n.self.master, Address: n.self.address, Incarnation: n.self.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
 		OnReincarnation: func(int64, int64) { n.registration.RegisterAgain() },
 		OnState:         n.masterReached,
+		OnUnknown:       func(items []wire.Item) { n.withheld(n.self.master, items) },
 		OnRefused: func(items int, why error) {
 			n.log.Warn("the master refused messages; registering again", "messages", items, "error", why)
 			n.registration.RegisterAgain()
@@ -100,6 +101,11 @@ func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Foll
 	})
 }
 
+// withheld reports messages of kinds that a peer's version does not know.
+func (n *NodeMonitor) withheld(peer wire.Ref, items []wire.Item) {
+	n.metrics.unknown.Withheld(n.log, peer, items) // nobody at a node waits for answers
+}
+
 // maxConnections is how many connections to frontends and other nodes a node keeps: it may
 // send to all of them, but seldom to any one other node (policy hawk).
 const maxConnections = 32
@@ -109,6 +115,7 @@ func (n *NodeMonitor) connectPeers() {
 	o := n.owner
 	links := linkset.New(linkset.Options{
 		Self: n.self.ref, Address: n.self.address, Incarnation: n.self.incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections,
+		OnUnknown: n.withheld,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 			n.do(func() { o.members.PeerRefused(peer) })

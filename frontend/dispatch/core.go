@@ -48,6 +48,19 @@ func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
 	c.steps.Step(c.opts.Core, c.addr, c.opts.Clock.Now(), from, m)
 }
 
+// withheld steps the answers to messages that a peer's version does not know. It may be
+// called from anywhere.
+func (c *core) withheld(peer wire.Ref, items []wire.Item) {
+	c.opts.Post(func() {
+		answers := c.opts.Withheld(peer, items)
+		for i := range answers {
+			if from, ok := c.opts.Addrs.Find(answers[i].From); ok {
+				c.stepFrom(from, &answers[i].Msg)
+			}
+		}
+	})
+}
+
 // Messages returns how many messages the core has sent, as runloop.Stepper counts
 // them. It may be called from anywhere.
 func (c *core) Messages() uint64 { return c.steps.Messages() }

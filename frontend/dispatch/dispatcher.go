@@ -54,6 +54,10 @@ type Options struct {
 	Log      *slog.Logger
 	Metrics  *Metrics
 
+	// Withheld is called with messages of kinds that a peer's version does not know. It reports
+	// them, and returns the answers that the peer would have given.
+	Withheld func(peer wire.Ref, items []wire.Item) (answers []wire.Item)
+
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
 	Ready func()          // called when the masters were announced to the core

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // connect creates the connections to the masters; the first call dials.
@@ -37,6 +38,7 @@ func (s *masters) openLinks() error {
 					m.heartbeat.BeatNow() // another one may lead
 				}
 			},
+			OnUnknown: func(items []wire.Item) { s.withheld(addrmap.MasterRef(m.group), items) },
 			OnRefused: func(n int, why error) {
 				s.opts.Post(func() { s.refusedBy(m, n, why) })
 			},

@@ -36,6 +36,7 @@ func (p *peers) openLinks() {
 		OnState: func(peer wire.Ref, s link.State) {
 			p.opts.Log.Info("link to a peer", "peer", peer.String(), "state", s.String())
 		},
+		OnUnknown: p.withheld,
 		OnRefused: func(peer wire.Ref, n int, why error) {
 			p.opts.Post(func() { p.refusedBy(peer, n, why) })
 		},

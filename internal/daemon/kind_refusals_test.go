@@ -36,3 +36,34 @@ func TestKindRefusals(t *testing.T) {
 		t.Errorf("%d lines were logged for three senders and kinds:\n%s", lines, log.String())
 	}
 }
+
+// What a peer does not know is counted, logged once for each kind, and answered to the core
+// that sent it as the peer would have: tasks are returned, launches are refused.
+func TestWithheld(t *testing.T) {
+	var log bytes.Buffer
+	u := daemon.NewKindRefusals(telemetry.NewMetrics("master"))
+	node, slot, master := wire.Ref{Role: sched.Worker, Name: "a"}, wire.Ref{Role: sched.Worker, Name: "a", Slot: 3}, wire.Ref{Role: sched.Master, Name: "0"}
+	item := func(m sched.Message) wire.Item { return wire.Item{From: master, To: slot, Msg: m} }
+	job := sched.JobID{Lo: 7}
+	for range 2 {
+		answers := u.Withheld(slog.New(slog.NewTextHandler(&log, nil)), node, []wire.Item{
+			item(sched.Message{Kind: sched.Launch, Job: job, First: 1, Attempt: 2, Seq: 9}), item(sched.Message{Kind: sched.SetReserved}),
+			item(sched.Message{Kind: sched.Tasks, Job: job, First: 4, Count: 5, Attempt: 1}),
+		})
+		if len(answers) != 2 {
+			t.Fatalf("%d messages are answered", len(answers))
+		}
+		for i, want := range []sched.Message{
+			{Kind: sched.Refused, Job: job, First: 1, Attempt: 2, Seq: 9}, {Kind: sched.Returned, Job: job, First: 4, Count: 5, Attempt: 1},
+		} {
+			got := answers[i]
+			if got.From != slot || got.To != master || got.Msg.Kind != want.Kind || got.Msg.Job != job || got.Msg.First != want.First || got.Msg.Count != want.Count ||
+				got.Msg.Attempt != want.Attempt || got.Msg.Seq != want.Seq || !strings.Contains(got.Msg.Reason, "does not know") {
+				t.Errorf("answer %d is %+v", i, got)
+			}
+		}
+	}
+	if lines := strings.Count(log.String(), "same version"); lines != 3 {
+		t.Errorf("%d lines were logged for three kinds:\n%s", lines, log.String())
+	}
+}

@@ -34,6 +34,9 @@ type Peer struct {
 	inbox       *link.Inbox
 	sequence    atomic.Uint64
 
+	// Unknown counts the messages of kinds that its version does not know.
+	Unknown atomic.Int64
+
 	// Refuse is the problem with which batches are refused, nil for none.
 	Refuse atomic.Pointer[string]
 
@@ -52,6 +55,11 @@ func Node(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, anyPort)
 }
 
+// EarlierNode is Node of a version that does not know some kinds of messages.
+func EarlierNode(t testing.TB, name, master string, unknown ...sched.Kind) *Peer {
+	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, anyPort, unknown...)
+}
+
 // NodeAt is Node with the address at which the peer serves.
 func NodeAt(t testing.TB, name, master, listen string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, listen)
@@ -62,10 +70,12 @@ func Frontend(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, anyPort)
 }
 
-func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
+func newPeer(t testing.TB, ref wire.Ref, master, listen string, unknown ...sched.Kind) *Peer {
 	t.Helper()
 	names := addrmap.New()
 	p := &Peer{t: t, Ref: ref, Incarnation: rand.Int64N(1<<62) + 1, Names: names, Codec: wire.NewCodec(names, runloop.NewClock().Now)}
+	p.Codec.Unlearn(unknown...)
+	p.Codec.OnUnknown(func(wire.Ref, int8) { p.Unknown.Add(1) })
 	p.inbox = link.NewInbox(ref, p.Incarnation)
 	p.master = Dial(t, master, p.Codec)
 	p.serve(listen)

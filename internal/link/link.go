@@ -39,6 +39,7 @@ type Link struct {
 	sequence  uint64
 	downSince time.Time // zero while up
 	missedAt  time.Time // when an attempt failed last
+	unknown   unknown   // kinds of messages that the peer does not know
 }
 
 // New returns a link that is ready to send. The error names the option that

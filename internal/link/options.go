@@ -49,6 +49,10 @@ type Options struct {
 	OnReincarnation func(before, now int64)
 	// OnRefused is called with the number of messages that the peer refused, and the reason.
 	OnRefused func(items int, why error)
+	// OnUnknown is called with messages of kinds that the peer's version does not know. It has
+	// left them out, or they were not sent because it has said so before. The function may
+	// keep them.
+	OnUnknown func(items []wire.Item)
 }
 
 func (o Options) withDefaults() Options {
@@ -69,6 +73,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnRefused == nil {
 		o.OnRefused = func(int, error) {}
+	}
+	if o.OnUnknown == nil {
+		o.OnUnknown = func([]wire.Item) {}
 	}
 	return o
 }

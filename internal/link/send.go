@@ -25,6 +25,10 @@ const (
 // send delivers one parcel, and repeats it until it is accepted. It returns false when what else
 // was queued with it is void.
 func (l *Link) send(p parcel, gen uint64) bool {
+	if p.items = l.known(p.items); len(p.items) == 0 && p.count > 0 {
+		l.release(p, gen, func(*Stats) {})
+		return true
+	}
 	l.sequence++
 	b := &wire.Batch{
 		Sender: l.opts.Self, Receiver: l.opts.Peer, Address: l.opts.Address,
@@ -44,6 +48,7 @@ func (l *Link) send(p parcel, gen uint64) bool {
 		case taken:
 			l.answered()
 			l.release(p, gen, func(s *Stats) { s.Batches++; s.Sent += uint64(len(p.items)) })
+			l.learn(&reply, p.items)
 			return true
 		case refused:
 			l.answered()

@@ -37,6 +37,9 @@ type Options struct {
 	// OnAnother, if set, is called, from the link's goroutine, when another process than the
 	// one of the incarnation answers at the peer's address.
 	OnAnother func(peer wire.Ref, incarnation int64)
+	// OnUnknown, if set, is called, from the link's goroutine, with messages of kinds that the
+	// peer's version does not know; it may keep them.
+	OnUnknown func(peer wire.Ref, items []wire.Item)
 }
 
 // Set is the links of one daemon.
@@ -77,6 +80,9 @@ func New(o Options) *Set {
 	}
 	if o.OnRefused == nil {
 		o.OnRefused = func(wire.Ref, int, error) {}
+	}
+	if o.OnUnknown == nil {
+		o.OnUnknown = func(wire.Ref, []wire.Item) {}
 	}
 	if o.OnAnother == nil {
 		o.OnAnother = func(wire.Ref, int64) {}
@@ -219,6 +225,7 @@ func (s *Set) open(w *peerLink) error {
 			o.OnAnother(peer, before)
 		},
 		OnRefused: func(n int, why error) { o.OnRefused(peer, n, why) },
+		OnUnknown: func(items []wire.Item) { o.OnUnknown(peer, items) },
 	})
 	if err != nil {
 		return errors.Join(err, pool.Close())

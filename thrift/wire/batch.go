@@ -27,6 +27,10 @@ type Batch struct {
 	// ResultNumbers are the numbers of those reports, in the same order; none from a
 	// frontend of an earlier version.
 	ResultNumbers []int64
+
+	// UnknownKinds are the numbers of kinds of messages that this version does not know, each
+	// once, in a batch that was received. Their messages are not among the items.
+	UnknownKinds []int8
 }
 
 // Item is one message of a batch.

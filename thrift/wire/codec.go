@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -18,7 +19,8 @@ type Codec struct {
 	directory Directory
 	now       func() sched.Time
 	unknown   func(sender Ref, kind int8)
-	buffers   sync.Pool // of *thrift.TSerializer
+	kinds     [128]sched.Kind // by number; KindNone for one that is unknown
+	buffers   sync.Pool       // of *thrift.TSerializer
 	readers   *thrift.TDeserializerPool
 }
 
@@ -30,6 +32,7 @@ func NewCodec(directory Directory, now func() sched.Time) *Codec {
 		directory: directory,
 		now:       now,
 		unknown:   func(Ref, int8) {},
+		kinds:     kindsByNumber,
 		buffers:   sync.Pool{New: func() any { return thrift.NewTSerializer() }},
 		readers:   thrift.NewTDeserializerPoolSizeFactory(1024, thrift.NewTBinaryProtocolFactoryConf(conf)),
 	}
@@ -38,6 +41,14 @@ func NewCodec(directory Directory, now func() sched.Time) *Codec {
 // OnUnknown has report called, from any goroutine, with each message that was left out of
 // a batch because this version does not know its kind. It is called before the first use.
 func (c *Codec) OnUnknown(report func(sender Ref, kind int8)) { c.unknown = report }
+
+// Unlearn has the codec not know kinds of messages, as that of an earlier version. It is for
+// tests of versions next to each other, and is called before the first use.
+func (c *Codec) Unlearn(kinds ...sched.Kind) {
+	for _, k := range kinds {
+		c.kinds[kindNumbers[k]] = sched.KindNone
+	}
+}
 
 // Append appends the batch in the form it has on NATS: the Thrift struct in the
 // binary protocol.
@@ -120,8 +131,11 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	}
 	now := c.now()
 	for i, m := range t.Messages {
-		if m.Kind > 0 && kindsByNumber[m.Kind] == sched.KindNone {
+		if m.Kind > 0 && c.kinds[m.Kind] == sched.KindNone {
 			c.unknown(b.Sender, m.Kind) // of a later version: refusing the batch would have it sent again for ever
+			if !slices.Contains(b.UnknownKinds, m.Kind) {
+				b.UnknownKinds = append(b.UnknownKinds, m.Kind)
+			}
 			continue
 		}
 		b.Items = append(b.Items, Item{From: b.Sender, To: b.Receiver})

@@ -129,6 +129,9 @@ func TestUnknownKind(t *testing.T) {
 	if err != nil || len(got.Items) != 2 || got.Items[0].Msg.First != 1 || got.Items[1].Msg.First != 3 {
 		t.Errorf("a batch with a message of kind 60 is received as %+v, %v", got, err)
 	}
+	if !slices.Equal(got.UnknownKinds, []int8{60}) || len(wire.Kinds(got.UnknownKinds)) != 0 || !slices.Equal(wire.Kinds([]int8{7, 8, 25}), []sched.Kind{sched.Launch, sched.Kill}) {
+		t.Errorf("the unknown kinds are %v, known here are %v", got.UnknownKinds, wire.Kinds(got.UnknownKinds))
+	}
 	if want := []report{{b.Sender.Daemon(), 60}}; !slices.Equal(reports, want) {
 		t.Errorf("reported are %v, want %v", reports, want)
 	}

@@ -74,6 +74,18 @@ var kindsByNumber = func() (kinds [128]sched.Kind) {
 	return kinds
 }()
 
+// Kinds returns the kinds of the numbers that are known here, as [BatchReply.RefusedKinds]
+// has them.
+func Kinds(numbers []int8) []sched.Kind {
+	var kinds []sched.Kind
+	for _, n := range numbers {
+		if n > 0 && kindsByNumber[n] != sched.KindNone {
+			kinds = append(kinds, kindsByNumber[n])
+		}
+	}
+	return kinds
+}
+
 // fromPeers reports whether a peer may send messages of the kind.
 func fromPeers(k sched.Kind) bool {
 	return int(k) < len(kindNumbers) && kindNumbers[k] > 0 && kindNumbers[k] < firstOwn

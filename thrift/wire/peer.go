@@ -115,6 +115,7 @@ func (h peerHandler) Deliver(ctx context.Context, t *peer.TBatch) (*peer.TBatchR
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Batches.Deliver(ctx, b)
+	r.RefusedKinds = append(r.RefusedKinds, b.UnknownKinds...)
 	return batchReplyTo(r), refusal(err)
 }
 

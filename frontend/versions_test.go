@@ -1,0 +1,69 @@
+package frontend_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// earlierMaster stands in for a master of group 0 of a version that does not know tasks.
+type earlierMaster struct {
+	inbox       *link.Inbox
+	incarnation int64
+	unknown     atomic.Int64
+}
+
+func (m *earlierMaster) Hello(context.Context, *wire.Hello) (wire.HelloReply, error) {
+	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: m.incarnation, Epoch: 1, Serves: []string{""}, Accepted: true, Registration: 1}, nil
+}
+
+func (m *earlierMaster) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+	return wire.SnapshotReply{}, nil
+}
+
+func (m *earlierMaster) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return m.inbox.Accept(b, func(*wire.Batch) (string, error) { return "", nil })
+}
+
+// A master of a version that does not know how this frontend sends tasks receives such a
+// message once, and the tasks run in the other group.
+func TestMasterThatDoesNotKnowTasks(t *testing.T) {
+	w := newWorld(t)
+	m := &earlierMaster{incarnation: rand.Int64N(1<<62) + 1}
+	m.inbox = link.NewInbox(addrmap.MasterRef(0), m.incarnation)
+	codec := daemontest.Codec()
+	codec.Unlearn(sched.Tasks)
+	codec.OnUnknown(func(wire.Ref, int8) { m.unknown.Add(1) })
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: m, Registrar: m}, codec), server.Options{
+		Name: "an earlier master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
+	})
+	if err == nil {
+		err = s.Listen()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Run(t, s)
+	w.masters = append(w.masters, s.Addr().String())
+	w.master()
+	w.node(1, 2)
+	f := w.frontend()
+	for range 3 {
+		id := w.submit(f, sleeps("", 8, 0))
+		if status := w.done(f, id); status.State != api.StateCompleted || status.Attempts != 8 {
+			t.Errorf("the job ended as %+v", status)
+		}
+	}
+	if n := m.unknown.Load(); n != 1 {
+		t.Errorf("the master received %d messages that it does not know, want the first one only", n)
+	}
+}
