@@ -45,7 +45,9 @@ func (s *Store) checkServers(ctx context.Context) error {
 	if v := s.nc.ConnectedServerVersion(); old(v) {
 		return s.tooOld(s.nc.ConnectedServerName(), v)
 	}
-	_, err := s.js.AccountInfo(ctx)
+	asking, cancel := context.WithTimeout(ctx, answersWait)
+	defer cancel()
+	_, err := s.js.AccountInfo(asking)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return s.refuse("JetStream is not switched on: "+err.Error(), "checking the servers", "start the servers with JetStream (pigeon nats --jetstream), and allow it to the user's account")
@@ -121,8 +123,8 @@ func (s *Store) describe(ctx context.Context) ([]description, error) {
 	return s.answered(ctx)
 }
 
-// answersWait bounds the wait for a further server; all that are there answer within some
-// milliseconds.
+// answersWait bounds the wait for one answer, which normally comes within some milliseconds; a
+// cluster without a leader gives none.
 const answersWait = 500 * time.Millisecond
 
 // answered asks by NATS, which servers of pigeon nats answer every client.

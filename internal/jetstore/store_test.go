@@ -11,7 +11,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
@@ -22,7 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { natsservertest.Main(m) }
 
 func options(t *testing.T, url string) jetstore.Options {
 	return jetstore.Options{Access: notice.Access{URL: url}, Name: "the test", Cluster: "a.b", Replicas: 1, Log: daemontest.Log(t)}

@@ -10,6 +10,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
+// logAfter is how many requests in a row have to fail before that is logged: one alone is the loss
+// of a server, of which there are others.
+const logAfter = 3
+
 // answer is how a request ended.
 type answer struct {
 	operation protocol.Operation
@@ -21,11 +25,11 @@ type answer struct {
 // loop is what Run's goroutine alone has.
 type loop struct {
 	*Candidate
-	state   protocol.Candidate
-	led     uint64 // the token that OnLead was told of, 0 after OnLost
-	last    change // what the store has said last; the state may have ignored it
-	failing bool   // logged that the store does not answer
-	work    sync.WaitGroup
+	state  protocol.Candidate
+	led    uint64 // the token that OnLead was told of, 0 after OnLost
+	last   change // what the store has said last; the state may have ignored it
+	failed int    // requests in a row
+	work   sync.WaitGroup
 }
 
 // Run leads and waits in turn until ctx ends or Resign has done its work. When it returns,
@@ -129,8 +133,7 @@ func (l *loop) take(a answer) {
 		l.state.Refused(now)
 	case a.err != nil:
 		l.state.Failed(now)
-		if !l.failing {
-			l.failing = true
+		if l.failed++; l.failed == logAfter {
 			l.opts.Log.Warn("the leadership's store does not answer; this is logged once until it does", "name", l.opts.Name, "error", a.err)
 		}
 		return
@@ -141,10 +144,10 @@ func (l *loop) take(a answer) {
 		l.last = a.change
 		l.state.Answered(now, a.revision)
 	}
-	if l.failing {
-		l.failing = false
+	if l.failed >= logAfter {
 		l.opts.Log.Info("the leadership's store answers again", "name", l.opts.Name)
 	}
+	l.failed = 0
 }
 
 // show tells others what the rules have decided.

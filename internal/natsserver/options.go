@@ -35,7 +35,7 @@ type Options struct {
 	Key           string        `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
 	ConfigFile    string        `mapstructure:"server_config" doc:"configuration file of NATS for what has no setting here, such as users and accounts; what is set here replaces what it says; empty: none"`
 	// Log is written with the warnings and errors of the server; nil: they are dropped.
-	Log *slog.Logger `mapstructure:"-"`
+	Log *slog.Logger `mapstructure:"-" json:"-"`
 }
 
 // Default returns the settings of a server that is alone and keeps nothing.

@@ -4,8 +4,6 @@ package natsservertest
 import (
 	"fmt"
 	"net"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
@@ -23,23 +21,7 @@ type Cluster struct {
 // options of each.
 func Start(t testing.TB, servers int, change ...func(*natsserver.Options)) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, Servers: make([]*natsserver.Server, servers)}
-	dir := t.TempDir()
-	ports := free(t, 2*servers)
-	routes := ports[servers:]
-	for i := range servers {
-		o := natsserver.Options{
-			Listen: ports[i], Name: fmt.Sprintf("nats-%d", i), JetStream: true, MaxStore: 64 << 20,
-			StoreDir: filepath.Join(dir, fmt.Sprint(i)),
-		}
-		if servers > 1 {
-			o.ClusterName, o.ClusterListen, o.Routes = "test", routes[i], routes
-		}
-		for _, f := range change {
-			f(&o)
-		}
-		c.Options = append(c.Options, o)
-	}
+	c := &Cluster{t: t, Options: options(t, servers, change), Servers: make([]*natsserver.Server, servers)}
 	t.Cleanup(func() {
 		for i := range c.Servers {
 			c.Stop(i)
@@ -106,10 +88,4 @@ func (c *Cluster) AwaitPeers(n int) {
 }
 
 // URL returns the URLs of all servers.
-func (c *Cluster) URL() string {
-	urls := make([]string, len(c.Options))
-	for i, o := range c.Options {
-		urls[i] = "nats://" + o.Listen
-	}
-	return strings.Join(urls, ",")
-}
+func (c *Cluster) URL() string { return urls(c.Options) }
