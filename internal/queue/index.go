@@ -45,7 +45,8 @@ type Index struct {
 	begun    int64 // owners that began to wait
 	ranked   [sched.NumClasses]map[*Job]*ranked
 	orders   Orders
-	now      sched.Time // of the last Renew
+	now      sched.Time             // of the last Renew
+	near     [sched.NumClasses]*Run // that PushByAge has queued last
 }
 
 // NewIndex returns an empty index. Owners are served by their shares, and the tasks of one

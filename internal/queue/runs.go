@@ -175,6 +175,9 @@ func (x *Index) shrink(r *Run, n int32) {
 	if r.Count > 0 {
 		return
 	}
+	if x.near[r.Class] == r {
+		x.near[r.Class] = nil
+	}
 	j := r.Job
 	l := j.line.lanes[r.Class]
 	if r.prev != nil {

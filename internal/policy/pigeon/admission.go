@@ -12,15 +12,15 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 	if first == 0 && s.hooks.isTrial(j, m.Marks) {
 		canary := x
 		canary.class, canary.trial = sched.Short, true
-		s.place(now, canary, 1, m.Head, out)
+		s.place(now, canary, 1, s.entryOf(m), out)
 		x.task++
 		count--
 	}
 	if n := s.asShort(x, count); n < count {
-		s.place(now, x, n, m.Head, out)
+		s.place(now, x, n, s.entryOf(m), out)
 		x.task, count, x.class = x.task+n, count-n, sched.Long
 	}
-	s.place(now, x, count, m.Head, out)
+	s.place(now, x, count, s.entryOf(m), out)
 }
 
 // asShort returns how many of count tasks from x on are served as of their job's class.
@@ -31,13 +31,31 @@ func (s *Master) asShort(x work, count int32) int32 {
 	return s.hooks.asShort(x.job, count)
 }
 
+// entry is where tasks enter their queue: at its head, by their age, or at its tail.
+type entry struct {
+	head, aged bool
+	since      sched.Time // since when aged tasks wait
+}
+
+// entryOf returns where the tasks of a message enter. For some time after the start of a master
+// that follows another one, what waited there comes again from each frontend in turn, after jobs
+// that are younger.
+func (s *Master) entryOf(m *sched.Message) entry {
+	if m.Head || s.now >= s.recovery.sorts || m.Arrival == 0 {
+		return entry{head: m.Head}
+	}
+	return entry{aged: true, since: min(m.Arrival, s.now)}
+}
+
 // place launches count tasks, from x on, and queues those for which no worker is idle.
-func (s *Master) place(now sched.Time, x work, count int32, head bool, out *sched.Actions) {
+func (s *Master) place(now sched.Time, x work, count int32, at entry, out *sched.Actions) {
 	x, count = s.launchAtIdle(x, count, out)
 	x, count = s.hooks.placeElsewhere(x, count, out)
 	switch {
 	case count == 0:
-	case head:
+	case at.aged:
+		s.index.PushByAge(x.class, at.since, x.job, x.task, count, x.attempt).Moved = x.moved
+	case at.head:
 		s.index.PushHeadAs(x.class, now, x.job, x.task, count, x.attempt).Moved = x.moved
 	default:
 		s.index.PushTailAs(x.class, now, x.job, x.task, count, x.attempt).Moved = x.moved

@@ -101,7 +101,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		if !x.trial {
 			x.class = j.Class
 		}
-		s.place(now, x, 1, true, out)
+		s.place(now, x, 1, entry{head: true}, out)
 	}
 	s.hooks.preemptRefused(w, out)
 	s.forget(x.job.ID, out)

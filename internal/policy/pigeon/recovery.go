@@ -13,6 +13,9 @@ import (
 // waiting, so that its nodes can report what runs (docs/design.md, section 2, rule 5).
 const recoverWait = sched.Second
 
+// sortsFor is how long after that the tasks that were returned come again.
+const sortsFor = 5 * sched.Second
+
 // recovering is the first second of a master that follows another one: tasks that
 // were sent to its predecessor wait here, while nodes report which of them run or
 // have ended. The others are returned then, because the predecessor may have launched
@@ -24,6 +27,7 @@ type recovering struct {
 	tasks   int         // in waiting
 	removed map[sched.JobID][]removal
 	forgot  []sched.JobID // jobs to forget, unless tasks of them wait here
+	sorts   sched.Time    // until then tasks enter their queue by age
 }
 
 // sentAgain is a Tasks message that waits, in a quarter of its size: there may be as
@@ -124,6 +128,9 @@ func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	}
 	r := s.recovery
 	s.recovery = recovering{over: true}
+	if len(r.waiting) > 0 {
+		s.recovery.sorts = now + sortsFor
+	}
 	r.each(func(m sched.Message) { s.sentAgain(now, &m, out) })
 	for i := range r.waiting {
 		s.forget(r.waiting[i].job, out)

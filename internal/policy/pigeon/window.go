@@ -59,7 +59,7 @@ func (e *extension) widen(w *worker, out *sched.Actions) {
 		if first && e.index.Idle(sched.General) == 0 {
 			e.index.PushTail(e.now, j, x.task, 1, x.attempt).Moved = x.moved
 		} else {
-			e.place(e.now, x, 1, false, out)
+			e.place(e.now, x, 1, entry{}, out)
 		}
 		first = false
 	}
