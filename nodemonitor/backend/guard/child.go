@@ -23,8 +23,12 @@ type child struct {
 	held    bool // suspended
 	grace   *time.Timer
 
-	exited      bool  // and nothing is left of the group
-	event       Event // Ended, filled in bit by bit from the exit on
+	heldSince  time.Time     // while it is suspended
+	heldBefore time.Duration // for how long it was suspended before
+
+	exited      bool   // and nothing is left of the group
+	final       *Event // its last event, while no client has received it
+	event       Event  // Ended, filled in bit by bit from the exit on
 	pipes       [2]*os.File
 	open        int         // streams not at their end yet
 	pipeTimeout *time.Timer // closes the pipes
@@ -90,6 +94,17 @@ func (c *child) signal(s syscall.Signal) {
 	if c.pid != 0 && !c.exited {
 		_ = syscall.Kill(-c.pid, s) // the group may have ended by itself
 	}
+}
+
+// hold records whether the attempt is suspended.
+func (c *child) hold(held bool) {
+	switch {
+	case held && !c.held:
+		c.heldSince = time.Now()
+	case !held && c.held:
+		c.heldBefore += time.Since(c.heldSince)
+	}
+	c.held = held
 }
 
 // groupAlive reports whether the group has a member, dead but unburied ones included.

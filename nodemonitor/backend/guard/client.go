@@ -20,6 +20,13 @@ type Options struct {
 	MaxRunning int
 	// Started, when set, is called with the pid of every new guard. Tests use it.
 	Started func(pid int)
+
+	// Grace is for how long a guard outlives its client; 0: not at all. Folder is where it
+	// waits for the next one meanwhile, a folder of this user, and Owner whose processes it
+	// runs.
+	Grace  time.Duration
+	Folder string
+	Owner  string
 }
 
 // Refusals of Start.
@@ -48,6 +55,9 @@ type Client struct {
 	last    Handle
 	closed  bool // no Start any more
 	ended   bool // send may end
+	left    bool // ended, and what runs is left to the guard
+	kept    []byte
+	adopted *instance // of an earlier client, until send has it
 }
 
 // attempt is one process until its last event.
@@ -156,7 +166,7 @@ func (c *Client) next(last []request) []request {
 	for len(c.queue) == 0 && !c.ended {
 		c.ready.Wait()
 	}
-	if c.ended {
+	if c.ended && (!c.left || len(c.queue) == 0) {
 		return nil
 	}
 	batch := c.queue
@@ -170,9 +180,16 @@ func (c *Client) send() {
 	defer close(c.gone)
 	var g *instance
 	for batch := c.next(nil); batch != nil; batch = c.next(batch) {
+		g = c.current(g)
 		for i := range batch {
 			g = c.write(g, &batch[i])
 		}
+	}
+	if g = c.current(g); c.left {
+		if g != nil {
+			g.leave()
+		}
+		return
 	}
 	if g != nil {
 		g.close()
@@ -245,6 +262,9 @@ func (c *Client) deliver(e Event) {
 	}
 	c.mu.Lock()
 	delete(c.running, e.Handle)
+	if c.opts.Grace > 0 && e.Kind != Lost {
+		c.enqueue(request{Op: opForget, Handle: e.Handle})
+	}
 	c.mu.Unlock()
 	c.ready.Broadcast()
 }

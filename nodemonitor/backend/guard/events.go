@@ -9,9 +9,10 @@ import (
 // eventQueue sends events without ever blocking the goroutine that puts them in. It
 // holds two events per attempt at most, and the client bounds the attempts.
 type eventQueue struct {
-	mu    sync.Mutex
-	ready *sync.Cond
-	queue []Event
+	mu     sync.Mutex
+	ready  *sync.Cond
+	queue  []Event
+	closed bool
 }
 
 func newEventQueue() *eventQueue {
@@ -27,14 +28,32 @@ func (o *eventQueue) put(e Event) {
 	o.ready.Signal()
 }
 
-// send writes events until the writer fails, which means that the client is gone.
-func (o *eventQueue) send(w io.Writer) {
+// close ends send.
+func (o *eventQueue) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.ready.Signal()
+}
+
+// send writes the first messages, then events, until the queue is closed or the writer
+// fails, which means that the client is gone.
+func (o *eventQueue) send(w io.Writer, first ...any) {
 	enc := gob.NewEncoder(w)
+	for _, m := range first {
+		if enc.Encode(m) != nil {
+			return
+		}
+	}
 	var batch []Event
 	for {
 		o.mu.Lock()
-		for len(o.queue) == 0 {
+		for len(o.queue) == 0 && !o.closed {
 			o.ready.Wait()
+		}
+		if o.closed {
+			o.mu.Unlock()
+			return
 		}
 		batch, o.queue = o.queue, batch[:0]
 		o.mu.Unlock()

@@ -3,7 +3,6 @@ package guard
 import (
 	"encoding/gob"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -20,8 +19,12 @@ import (
 // Verb is the hidden verb under which the binary runs [Main].
 const Verb = "exec-guard"
 
-// socketFD is where a guard finds its end of the socket pair.
-const socketFD = 3
+// Where a guard finds its end of the socket pair, and the socket for later clients when it
+// may outlive the first one.
+const (
+	socketFD = 3
+	listenFD = 4
+)
 
 // Register lets this program start guards, each of which is this program again. When this
 // process was started as one, Register does not return. A guard changes process-wide
@@ -35,7 +38,8 @@ func Register() {
 }
 
 // Main is the guard: it serves the client at the other end of descriptor 3 until
-// that end is closed, kills everything it started, and returns the exit status.
+// that end is closed, and within the grace the clients that follow; then it kills
+// everything it started, and returns the exit status.
 // It changes process-wide state (signals, child reaping) and starts processes
 // from the calling thread, so it must be the only thing the process does.
 func Main() int {
@@ -62,13 +66,13 @@ func Main() int {
 	signal.Notify(exits, syscall.SIGCHLD)
 
 	s := &server{
-		null: null, env: withoutSettings(os.Environ()), open: createLog, events: newEventQueue(),
+		null: null, env: withoutSettings(os.Environ()), open: createLog,
 		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
-	requests := make(chan request)
-	go receive(conn, requests)
-	go s.events.send(conn)
-	s.loop(requests, exits)
+	if err := s.first(conn); err != nil {
+		return 0 // its client has ended already
+	}
+	s.loop(exits)
 	s.reapAll()
 	return 0
 }
@@ -82,14 +86,14 @@ func withoutSettings(env []string) []string {
 // inherited returns the socket and keeps it from the processes to be started.
 func inherited() (net.Conn, error) {
 	unix.CloseOnExec(socketFD)
+	unix.CloseOnExec(listenFD) // where there is one
 	f := os.NewFile(socketFD, "guard-socket")
 	defer func() { _ = f.Close() }() // FileConn has its own copy
 	return net.FileConn(f)
 }
 
-func receive(r io.Reader, requests chan<- request) {
+func receive(dec *gob.Decoder, requests chan<- request) {
 	defer close(requests)
-	dec := gob.NewDecoder(r)
 	for {
 		var q request
 		if dec.Decode(&q) != nil {

@@ -29,10 +29,20 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// victim runs one shell script under a guard and waits to be killed.
-func victim(script []string) {
-	c := New(Options{})
-	spec := Spec{Argv: append([]string{"sh", "-c"}, script...), Dir: "/"}
+// victim runs one shell script under a guard and waits to be killed. With a folder and a
+// grace before it the guard waits for a successor.
+func victim(args []string) {
+	o := Options{}
+	if len(args) > 1 {
+		grace, err := time.ParseDuration(args[1])
+		if err != nil {
+			panic(err)
+		}
+		o = options(args[0], grace)
+		args = args[2:]
+	}
+	c := New(o)
+	spec := Spec{Argv: append([]string{"sh", "-c"}, args...), Dir: "/", Note: []byte("of the victim")}
 	if _, err := c.Start(spec, func(e Event) { _, _ = fmt.Fprintln(os.Stdout, e.Kind, e.Pid) }); err != nil {
 		panic(err)
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"encoding/gob"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte{0x03, 0x01, 0x02, 0x03})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		requests := make(chan request)
-		go receive(bytes.NewReader(data), requests)
+		go receive(gob.NewDecoder(bytes.NewReader(data)), requests)
 		for range requests { // until it gives up
 		}
 	})

@@ -2,10 +2,14 @@ package guard
 
 import (
 	"encoding/gob"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,12 +24,28 @@ const patience = 10 * time.Second
 
 // instance is one guard process, as its client sees it.
 type instance struct {
-	cmd  *exec.Cmd
-	conn net.Conn
-	enc  *gob.Encoder  // used by send alone
-	gone chan struct{} // closed when receive has ended
-	dead bool          // guarded by Client.mu
+	process guardProcess
+	conn    net.Conn
+	enc     *gob.Encoder  // used by send alone
+	dec     *gob.Decoder  // used by receive alone
+	gone    chan struct{} // closed when receive has ended
+	follow  func()        // has the events of a guard that was adopted delivered
+	left    atomic.Bool   // the connection ends, the guard does not
+	dead    bool          // guarded by Client.mu
 }
+
+// guardProcess is the process of a guard: a child of this one, or of its predecessor.
+type guardProcess interface {
+	kill()
+	// wait returns when the process has ended; the error is how, nil for an orderly end.
+	wait() error
+}
+
+// ownGuard is a guard that this process has started.
+type ownGuard struct{ cmd *exec.Cmd }
+
+func (p ownGuard) kill()       { _ = p.cmd.Process.Kill() } // it may have ended already
+func (p ownGuard) wait() error { return p.cmd.Wait() }
 
 // spawn starts a guard, in a session of its own so that a Ctrl-C at the terminal
 // does not reach it before the node monitor has acted on it.
@@ -34,9 +54,21 @@ func (c *Client) spawn() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = theirs.Close() }() // the guard has its copy
+	files := []*os.File{theirs} // becomes socketFD
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // the guard has its copy
+		}
+	}()
+	if c.opts.Grace > 0 {
+		l, err := listen(c.opts.Folder)
+		if err != nil {
+			return nil, errors.Join(err, ours.Close())
+		}
+		files = append(files, l) // becomes listenFD
+	}
 	cmd := exec.Command(c.opts.Command[0], c.opts.Command[1:]...)
-	cmd.ExtraFiles = []*os.File{theirs} // becomes socketFD
+	cmd.ExtraFiles = files
 	cmd.Stderr, cmd.Env = os.Stderr, childproc.Marked(os.Environ(), c.startedAs)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -46,9 +78,17 @@ func (c *Client) spawn() (*instance, error) {
 	if c.opts.Started != nil {
 		c.opts.Started(cmd.Process.Pid)
 	}
-	g := &instance{cmd: cmd, conn: ours, enc: gob.NewEncoder(ours), gone: make(chan struct{})}
+	g := newInstance(ownGuard{cmd}, ours)
+	g.greet(greeting{Version: version, Owner: c.opts.Owner, Token: c.token, Grace: c.opts.Grace})
+	if kept := c.lastKept(); kept != nil {
+		g.write(&request{Op: opKeep, Kept: kept})
+	}
 	go c.receive(g)
 	return g, nil
+}
+
+func newInstance(p guardProcess, conn net.Conn) *instance {
+	return &instance{process: p, conn: conn, enc: gob.NewEncoder(conn), dec: gob.NewDecoder(conn), gone: make(chan struct{}), follow: func() {}}
 }
 
 func socketPair() (net.Conn, *os.File, error) {
@@ -67,21 +107,59 @@ func socketPair() (net.Conn, *os.File, error) {
 	return conn, theirs, nil
 }
 
+// socketName is the name of the socket at which a guard waits for its next client.
+const socketName = "guard.socket"
+
+// inFolder calls use with a short path of the socket in a folder: that of a socket has 107
+// bytes at most.
+func inFolder(folder string, use func(path string) error) error {
+	fd, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: folder, Err: err}
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
+	return use(filepath.Join("/proc/self/fd", strconv.Itoa(fd), socketName))
+}
+
+// listen makes the socket in a folder, for this user only.
+func listen(folder string) (f *os.File, err error) {
+	err = inFolder(folder, func(path string) error {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			return err
+		}
+		l.SetUnlinkOnClose(false) // the guard listens
+		defer func() { _ = l.Close() }()
+		if err := os.Chmod(path, 0o600); err != nil {
+			return err
+		}
+		f, err = l.File()
+		return err
+	})
+	return f, err
+}
+
 // receive delivers a guard's events until the guard is gone, and then ends what it left
 // behind.
 func (c *Client) receive(g *instance) {
 	defer close(g.gone)
-	dec := gob.NewDecoder(g.conn)
 	for {
 		var e Event
-		if dec.Decode(&e) != nil {
+		if g.dec.Decode(&e) != nil {
 			break
 		}
 		c.deliver(e)
 	}
 	_ = g.conn.Close() // also when the guard sent something unreadable: without its socket it ends
+	if g.left.Load() {
+		go func() { _ = g.process.wait() }() // it ends by itself, later
+		return
+	}
 	how := "it ended"
-	if err := g.cmd.Wait(); err != nil {
+	if err := g.process.wait(); err != nil {
 		how = err.Error()
 		killMarked(c.token + ".") // before another guard can start anything
 	}
@@ -94,21 +172,37 @@ func (c *Client) receive(g *instance) {
 	})
 }
 
-// write sends a request. A guard that does not read it is killed: receive then ends what
+// greet sends the first message.
+func (g *instance) greet(m greeting) { g.send(m) }
+
+// write sends a request.
+func (g *instance) write(r *request) { g.send(r) }
+
+// send sends a message. A guard that does not read it is killed: receive then ends what
 // it ran.
-func (g *instance) write(r *request) {
+func (g *instance) send(m any) {
 	_ = g.conn.SetWriteDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the write then does
-	if g.enc.Encode(r) != nil {
-		_ = g.cmd.Process.Kill() // it may have ended already
+	if g.enc.Encode(m) != nil {
+		g.process.kill()
 	}
 }
 
 // close lets the guard end and waits for it.
 func (g *instance) close() {
+	g.write(&request{Op: opEnd})
 	_ = g.conn.Close() // the guard reads end-of-file
-	overdue := time.AfterFunc(patience, func() { _ = g.cmd.Process.Kill() })
+	g.follow()
+	overdue := time.AfterFunc(patience, g.process.kill)
 	<-g.gone
 	overdue.Stop()
+}
+
+// leave lets the guard wait for the next client.
+func (g *instance) leave() {
+	g.left.Store(true)
+	_ = g.conn.Close() // the guard reads end-of-file
+	g.follow()
+	<-g.gone
 }
 
 // killMarked kills every process that carries a mark with the prefix, until none is

@@ -17,6 +17,9 @@ type Spec struct {
 	// Rotations has the last bytes kept in place of the first: a file that has reached
 	// Limit becomes FILE.1, that one FILE.2, up to this number.
 	Rotations int
+	// Note is what the client wants to know of the process when it is another one by then:
+	// the guard keeps it and gives it to the next client.
+	Note []byte
 }
 
 // Handle names a started process between a client and its guards.
@@ -29,15 +32,19 @@ const (
 	opKill
 	opSuspend
 	opResume
+	opForget // the last event of a process was received
+	opKeep   // Kept replaces what is kept for the next client
+	opEnd    // the client ends for good: nothing outlives it
 )
 
-// request is what the client sends; both ends are the same binary.
+// request is what the client sends, after its greeting.
 type request struct {
 	Op     op
 	Handle Handle
 	Spec   *Spec         // opStart
 	Mark   string        // opStart: value of [MarkVariable]
 	Grace  time.Duration // opKill
+	Kept   []byte        // opKeep
 }
 
 // EventKind is the kind of an [Event].

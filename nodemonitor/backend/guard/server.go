@@ -14,10 +14,11 @@ const (
 // server is the guard's state. One goroutine, locked to its thread, owns it and
 // runs loop; others only post functions for it to run.
 type server struct {
-	null   int      // /dev/null, every process's stdin
-	env    []string // the guard's own
-	open   opener
-	events *eventQueue
+	null int      // /dev/null, every process's stdin
+	env  []string // the guard's own
+	open opener
+	session
+	memory
 
 	todo     chan func() // posted by timers and by the goroutines of attempts
 	handles  map[Handle]*child
@@ -27,19 +28,22 @@ type server struct {
 	retries  int             // how often it may be repeated for unmarked processes
 }
 
-// loop serves until the requests end.
-func (s *server) loop(requests <-chan request, exits <-chan os.Signal) {
-	for {
+// loop serves until its client ends for good, or is gone for longer than the grace.
+func (s *server) loop(exits <-chan os.Signal) {
+	for !s.over {
 		select {
-		case r, ok := <-requests:
-			if !ok {
-				return
+		case r, ok := <-s.requests:
+			if ok {
+				s.handle(r)
+			} else {
+				s.clientGone()
 			}
-			s.handle(r)
 		case f := <-s.todo:
 			f()
 		case <-exits:
 			s.reap()
+		case <-s.expired:
+			return
 		}
 	}
 }
@@ -47,17 +51,24 @@ func (s *server) loop(requests <-chan request, exits <-chan os.Signal) {
 func (s *server) handle(r request) {
 	c := s.handles[r.Handle]
 	switch {
+	case r.Op == opKeep:
+		s.kept = r.Kept
+	case r.Op == opEnd:
+		s.ending = true
 	case r.Op == opStart && c == nil && r.Spec != nil:
+		s.last = max(s.last, r.Handle)
 		s.start(&child{handle: r.Handle, mark: r.Mark, spec: r.Spec})
 	case c == nil: // it has ended
 	case r.Op == opKill:
 		s.kill(c, r.Grace)
 	case r.Op == opSuspend:
-		c.held = true
+		c.hold(true)
 		c.signal(syscall.SIGSTOP)
 	case r.Op == opResume:
-		c.held = false
+		c.hold(false)
 		c.signal(syscall.SIGCONT)
+	case r.Op == opForget && c.final != nil:
+		delete(s.handles, c.handle)
 	}
 }
 
@@ -85,7 +96,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		return
 	}
 	s.byPid[c.pid] = c
-	s.events.put(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
+	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
@@ -120,8 +131,14 @@ func (s *server) finishIfEnded(c *child) {
 	s.finish(c, c.event)
 }
 
+// finish sends the last event of an attempt. It is kept until the client has it, when it may
+// be the next one that gets it.
 func (s *server) finish(c *child, e Event) {
-	delete(s.handles, c.handle)
 	e.Handle = c.handle
-	s.events.put(e)
+	if c.exited = true; s.grace > 0 {
+		c.final = &e
+	} else {
+		delete(s.handles, c.handle)
+	}
+	s.tell(e)
 }

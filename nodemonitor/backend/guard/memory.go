@@ -1,0 +1,65 @@
+package guard
+
+import "time"
+
+// version is that of what clients and guards of different builds say to each other.
+const version = 1
+
+// greeting is the first message of a client.
+type greeting struct {
+	Version int
+	Owner   string // whose processes these are: another owner's guard is refused
+	// To a new guard.
+	Token string        // begins every mark
+	Grace time.Duration // for which the guard outlives its client; 0: not at all
+}
+
+// welcome answers the greeting of a client that is not the first one.
+type welcome struct {
+	Version int
+	Refused string // why the client is not served; "" when it is
+	Ends    bool   // refused, and the guard ends with all that it runs
+	Pid     int    // of the guard: the credentials of the socket are those of the process that made it
+	Token   string
+	Last    Handle
+	Kept    []byte
+	Held    int // so many messages of the type Held follow
+}
+
+// Held is a process that a guard has kept for the next client.
+type Held struct {
+	Handle    Handle
+	Note      []byte
+	Began     bool          // it was started
+	Ran       time.Duration // since then, or until it ended
+	Stopped   time.Duration // for how much of that it was suspended
+	Suspended bool
+	End       *Event // its last event; nil while it runs
+}
+
+// memory is what a guard keeps for the next client.
+type memory struct {
+	owner string
+	token string
+	grace time.Duration // 0: there is no next client
+	last  Handle
+	kept  []byte
+}
+
+// held lists the processes that no client has seen the end of.
+func (s *server) held() (list []any) {
+	for _, c := range s.handles {
+		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0, Suspended: c.held, Stopped: c.heldBefore, End: c.final}
+		if c.held {
+			h.Stopped += time.Since(c.heldSince)
+		}
+		if h.Began {
+			h.Ran = time.Since(c.started)
+		}
+		if c.final != nil {
+			h.Ran = c.final.Ran
+		}
+		list = append(list, h)
+	}
+	return list
+}
