@@ -28,6 +28,7 @@ type deliveries struct {
 	post        func(event) error
 	superseded  prometheus.Counter
 	numbered    func() bool // reports whether the workers have their cores
+	continues   bool        // this process has taken attempts over: numbered is set when its hello is answered
 
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
@@ -46,6 +47,11 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 		if answered || err != nil {
 			return r, err
 		}
+	}
+	if d.continues && !d.numbered() {
+		// It may be meant for the process before this one, whose attempts it has: the master
+		// must know that before it notices that this is another process.
+		return wire.BatchReply{}, d.busy("it was started again and its hello is not answered yet")
 	}
 	if len(b.Items) > 0 && !d.numbered() {
 		// The master sends as soon as it has numbered the workers, and its messages may

@@ -68,6 +68,8 @@ type NodeMonitor struct {
 	internal  *server.Server
 	published *server.Server
 	status    *telemetry.Server // nil when off
+
+	restart restart
 }
 
 // identity is how other daemons address this node. The address is set before the node
@@ -129,14 +131,18 @@ func (n *NodeMonitor) assemble(deps Deps) error {
 	if err := n.connectNotices(); err != nil {
 		return err
 	}
-	return n.openExecutors()
+	if err := n.openExecutors(); err != nil {
+		return err
+	}
+	n.takeOver()
+	return nil
 }
 
 // openBackends opens the backends of tasks.
 func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	c := &n.cfg
 	n.backends, err = backends.Open(backends.Config{
-		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, MaxProcesses: c.MaxProcesses, Grace: c.Grace,
+		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
 		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, OnClose: n.life.OnClose, Log: n.log,
 	})

@@ -75,8 +75,14 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	if err != nil {
 		return err
 	}
+	if deps.Guard == nil && p.Sequenced {
+		n.restart.grace = n.cfg.RestartGrace
+	}
 	if err := n.openBackends(deps, p); err != nil {
 		return err
+	}
+	if deps.Guard == nil {
+		n.findFormer()
 	}
 	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post, waiting: daemon.NewByteLimit("limit", inboxBytes),
 		pauses: protocol.NewPauses(sched.Time(n.cfg.Heartbeat))}
@@ -104,6 +110,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
 		Contact: func() (time.Time, int) { c := n.registration.Contact(); return c.Since, c.Lapses },
+		Note:    n.note(), FirstSeq: n.restart.firstSeq(),
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
 	o.inventories = n.newInventories()
@@ -115,7 +122,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
 		waiting: o.waiting, post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
-	o.numbered.Store(!p.SingleMaster())
+	n.deliveries.continues = len(n.restart.continues) > 0
+	o.numbered.Store(!p.SingleMaster() && !n.deliveries.continues)
 	n.deliveries.numbered = o.numbered.Load
 	n.metrics.WatchMisdirected(n.deliveries.inbox.Misdirected)
 	return nil

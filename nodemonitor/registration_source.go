@@ -31,6 +31,7 @@ func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
 		o := s.n.owner
 		if err = o.workers.Registered(r.Epoch, r.Incarnation, r.Numbers); err == nil {
 			o.numbered.Store(true)
+			s.n.restart.accepted(s.n)
 		}
 		if err == nil {
 			another := o.registeredWith != r.Incarnation
@@ -58,6 +59,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.address),
 		Policy: n.cfg.Policy, Version: daemon.Version(),
 	}
+	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
 	}

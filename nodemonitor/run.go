@@ -16,12 +16,19 @@ const stopTimeout = time.Second
 // included. The error is what ended it earlier, or did not end cleanly. It may be called
 // once.
 func (n *NodeMonitor) Run(ctx context.Context) error {
+	n.removeHandover()
 	tasks := []func(context.Context){n.registration.Run, n.repeat}
 	if n.follower != nil {
 		tasks = append(tasks, n.follow)
 	}
 	return n.life.Run(ctx, daemon.Parts{
-		Owner: n.loop.Run, Tasks: tasks, Drain: n.stopWorkers,
+		Owner: n.loop.Run, Tasks: tasks, Drain: func() {
+			if n.endsForRestart() {
+				n.leaveRunning()
+			} else {
+				n.stopWorkers()
+			}
+		},
 		Started: func() {
 			a := n.Addrs()
 			n.log.Info("node monitor serves", "backends", a.Listen, "daemons", a.Internal, "http", a.HTTP, "incarnation", n.self.incarnation)

@@ -26,6 +26,9 @@ type Task struct {
 	Payload  api.Payload
 	// Owner is for whom it runs.
 	Owner string
+	// Note describes the attempt to a later process of the node monitor; nil when none can
+	// take it over.
+	Note []byte
 	// Contended is set when tasks of other applications or owners that are as urgent waited at the
 	// launch.
 	Contended bool

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,10 +35,14 @@ type Events interface {
 
 // Config is what a Set needs.
 type Config struct {
-	Node         string
-	Slots        int
-	Folder       string        // of the node
-	Guard        *guard.Client // nil: one is started; else it stays the caller's to close
+	Node   string
+	Slots  int
+	Folder string        // of the node
+	Guard  *guard.Client // nil: one is started; else it stays the caller's to close
+	// RestartGrace is for how long processes outlive this one; 0: not at all. Owner is whose
+	// they are.
+	RestartGrace time.Duration
+	Owner        string
 	MaxProcesses int
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for none
 	OutputLimit  int64
@@ -63,6 +68,9 @@ type Set struct {
 	launches *connections.Pools // to backend processes
 	messages *messages
 	apps     *Applications
+	sleeps   *sleep.Backend
+	execs    *process.Backend
+	leaving  atomic.Bool // what is closed leaves its processes to the next process
 }
 
 // Open opens the backends; the executors follow by OpenExecutors. When it fails, the
@@ -74,8 +82,15 @@ func Open(cfg Config) (s *Set, err error) {
 	}
 	cfg.OnClose(s.logs.Close)
 	if s.guard == nil {
-		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses})
-		cfg.OnClose(func() error { s.guard.Close(cfg.Grace); return nil })
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner})
+		cfg.OnClose(func() error {
+			if s.leaving.Load() {
+				s.guard.Leave()
+			} else {
+				s.guard.Close(cfg.Grace)
+			}
+			return nil
+		})
 	}
 	grace := cfg.Grace
 	if grace == 0 {
@@ -90,12 +105,15 @@ func Open(cfg Config) (s *Set, err error) {
 		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
-	s.byKind = map[api.Backend]backend.Backend{
-		api.BackendSleep: sleep.New(), api.BackendApp: s.apps,
-		api.BackendExec: process.New(process.Config{Guard: s.guard, Logs: s.logs, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log}),
-	}
+	s.sleeps = sleep.New()
+	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log})
+	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
-		s.KillAll()
+		if s.leaving.Load() {
+			s.Leave()
+		} else {
+			s.KillAll()
+		}
 		s.messages.close()
 		s.launches.Close()
 		return nil

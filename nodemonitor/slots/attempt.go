@@ -31,6 +31,7 @@ type attempt struct {
 	paused      bool            // it was suspended before, or is
 	backend     backend.Backend // once it has started; nil for a duplicate
 	duplicate   bool            // it was started before: nothing was started
+	continued   bool            // an earlier process has started it
 	killed      bool            // Kill of its backend was called
 	lapses      int             // of the registration, when it arrived
 	cut         string          // why it was stopped while the node was cut off, "" if it was not

@@ -1,6 +1,10 @@
 package slots
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Epoch returns the highest epoch of a master of this group, and the incarnation of
 // that master.
@@ -11,8 +15,12 @@ func (s *Workers) Epoch() (epoch uint64, of int64) { return s.epoch, s.epochOf }
 // master has sent: each core receives its own kind once more, under the new epoch.
 func (s *Workers) Registered(epoch uint64, incarnation int64, numbers []int32) error {
 	if s.cfg.Policy.SingleMaster() {
+		bare := slices.DeleteFunc(slices.Clone(s.workers.live()), func(w *worker) bool { return w.core != nil })
 		if err := s.workers.number(numbers); err != nil {
 			return err
+		}
+		for _, w := range bare {
+			s.restore(w)
 		}
 	}
 	if epoch <= s.epoch {

@@ -25,6 +25,9 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	}
 	r.cfg.Results.Reached(a.distributor, a.FrontendAddress)
 	r.attempts.enter(a, running)
+	if a.continued {
+		return
+	}
 	if !r.fence.pass(id) {
 		// Whoever sent it did not know that. It is not run twice.
 		a.duplicate = true
@@ -50,6 +53,9 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	a.backend = b
+	if r.cfg.Note != nil && t.Payload.Backend == api.BackendExec {
+		t.Note = r.cfg.Note(a.launch(r.cfg))
+	}
 	b.Start(t, w.done)
 }
 

@@ -18,8 +18,10 @@ type worker struct {
 	self   sched.Addr // address of its core: the number here, or the cluster's
 	ref    wire.Ref
 	slots  int
-	core   sched.WorkerCore     // nil until the master has numbered it
-	done   func(backend.Result) // posts the end of an attempt; made once, not per task
+	// firstSeq is where the core's sequence numbers begin.
+	firstSeq uint64
+	core     sched.WorkerCore     // nil until the master has numbered it
+	done     func(backend.Result) // posts the end of an attempt; made once, not per task
 
 	// These are set for the slot of a classic backend.
 	classic bool
@@ -56,7 +58,7 @@ func (w *worker) seq() uint64 {
 		return w.reportedSeq
 	}
 	if w.core == nil {
-		return 0
+		return w.firstSeq + uint64(len(w.attempts.list)) // as the core will have it
 	}
 	return w.core.Slot().Seq
 }

@@ -39,7 +39,7 @@ func (l *workerList) at(number int32) *worker {
 // add makes the next worker.
 func (l *workerList) add() *worker {
 	number := int32(len(l.all)) //nolint:gosec // bounded by what registers
-	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: l.cfg.Node.Name, Slot: number}, slots: l.cfg.Policy.SlotsPerWorker()}
+	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: l.cfg.Node.Name, Slot: number}, slots: l.cfg.Policy.SlotsPerWorker(), firstSeq: l.cfg.FirstSeq}
 	w.done = func(r backend.Result) { l.cfg.Ended(End{w, r}) }
 	l.all = append(l.all, w)
 	l.cfg.Metrics.count(w, 1)
@@ -52,7 +52,7 @@ func (l *workerList) add() *worker {
 // makeCore makes the worker's core, which is addressed by that number.
 func (l *workerList) makeCore(w *worker, number int32) {
 	w.self = sched.Addr{Role: sched.Worker, ID: number}
-	w.core = l.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: l.cfg.Seed, Params: l.cfg.Params, Master: l.cfg.Master})
+	w.core = l.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: l.cfg.Seed, Params: l.cfg.Params, Master: l.cfg.Master, Seq: l.cfg.FirstSeq})
 	l.bySelf[w.self] = w
 }
 

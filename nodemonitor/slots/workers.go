@@ -58,6 +58,10 @@ type Config struct {
 	Kept      Kept
 	Names     Directory
 	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	// Note encodes the launch of an attempt for the next process of the node; nil when there
+	// is none that could take it over. FirstSeq is where the sequence numbers of slots begin.
+	Note     func(launch *wire.Item) []byte
+	FirstSeq uint64
 	// Ended is called by any goroutine with the end of an attempt, which the owner goroutine of
 	// the workers hands to their method Ended.
 	Ended func(End)

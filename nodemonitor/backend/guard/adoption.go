@@ -22,7 +22,8 @@ type Adoption struct {
 // RefusedError is returned when there is a guard that does not serve this client.
 type RefusedError struct {
 	Why  string
-	Ends bool // the guard ends, with all that it runs
+	Ends bool   // the guard ends, with all that it runs
+	Kept []byte // when it ends: what the former client had kept
 }
 
 // Error implements error.
@@ -65,7 +66,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	}
 	var w welcome
 	if err := g.dec.Decode(&w); err != nil {
-		return nil, &RefusedError{"it ended: " + err.Error(), true} // its grace was over
+		return nil, &RefusedError{Why: "it ended: " + err.Error(), Ends: true} // its grace was over
 	}
 	p, err := openFormer(w.Pid)
 	if err != nil && !w.Ends {
@@ -78,7 +79,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	}
 	if w.Refused != "" {
 		p.close()
-		return nil, &RefusedError{w.Refused, w.Ends}
+		return nil, &RefusedError{w.Refused, w.Ends, w.Kept}
 	}
 	g.process = p
 	a := &Adoption{Kept: w.Kept, Held: make([]Held, w.Held)}

@@ -134,6 +134,16 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 	return s.files(id), nil
 }
 
+// Continue records that an attempt of an earlier run still writes.
+func (s *Store) Continue(id sched.AttemptID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.jobs[id.Job][id]; e != nil && e.ended {
+		s.forget(e)
+	}
+	s.add(&entry{id: id, bytes: -1})
+}
+
 // End is called when nothing more will be written. The next Sweep counts the bytes.
 func (s *Store) End(id sched.AttemptID) {
 	s.mu.Lock()

@@ -44,7 +44,7 @@ func (r *run) spec(f logs.Files) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
 	s := guard.Spec{
 		Argv: e.Argv, Env: environment(t, r.b.cfg.Node), Dir: e.Dir,
-		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit,
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note,
 	}
 	if s.Dir == "" {
 		s.Dir, s.MakeDir = f.Folder, true

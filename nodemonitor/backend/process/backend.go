@@ -95,6 +95,33 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	return backend.Result{}, false
 }
 
+// TakeOver continues an attempt that an earlier process has started, and calls done when it
+// has ended.
+func (b *Backend) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result)) {
+	r := &run{b: b, task: t, done: done, handle: h.Handle}
+	if h.Began {
+		r.started = time.Now().Add(-h.Ran)
+	}
+	b.cfg.Logs.Continue(t.ID)
+	b.mu.Lock()
+	b.runs[t.ID] = r
+	b.mu.Unlock()
+	b.cfg.Guard.Claim(h.Handle, r.event)
+}
+
+// Leave ends the backend and leaves its processes to the guard, for the next process of the
+// node monitor. Ends are reported until the guard's client has left, too.
+func (b *Backend) Leave() {
+	b.mu.Lock()
+	if !b.closed {
+		b.closed = true
+		close(b.stop)
+	}
+	clear(b.runs)
+	b.mu.Unlock()
+	<-b.gone
+}
+
 // Kill ends the process group, gently at first.
 func (b *Backend) Kill(id sched.AttemptID) {
 	if r := b.find(id); r != nil {

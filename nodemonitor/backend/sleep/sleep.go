@@ -180,6 +180,48 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 	return nil
 }
 
+// Left is a sleep that goes on in the next process.
+type Left struct {
+	ID        sched.AttemptID
+	Remains   time.Duration
+	Suspended bool
+	Started   time.Time
+}
+
+// Leave ends the backend without ending its sleeps, and returns them. What ended before is
+// reported by then.
+func (b *Backend) Leave() (left []Left) {
+	b.mu.Lock()
+	b.stopped = true
+	now := time.Since(b.base)
+	for _, s := range b.known {
+		l := Left{ID: s.id, Remains: s.due, Suspended: s.at < 0, Started: s.started}
+		if !l.Suspended {
+			l.Remains -= now
+		}
+		left = append(left, l)
+	}
+	clear(b.known)
+	b.queue = nil
+	b.mu.Unlock()
+	b.alarm.Stop()
+	<-b.gone
+	return left
+}
+
+// TakeOver continues a sleep of an earlier process.
+func (b *Backend) TakeOver(l *Left, done func(backend.Result)) {
+	s := &sleeper{id: l.ID, at: -1, started: l.Started, done: done}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[s.id] = s
+	if l.Suspended {
+		s.due = max(l.Remains, 0)
+		return
+	}
+	b.enqueue(s, time.Since(b.base)+l.Remains)
+}
+
 func (b *Backend) closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,0 +1,170 @@
+package nodemonitor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// again stops a node to be started again, and returns the next process of it.
+func (n *testNode) again(c Config) *testNode {
+	n.w.t.Helper()
+	n.PrepareRestart()
+	if err := n.stop(); err != nil {
+		n.w.t.Fatal(err)
+	}
+	n.w.update(func() { n.w.sequence = 0 })
+	next := n.w.run(c)
+	receive(n.w.t, next.Ready())
+	return next
+}
+
+// lastHello returns the hello that came last.
+func (w *world) lastHello() (h *wire.Hello) {
+	w.update(func() { h = w.hellos[len(w.hellos)-1] })
+	return h
+}
+
+// result waits for the result of an attempt.
+func (w *world) result(id sched.AttemptID) (it wire.Item) {
+	w.t.Helper()
+	w.await("the result of "+id.String(), func() bool {
+		found := find(w.reports, sched.Report, id)
+		if found != nil {
+			it = *found
+		}
+		return found != nil
+	})
+	return it
+}
+
+// Three restarts of a node with running, suspended and sleeping tasks: each process goes on
+// with what the one before ran, and says so to the master; nothing is started twice, outputs
+// are whole, and results that nobody had acknowledged are sent by the next process.
+func TestRestartKeepsWhatRuns(t *testing.T) {
+	for _, policy := range []string{"pigeon", "pigeon-x", "fifo"} {
+		t.Run(policy, func(t *testing.T) { testRestart(t, policy) })
+	}
+}
+
+func testRestart(t *testing.T, policy string) {
+	w, slots := newWorld(t, false), 10
+	if policy == "fifo" {
+		w = newWorldOf(t, 0, false)
+		w.numbering = true
+	}
+	n := w.start(func(c *Config) { c.Slots, c.Policy = slots, policy })
+	c := n.cfg
+	folder := t.TempDir()
+	script := func(task int32) api.Payload {
+		return shell(fmt.Sprintf(`cd %s; echo $$ >> started-%d; echo before; while [ ! -e go ]; do sleep 0.01; done; echo after; exit %d`, folder, task, task))
+	}
+	var running []sched.AttemptID
+	for slot := range int32(8) {
+		id := attemptOf(1, slot)
+		n.deliver(w.launch(slot, 0, id, script(slot)))
+		running = append(running, id)
+	}
+	sleeps, ended := attemptOf(2, 0), attemptOf(2, 1)
+	n.deliver(w.launch(8, 0, sleeps, sleepFor(time.Hour)))
+	w.update(func() { w.down = true })
+	n.deliver(w.launch(9, 0, ended, shell("exit 9")))
+	var suspended sched.AttemptID
+	n.until("everything has started, and one has ended", func(o *owner) bool { return started(o) == 9 && keptBy(o) == 1 })
+	for i := range running {
+		awaitFile(t, filepath.Join(folder, fmt.Sprintf("started-%d", i)))
+	}
+	if policy == "pigeon-x" {
+		suspended = attemptOf(3, 0)
+		it := w.launch(0, 0, suspended, script(100))
+		it.Msg.Kind, it.Msg.Kept = sched.Preempt, []sched.AttemptID{running[0]}
+		n.deliver(it)
+		n.untilPhases(0, "0 running", "0 suspended")
+		suspended = running[0]
+	}
+	former := n.self.incarnation
+	for range 3 {
+		n = n.again(c)
+		h := w.lastHello()
+		if !slices.Equal(h.Continues, []int64{former}) || !h.Complete || h.Incarnation == former {
+			t.Fatalf("the hello of %d continues %v, want %d, complete: %v", h.Incarnation, h.Continues, former, h.Complete)
+		}
+		former = h.Incarnation
+		for slot := range int32(9) {
+			if s := h.Slots[slot]; s.Running.Attempt == 0 || s.Seq == 0 || policy == "pigeon" && s.Running != append(slices.Clone(running), sleeps)[slot] {
+				t.Fatalf("slot %d is reported as %+v", slot, s)
+			}
+		}
+		if kept := h.Slots[9].Kept; !slices.Equal(kept, []sched.AttemptID{ended}) {
+			t.Errorf("kept results are reported as %v", kept)
+		}
+		if policy == "pigeon-x" {
+			if held := h.Slots[0].Held; len(held) != 1 || held[0].ID != suspended || !held[0].Suspended {
+				t.Errorf("slot 0 holds %+v", held)
+			}
+		}
+		// What was started is not started again, neither where it runs nor elsewhere.
+		n.until("the slots are known", func(o *owner) bool { return o.numbered.Load() })
+		n.deliver(w.launch(9, h.Slots[9].Seq, running[3], script(3)))
+		n.until("it is refused", func(o *owner) bool { return started(o) == 9+len(h.Slots[0].Held) })
+	}
+	w.update(func() { w.down = false })
+	if it := w.result(ended); it.Exit != 9 || it.Msg.Outcome != sched.Failed {
+		t.Errorf("the result that was handed over is %+v", it)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range running {
+		if id == suspended {
+			continue
+		}
+		if it := w.result(id); it.Exit != i || it.Elapsed <= 0 {
+			t.Errorf("%v ended as %+v", id, it)
+		}
+		log, err := n.peer.AttemptLog(context.Background(), wire.AttemptLogRequest{Attempt: id, Stream: "stdout", Limit: 100})
+		if err != nil || string(log.Data) != "before\nafter\n" {
+			t.Errorf("%v wrote %q (%v)", id, log.Data, err)
+		}
+		if pids, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("started-%d", i))); err != nil || strings.Count(string(pids), "\n") != 1 {
+			t.Errorf("%v was started as %q (%v)", id, pids, err)
+		}
+	}
+	if policy == "pigeon-x" {
+		w.result(attemptOf(3, 0))
+		n.untilPhases(0, "0 suspended")
+		resume := w.launch(0, 0, suspended, api.Payload{})
+		n.look(func(o *owner) { resume.Msg.Seq = o.workers.Status()[0].Seq })
+		resume.Msg.Kind = sched.Continue
+		n.deliver(resume)
+		if it := w.result(suspended); it.Exit != 0 || it.Suspended <= 0 {
+			t.Errorf("the suspended one ended as %+v", it)
+		}
+	}
+	n.look(func(o *owner) {
+		if o.workers.Attempts() != 1 {
+			t.Errorf("%d attempts are left, want the sleeping one", o.workers.Attempts())
+		}
+	})
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not written", path)
+		}
+	}
+}
