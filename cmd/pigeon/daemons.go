@@ -105,8 +105,14 @@ on SIGINT or SIGTERM.`,
 			load := func() (C, error) { cfg, _, err := config.Load(v.defaults, src); return cfg, err }
 			defer reloadOnHangup(v.again(d.daemon, src.File, load))()
 		}
+		ctx := cmd.Context()
+		if r, restarts := d.daemon.(restarter); restarts {
+			var stop context.CancelFunc
+			ctx, stop = endForRestart(ctx, r)
+			defer stop()
+		}
 		line := readyLine{Ready: true, Role: v.name, ID: d.id, Addresses: d.addresses}
-		return serve(cmd.Context(), d, func() error { return line.print(cmd.OutOrStdout(), *output) })
+		return serve(ctx, d, func() error { return line.print(cmd.OutOrStdout(), *output) })
 	}
 	return cmd
 }
@@ -125,6 +131,27 @@ func reloadOnHangup(d reloader) (stop func()) {
 		}
 	}()
 	return func() { signal.Stop(hangups); close(hangups) }
+}
+
+// restarter is a daemon that can leave what runs to its next process.
+type restarter interface{ PrepareRestart() }
+
+// endForRestart returns a context that ends on SIGUSR2, for which the daemon is prepared
+// then.
+func endForRestart(ctx context.Context, d restarter) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR2)
+	go func() {
+		select {
+		case <-asked:
+			d.PrepareRestart()
+			end()
+		case <-ctx.Done():
+		}
+		signal.Stop(asked)
+	}()
+	return ctx, end
 }
 
 // addLogFlags adds the flags of a log to a verb and returns a function that opens the log.
@@ -231,7 +258,8 @@ func nodeMonitorCommand() *cobra.Command {
 		long: `Runs the daemon of one machine. It offers slots, each a worker that runs one task at
 a time, in a built-in backend (sleep, exec) or in processes of applications that
 register with it. It is ready once its master has accepted it, and keeps trying
-until then.`,
+until then. On SIGUSR2 it stops to be started again: what runs goes on, and the next
+process takes it over (restart_grace).`,
 		example: `  pigeon nodemonitor --id node-1 --slots 4 --master 127.0.0.1:20502
   pigeon nodemonitor --config configs/nodemonitor.yaml --listen 127.0.0.1:0`,
 		defaults: nodemonitor.Default(),

@@ -152,6 +152,12 @@ func (c *Cluster) Terminate(r Role, i int) error {
 	return c.member(r, i, func(m *member) error { return m.signal(syscall.SIGTERM, true) })
 }
 
+// HandOver asks node monitor number i to leave what runs to its next process and to stop:
+// SIGUSR2. It does not wait for the end; Restart starts the next one.
+func (c *Cluster) HandOver(i int) error {
+	return c.member(NodeMonitor, i, func(m *member) error { return m.signal(syscall.SIGUSR2, true) })
+}
+
 // Pid returns the number of the process that is number i of a role, 0 when it does not
 // run.
 func (c *Cluster) Pid(r Role, i int) (pid int) {

@@ -98,6 +98,9 @@ type Spec struct {
 	Env []string
 	// StartTimeout bounds the start; default 20 s, and 0.5 s for each process.
 	StartTimeout time.Duration
+	// RestartGrace is for how long what runs outlives its node monitor when that is killed or
+	// handed over (Cluster.HandOver): 0, not at all. A Command decides for itself.
+	RestartGrace time.Duration
 	// Configure, if set, may change the configuration of every daemon before it
 	// is used. It is called with a *frontend.Config, *master.Config or
 	// *nodemonitor.Config.
@@ -221,6 +224,9 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
+	if len(s.Command) == 0 || s.RestartGrace > 0 { // an earlier version does not know the setting
+		c.RestartGrace = s.RestartGrace
+	}
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)

@@ -91,6 +91,15 @@ func runNode(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	handOver := make(chan os.Signal, 1)
+	signal.Notify(handOver, syscall.SIGUSR2)
+	go func() {
+		<-handOver
+		n.PrepareRestart()
+		end()
+	}()
 	return n.Run(ctx)
 }
 
