@@ -33,7 +33,7 @@ type handover struct {
 	Processes int // attempts that its guard runs
 	Sleeps    []handedSleep
 	Results   []handedResult
-	Started   slots.Started
+	Started   slots.Starts
 }
 
 // handedSleep is a sleeping task.

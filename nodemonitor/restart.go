@@ -199,7 +199,7 @@ func (n *NodeMonitor) takeOverProcess(h *guard.Held) bool {
 	if err == nil && n.owner.results.Keeps(it.Msg.AttemptID()) {
 		return true // its result was handed over
 	}
-	return err == nil && n.continueAttempt(&slots.Continued{Launch: it, Backend: n.backends.Exec(), Ran: h.Ran - h.Stopped, Suspended: h.Suspended && h.End == nil}, func(t backend.Task, done func(backend.Result)) {
+	return err == nil && n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Exec(), Ran: h.Ran - h.Stopped, Suspended: h.Suspended && h.End == nil}, func(t backend.Task, done func(backend.Result)) {
 		n.backends.TakeOver(h, t, done)
 	})
 }
@@ -209,17 +209,17 @@ func (n *NodeMonitor) takeOverSleep(s *handedSleep) bool {
 	if err != nil {
 		return false
 	}
-	left := sleep.Left{ID: it.Msg.AttemptID(), Remains: s.Remains, Suspended: s.Suspended, Started: time.Now().Add(-s.Age - n.restart.away)}
+	left := sleep.Handover{ID: it.Msg.AttemptID(), Remains: s.Remains, Suspended: s.Suspended, Started: time.Now().Add(-s.Age - n.restart.away)}
 	ran := s.Ran
 	if !s.Suspended {
 		ran += n.restart.away
 	}
-	return n.continueAttempt(&slots.Continued{Launch: it, Backend: n.backends.Sleep(), Ran: ran, Suspended: s.Suspended}, func(_ backend.Task, done func(backend.Result)) {
+	return n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Sleep(), Ran: ran, Suspended: s.Suspended}, func(_ backend.Task, done func(backend.Result)) {
 		n.backends.TakeOverSleep(left, n.restart.away, done)
 	})
 }
 
-func (n *NodeMonitor) continueAttempt(c *slots.Continued, begin func(backend.Task, func(backend.Result))) bool {
+func (n *NodeMonitor) continueAttempt(c *slots.Adoption, begin func(backend.Task, func(backend.Result))) bool {
 	task, done, err := n.owner.workers.Continue(c)
 	if err != nil {
 		n.log.Warn("an attempt of the former process of this node is not continued", "attempt", c.Launch.Msg.AttemptID(), "error", err)

@@ -180,8 +180,8 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 	return nil
 }
 
-// Left is a sleep that goes on in the next process.
-type Left struct {
+// Handover is a sleep that goes on in the next process.
+type Handover struct {
 	ID        sched.AttemptID
 	Remains   time.Duration
 	Suspended bool
@@ -190,12 +190,12 @@ type Left struct {
 
 // Leave ends the backend without ending its sleeps, and returns them. What ended before is
 // reported by then.
-func (b *Backend) Leave() (left []Left) {
+func (b *Backend) Leave() (left []Handover) {
 	b.mu.Lock()
 	b.stopped = true
 	now := time.Since(b.base)
 	for _, s := range b.known {
-		l := Left{ID: s.id, Remains: s.due, Suspended: s.at < 0, Started: s.started}
+		l := Handover{ID: s.id, Remains: s.due, Suspended: s.at < 0, Started: s.started}
 		if !l.Suspended {
 			l.Remains -= now
 		}
@@ -210,7 +210,7 @@ func (b *Backend) Leave() (left []Left) {
 }
 
 // TakeOver continues a sleep of an earlier process.
-func (b *Backend) TakeOver(l *Left, done func(backend.Result)) {
+func (b *Backend) TakeOver(l *Handover, done func(backend.Result)) {
 	s := &sleeper{id: l.ID, at: -1, started: l.Started, done: done}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,7 +19,7 @@ func (s *Set) SetLeaving(leaving bool) { s.leaving.Store(leaving) }
 // Leave ends the backends of applications, with what runs there, and leaves the processes of
 // exec tasks to the guard and the sleeps, which it returns, to the next process. When it
 // returns every end that happened before has been reported. It is safe twice.
-func (s *Set) Leave() []sleep.Left {
+func (s *Set) Leave() []sleep.Handover {
 	s.SetLeaving(true)
 	s.apps.Close()
 	s.execs.Leave()
@@ -56,7 +56,7 @@ func (s *Set) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result))
 }
 
 // TakeOverSleep continues a sleep that has remained for so long without this process.
-func (s *Set) TakeOverSleep(l sleep.Left, away time.Duration, done func(backend.Result)) {
+func (s *Set) TakeOverSleep(l sleep.Handover, away time.Duration, done func(backend.Result)) {
 	if !l.Suspended {
 		l.Remains -= away
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Continued is an attempt that an earlier process of the node has started.
-type Continued struct {
+// Adoption is an attempt that an earlier process of the node has started.
+type Adoption struct {
 	Launch    *wire.Item // as its note has it
 	Backend   backend.Backend
 	Ran       time.Duration // suspensions left out
@@ -53,7 +53,7 @@ func (s *Workers) In(b backend.Backend) (n int) {
 // Continue enters an attempt that an earlier process has started, before any launch is
 // accepted. It returns the task and what the backend calls with its end; the error is why the
 // attempt has no place here. Restore follows.
-func (s *Workers) Continue(c *Continued) (backend.Task, func(backend.Result), error) {
+func (s *Workers) Continue(c *Adoption) (backend.Task, func(backend.Result), error) {
 	it := c.Launch
 	id, number := it.Msg.AttemptID(), it.To.Slot
 	var w *worker
@@ -122,14 +122,14 @@ func (s *Workers) restore(w *worker) {
 }
 
 // Started returns what is remembered of the attempts that were started here.
-func (s *Workers) Started() Started {
+func (s *Workers) Started() Starts {
 	f := s.cores.run.fence
-	return Started{f.seed, f.started.list(), f.before.list()}
+	return Starts{f.seed, f.started.list(), f.before.list()}
 }
 
 // Remember has the attempts that an earlier process has started not start again. It is called
 // before Continue.
-func (s *Workers) Remember(started Started) {
+func (s *Workers) Remember(started Starts) {
 	f := s.cores.run.fence
 	f.seed = started.Seed
 	for _, h := range started.Before {
@@ -140,8 +140,8 @@ func (s *Workers) Remember(started Started) {
 	}
 }
 
-// Started is the attempts that a node remembers to have started, as hashes.
-type Started struct {
+// Starts is the attempts that a node remembers to have started, as hashes.
+type Starts struct {
 	Seed        uint64
 	Now, Before []uint64
 }
