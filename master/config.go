@@ -2,6 +2,8 @@ package master
 
 import (
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -14,26 +16,28 @@ import (
 
 // Config is the settings of a master.
 type Config struct {
-	Group           int `mapstructure:"group" doc:"number of the group this master schedules, from 0; nodes of the group name it too; frontends list its address in that place of masters"`
-	daemon.Settings `mapstructure:",squash"`
-	Listen          string        `mapstructure:"listen" doc:"host:port where frontends and node monitors of the group reach this master; port 0 takes a free one"`
-	Masters         []string      `mapstructure:"masters" join:"/" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x). With standbys as for frontends"`
-	Weight          int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
-	MaxTasks        int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
-	MaxBytes        int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
-	LostAfter       time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
-	owners.Shares   `mapstructure:",squash"`
-	OwnersFile      string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
-	MasterLost      time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
-	ForgetAfter     time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon node forget' stops showing one"`
-	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
-	InboxBytes      int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
+	Group                     int `mapstructure:"group" doc:"number of the group this master schedules, from 0; nodes of the group name it too; frontends list its address in that place of masters"`
+	daemon.Settings           `mapstructure:",squash"`
+	Listen                    string `mapstructure:"listen" doc:"host:port where frontends and node monitors of the group reach this master; port 0 takes a free one"`
+	Advertise                 string `mapstructure:"advertise" doc:"host that other daemons reach this master by, as their settings name it; empty: the host of listen"`
+	daemon.LeadershipSettings `mapstructure:",squash"`
+	Masters                   []string      `mapstructure:"masters" join:"/" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x). With standbys as for frontends"`
+	Weight                    int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
+	MaxTasks                  int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
+	MaxBytes                  int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
+	LostAfter                 time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
+	owners.Shares             `mapstructure:",squash"`
+	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
+	MasterLost                time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
+	ForgetAfter               time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon node forget' stops showing one"`
+	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
+	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
 }
 
 // Default returns the settings of a master on one machine.
 func Default() Config {
 	return Config{
-		Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20502",
+		Settings: daemon.DefaultSettings(), LeadershipSettings: daemon.DefaultLeadershipSettings(), Listen: "127.0.0.1:20502",
 		MaxTasks: 2_000_000, LostAfter: 2 * time.Second, MasterLost: 5 * time.Second, ForgetAfter: 24 * time.Hour, InboxLimit: 100_000, MaxBytes: 2 << 30, InboxBytes: 512 << 20,
 	}
 }
@@ -46,6 +50,7 @@ func (c Config) Validate() error {
 	return daemon.Check(append([]daemon.Rule{
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
+		daemon.Refuse("advertise", c.advertiseFault() != "", c.advertiseFault()),
 		daemon.Refuse("weight", c.Weight < 0, "use 0 (infinite) or more"),
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),
 		daemon.Refuse("master_lost", c.MasterLost < 100*time.Millisecond, "use 100ms or more"),
@@ -57,7 +62,25 @@ func (c Config) Validate() error {
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
-	}, append(c.Shares.Rules(), c.Settings.Rules(c.policyFault())...)...)...)
+	}, append(append(c.Shares.Rules(), c.LeadershipSettings.Rules(c.NATS, false)...), c.Settings.Rules(c.policyFault())...)...)...)
+}
+
+// led reports whether this master shares its group with standbys.
+func (c Config) led() bool { return c.Leadership == daemon.JetStreamLeadership }
+
+// advertiseFault returns why other daemons cannot use the address of this master, "" when
+// they can.
+func (c Config) advertiseFault() string {
+	host, _, err := net.SplitHostPort(c.Listen)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil: // refused by its own name
+	case strings.ContainsAny(c.Advertise, "/:, "):
+		return "give a host without a port"
+	case c.led() && c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
+		return fmt.Sprintf("give the host that other daemons reach this master by: listen is %s, every address of this host, and standbys name the address of the master that leads", c.Listen)
+	}
+	return ""
 }
 
 func (c Config) policyFault() string {

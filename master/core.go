@@ -14,11 +14,12 @@ type groupCore struct {
 	clock  runloop.Clock
 	steps  *runloop.Stepper
 	timers *runloop.Timers
+	idle   bool // of a standby: nothing is stepped
 }
 
 // Step passes on a message of another core.
 func (c *groupCore) Step(from sched.Addr, m *sched.Message) {
-	if c.core != nil {
+	if c.core != nil && !c.idle {
 		c.steps.Step(c.core, c.self, c.clock.Now(), from, m)
 	}
 }

@@ -1,7 +1,10 @@
 package master
 
 import (
+	"errors"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/leadership"
 
 	dto "github.com/prometheus/client_model/go"
 )
@@ -33,4 +36,26 @@ func RefusedHellos(m *Master, reason string) float64 {
 		return -1
 	}
 	return d.GetCounter().GetValue()
+}
+
+// Crash ends a master at once; nothing of it leaves any more. The store must have been told to
+// forget its resignation.
+func Crash(d *Daemon) {
+	Pause(d)
+	d.current().life.Fail(errors.New("the test ended it"))
+}
+
+// Pause has a leader send nothing any more, as if its leadership were over; it accepts
+// connections and does not know.
+func Pause(d *Daemon) {
+	d.current().standing.candidate.Store(leadership.New(leadership.Options{}))
+}
+
+// Incarnation returns the process that a daemon is now.
+func Incarnation(d *Daemon) int64 { return d.current().incarnation }
+
+// Expects counts the daemons that a standby would wait for.
+func Expects(d *Daemon) int {
+	e := d.current().following.expected()
+	return len(e.addresses)
 }

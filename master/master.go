@@ -39,6 +39,10 @@ type Master struct {
 	owner       *owner
 	epoch       atomic.Uint64 // the owner goroutine's, for the batches it sends
 	forgetAfter time.Duration // for how long peers must be gone
+	standing    standing
+	following   *following // of a standby
+	deps        Deps
+	address     string // where other daemons reach it
 	server      *server.Server
 	web         *telemetry.Server // nil when off
 	shares      owners.Reader[owners.Shares]
@@ -46,7 +50,11 @@ type Master struct {
 
 // New returns a master that listens and does not serve yet. The error names the
 // setting or the address that cannot work. Run, or Close, must follow.
-func New(cfg Config, log *slog.Logger) (*Master, error) {
+func New(cfg Config, log *slog.Logger) (*Master, error) { return NewWith(cfg, Deps{Log: log}) }
+
+// NewWith is New with what the master shares with others of its process.
+func NewWith(cfg Config, deps Deps) (*Master, error) {
+	log := deps.Log
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
 	}
@@ -56,9 +64,10 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	}
 	log = log.With("role", "master", "group", cfg.Group)
 	m := &Master{
-		forgetAfter: linkset.ForgetAfter,
-		life:        daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
+		forgetAfter: linkset.ForgetAfter, deps: deps,
+		life: daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
 	}
+	m.standing = standing{name: cfg.name(), incarnation: m.incarnation, shared: cfg.led()}
 	m.mailbox = daemon.Mailbox{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
 	if err := m.assemble(p, params); err != nil {
 		return nil, errors.Join(err, m.life.Close())
@@ -77,6 +86,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
 	o.metrics.WatchInbox(m.waiting.Refused)
+	o.metrics.watchStanding(m.standing.leads)
 	m.codec.OnUnknown(o.metrics.unknown.Report(m.log))
 	if err := m.addCore(p, params); err != nil {
 		return err
@@ -94,6 +104,10 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	if err := m.listen(); err != nil {
 		return err
 	}
+	if m.address = advertised(m.cfg, m.Addr()); m.cfg.led() {
+		m.following = newFollowing(m, clock)
+		o.core.idle = true
+	}
 	o.links = m.openLinks()
 	m.life.OnClose(o.links.Close)
 	o.addDaemons(p)
@@ -109,7 +123,7 @@ func (m *Master) addCore(p sched.Policy, params sched.Params) error {
 	if p.NewMaster != nil {
 		o.core.core = p.NewMaster(sched.MasterConfig{Self: o.core.self, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true})
 		var err error
-		if record, err = m.life.Record(m.cfg.Record, fmt.Sprintf("master-%d", m.cfg.Group)); err != nil {
+		if record, err = m.life.Record(m.cfg.Record, m.recording()); err != nil {
 			return err
 		}
 	}
@@ -122,12 +136,20 @@ func (m *Master) addCore(p sched.Policy, params sched.Params) error {
 	return nil
 }
 
+// recording returns the name of the recording of the core.
+func (m *Master) recording() string {
+	if m.cfg.led() { // several masters may record into one folder
+		return fmt.Sprintf("master-%d-%x", m.cfg.Group, m.incarnation)
+	}
+	return fmt.Sprintf("master-%d", m.cfg.Group)
+}
+
 // openLinks makes the links to other daemons, once it is known where this master serves.
 func (m *Master) openLinks() *linkset.Set {
 	o := m.owner
 	return linkset.New(linkset.Options{
-		Self: m.self, Address: m.Addr(), Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
-		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
+		Self: m.self, Address: m.address, Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
+		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter, Permitted: m.standing.permitted(),
 		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.linkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
 		OnUnknown: func(peer wire.Ref, items []wire.Item) { m.post(func() { o.withheld(peer, items) }) },
@@ -151,6 +173,9 @@ func (m *Master) listen() (err error) {
 // The error is what ended it before. It may be called once.
 func (m *Master) Run(ctx context.Context) error {
 	tasks := append(m.owner.siblings.heartbeats(m), m.sweep, m.shares.Run)
+	if m.cfg.led() {
+		tasks = append(tasks, m.stand)
+	}
 	return m.life.Run(ctx, daemon.Parts{
 		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: tasks,
 		Started: m.life.MarkReady, Wake: m.owner.publication.close,
@@ -177,6 +202,9 @@ func (m *Master) notice(data []byte) {
 	b, err := m.codec.Decode(data)
 	if err == nil {
 		err = b.CheckPeer()
+	}
+	if err == nil && !m.standing.leads() {
+		return
 	}
 	if err == nil {
 		err = m.loop.Post(func() { m.owner.deliver(b) })
@@ -207,7 +235,7 @@ func (m *Master) handle(batch []func()) {
 		do()
 	}
 	m.epoch.Store(m.owner.epoch.Number)
-	m.owner.flush()
+	m.owner.flush(m.standing.leads())
 }
 
 // post runs a function on the owner goroutine, beyond the inbox's limit; a daemon that stops

@@ -15,18 +15,19 @@ import (
 // goroutines may read.
 type metrics struct {
 	*telemetry.Metrics
-	launches []prometheus.Counter  // by class
-	waits    []prometheus.Observer // by class, seconds from arrival to launch
-	notices  prometheus.Counter
-	stale    prometheus.Counter
-	unread   prometheus.Counter
-	away     []prometheus.Counter // by awayReason
-	full     prometheus.Counter   // tasks returned for want of bytes
-	unknown  *daemon.KindRefusals
-	refused  map[string]prometheus.Counter // hellos, by reason
-	owners   ownerMetrics
-	snapshot atomic.Pointer[metricsSnapshot]
-	taken    time.Time // when the snapshot was taken; only the owner goroutine uses it
+	launches  []prometheus.Counter  // by class
+	waits     []prometheus.Observer // by class, seconds from arrival to launch
+	notices   prometheus.Counter
+	stale     prometheus.Counter
+	unread    prometheus.Counter
+	away      []prometheus.Counter // by awayReason
+	full      prometheus.Counter   // tasks returned for want of bytes
+	unknown   *daemon.KindRefusals
+	takeovers prometheus.Counter
+	refused   map[string]prometheus.Counter // hellos, by reason
+	owners    ownerMetrics
+	snapshot  atomic.Pointer[metricsSnapshot]
+	taken     time.Time // when the snapshot was taken; only the owner goroutine uses it
 }
 
 // metricsSnapshot is the group at one moment.
@@ -46,17 +47,18 @@ func newMetrics(now func() sched.Time) *metrics {
 	class := telemetry.Label{Name: "class", Values: []string{sched.Short.String(), sched.Long.String()}}
 	kind := telemetry.Label{Name: "kind", Values: []string{"general", "reserved"}}
 	e := &metrics{
-		Metrics:  m,
-		launches: m.Counters("launches_total", "Tasks launched at workers.", class.Name, class.Values...),
-		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
-		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
-		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
-		away:     m.Counters("frontends_away_total", "Frontends to which the tasks that waited for them were returned, by reason: not reached for most of master_lost, or silent while a node refused launches.", "reason", awayReasons[:]...),
-		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
-		full:     m.Counters("tasks_refused_total", "Tasks returned to their frontend, which tries again, by reason: their payloads have no room in max_bytes.", "reason", "max_bytes")[0],
-		unknown:  daemon.NewKindRefusals(m),
-		refused:  newRefusedHellos(m),
-		owners:   newOwnerMetrics(m, class),
+		Metrics:   m,
+		launches:  m.Counters("launches_total", "Tasks launched at workers.", class.Name, class.Values...),
+		waits:     m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
+		notices:   m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
+		stale:     m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
+		away:      m.Counters("frontends_away_total", "Frontends to which the tasks that waited for them were returned, by reason: not reached for most of master_lost, or silent while a node refused launches.", "reason", awayReasons[:]...),
+		unread:    m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
+		full:      m.Counters("tasks_refused_total", "Tasks returned to their frontend, which tries again, by reason: their payloads have no room in max_bytes.", "reason", "max_bytes")[0],
+		unknown:   daemon.NewKindRefusals(m),
+		takeovers: m.Counter("takeovers_total", "Times that this master began to lead a group that has standbys."),
+		refused:   newRefusedHellos(m),
+		owners:    newOwnerMetrics(m, class),
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })
@@ -77,6 +79,16 @@ func newMetrics(now func() sched.Time) *metrics {
 	return e
 }
 
+// watchStanding exports whether the master leads.
+func (e *metrics) watchStanding(leads func() bool) {
+	e.GaugeFunc("leads", "1 while this master leads its group, which it always does where the group has no standbys; 0 while it is a standby.", func() float64 {
+		if leads() {
+			return 1
+		}
+		return 0
+	})
+}
+
 // Metrics returns the metrics that a master exports, all at zero, for their
 // documentation.
 func Metrics() *telemetry.Metrics {
@@ -85,6 +97,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMessages(func() uint64 { return 0 })
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.WatchInbox(func() uint64 { return 0 })
+	m.watchStanding(func() bool { return true })
 	return m.Metrics
 }
 

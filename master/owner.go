@@ -26,6 +26,8 @@ type owner struct {
 	self        wire.Ref
 	incarnation int64
 	epoch       protocol.Epoch // number 0: no peer has registered yet
+	follows     bool           // this master may follow another one whatever epochs are reported
+	expected    protocol.Expected
 	core        *groupCore
 	addrs       *addrmap.Map
 	links       *linkset.Set
@@ -215,9 +217,14 @@ func (o *owner) sweep(inbox *link.Inbox, forgetAfter time.Duration) {
 	}
 }
 
-// flush sends the messages that the batch caused.
-func (o *owner) flush() {
-	o.links.Flush()
-	o.publication.publish(o.nodes, o.frontends)
+// flush sends the messages that the batch caused, or drops them if this master does not lead
+// any more.
+func (o *owner) flush(leads bool) {
+	if leads {
+		o.links.Flush()
+		o.publication.publish(o.nodes, o.frontends)
+	} else {
+		o.links.Discard()
+	}
 	o.metrics.refresh(o)
 }

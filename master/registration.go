@@ -23,6 +23,9 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		}
 		r := o.helloReply(h, refusal{a.Reason, a.Problem})
 		r.Numbers, r.Registration = a.Numbers, a.Registration
+		if r.Accepted {
+			o.arrived(h.Sender)
+		}
 		return r, nil
 	case sched.Distributor:
 		if h.Stopping {
@@ -35,10 +38,14 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		r := o.helloReply(h, o.frontends.hello(h))
 		if r.Accepted {
 			o.absence.hello(h.Sender.Name, o.core.clock.Now())
+			o.arrived(h.Sender)
 		}
 		r.Registration = o.frontends.registry.Registration(h.Sender.Name)
 		return r, nil
 	case sched.Master:
+		if o.follows && h.Sender.Daemon() == o.self {
+			return o.helloReply(h, refusal{}), nil // a standby, which asks whether this process lives
+		}
 		return o.helloReply(h, o.siblings.hello(h)), nil
 	default:
 		return o.helloReply(h, refusal{refusedRole, fmt.Sprintf("a %s does not register with a master", h.Sender.Role)}), nil
@@ -70,11 +77,12 @@ func (o *owner) helloReply(h *wire.Hello, r refusal) wire.HelloReply {
 
 // raiseEpoch raises the epoch above that of an earlier master, as a peer reports it.
 func (o *owner) raiseEpoch(h *wire.Hello) {
-	if !o.epoch.Raise(o.incarnation, protocol.Epoch{Number: h.Epoch, Of: h.EpochOf}) {
-		return
-	}
-	if h.Epoch > 0 {
+	raised := o.epoch.Raise(o.incarnation, protocol.Epoch{Number: h.Epoch, Of: h.EpochOf})
+	if h.Epoch > 0 && (raised || o.follows && h.EpochOf != o.incarnation) {
 		o.nodes.FollowsAnother()
+	}
+	if !raised {
+		return
 	}
 	o.core.StepShell(&sched.Message{Kind: sched.EpochIs, Epoch: o.epoch.Number})
 }

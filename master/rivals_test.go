@@ -239,7 +239,7 @@ func TestRefusedShapes(t *testing.T) {
 		{"masters", "policy hawk has one central master, 2 are configured", func(c *master.Config) { c.Policy, c.Masters = "hawk", two }},
 		{"masters", "publishes the membership", func(c *master.Config) { c.Policy, c.Masters = "sparrow", two }},
 		{"masters", "none for this master's group 2", func(c *master.Config) { c.Policy, c.Masters, c.Group = "pigeon-sort", two, 2 }},
-		{"masters", "host:port for the master of group 1", func(c *master.Config) { c.Policy, c.Masters = "pigeon-sort", []string{"127.0.0.1:1", "x"} }},
+		{"masters", "of group 1: give host:port", func(c *master.Config) { c.Policy, c.Masters = "pigeon-sort", []string{"127.0.0.1:1", "x"} }},
 		{"master_lost", "100ms", func(c *master.Config) { c.MasterLost = 0 }},
 	} {
 		cfg := settings()

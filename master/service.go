@@ -20,6 +20,9 @@ var (
 
 // Deliver accepts messages of frontends, node monitors and other masters.
 func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	if !m.standing.leads() {
+		return wire.BatchReply{}, m.standing.refusal("accepting messages of " + b.Sender.String())
+	}
 	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
 		bytes, err := m.waiting.Enter(b)
 		if err != nil {
@@ -38,6 +41,9 @@ func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, err
 
 // Hello registers a frontend or a node, or answers another master.
 func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	if !m.standing.leads() {
+		return m.helloReply(h), nil
+	}
 	type answer struct {
 		reply wire.HelloReply
 		err   error
@@ -52,11 +58,17 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 // Membership returns the live daemons. It waits for a change without using the owner
 // goroutine.
 func (m *Master) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
+	if !m.standing.leads() {
+		return wire.Membership{}, m.standing.refusal("reading the membership")
+	}
 	return m.owner.publication.publisher.Membership(ctx, incarnation, version, wait)
 }
 
 // Snapshot applies a node's heartbeat.
 func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
+	if !m.standing.leads() {
+		return m.snapshotReply(s), nil
+	}
 	return daemon.Ask(ctx, m.mailbox, "applying a snapshot of "+s.Sender.String(), func() wire.SnapshotReply {
 		problem := m.owner.nodes.Snapshot(s)
 		return wire.SnapshotReply{Incarnation: m.incarnation, Epoch: m.owner.epoch.Number, Known: problem == "", Problem: problem}
@@ -65,7 +77,13 @@ func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotR
 
 // MasterState returns the group as it is now.
 func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
-	return daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
+	role, leader := m.standing.role(), m.standing.leader()
+	if role == api.Standby {
+		return api.MasterState{Group: m.cfg.Group, Role: role, Leader: leader}, nil
+	}
+	s, err := daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
+	s.Role, s.Leader = role, leader
+	return s, err
 }
 
 // ForgetNode stops showing a node or frontend that is not registered any more.
@@ -83,7 +101,11 @@ func (m *Master) ForgetNode(ctx context.Context, name string) (bool, error) {
 
 // RunningTasks returns how many tasks of each of the jobs run in the group.
 func (m *Master) RunningTasks(ctx context.Context, list []sched.JobID) ([]int32, error) {
-	return daemon.Ask(ctx, m.mailbox, "counting the running tasks of jobs", func() []int32 {
+	const tried = "counting the running tasks of jobs"
+	if !m.standing.leads() {
+		return nil, m.standing.refusal(tried)
+	}
+	return daemon.Ask(ctx, m.mailbox, tried, func() []int32 {
 		n := make([]int32, len(list))
 		for i, job := range list {
 			n[i] = int32(m.owner.core.view.Share(job, 0).Running) //nolint:gosec // the slots of a group
@@ -94,5 +116,9 @@ func (m *Master) RunningTasks(ctx context.Context, list []sched.JobID) ([]int32,
 
 // JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
-	return daemon.Ask(ctx, m.mailbox, "reading the state of a job", func() wire.JobView { return m.owner.jobView(job, app) })
+	const tried = "reading the state of a job"
+	if !m.standing.leads() {
+		return wire.JobView{}, m.standing.refusal(tried)
+	}
+	return daemon.Ask(ctx, m.mailbox, tried, func() wire.JobView { return m.owner.jobView(job, app) })
 }

@@ -64,14 +64,22 @@ func (o *owner) setShares(s owners.Shares) bool {
 		return false
 	}
 	o.shares.set = s
-	m := s.Message()
-	o.core.StepShell(&m)
+	o.stepShares()
 	return true
+}
+
+func (o *owner) stepShares() {
+	m := o.shares.set.Message()
+	o.core.StepShell(&m)
 }
 
 // GroupOwners returns how the group's slots are shared between owners.
 func (m *Master) GroupOwners(ctx context.Context) (api.GroupOwners, error) {
-	return daemon.Ask(ctx, m.mailbox, "reading the shares of the group", m.owner.groupOwners)
+	const tried = "reading the shares of the group"
+	if !m.standing.leads() {
+		return api.GroupOwners{}, m.standing.refusal(tried)
+	}
+	return daemon.Ask(ctx, m.mailbox, tried, m.owner.groupOwners)
 }
 
 func (o *owner) groupOwners() api.GroupOwners {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -18,6 +20,10 @@ import (
 
 // helloEvery is how often masters that hand tasks to each other exchange hellos.
 const helloEvery = time.Second
+
+// searchEvery is the pause while none of the masters of another group that has several leads;
+// a random time of up to as much is added.
+const searchEvery = 50 * time.Millisecond
 
 // helloMost is how long a master waits for the outcome of the next hello, if it runs.
 const helloMost = 2 * helloEvery
@@ -31,12 +37,12 @@ type siblings struct {
 }
 
 // sibling is the master of another group. It belongs to the owner goroutine, but for group,
-// address, pool and peer, which never change.
+// address and peer, which never change.
 type sibling struct {
 	group       int
-	address     string
-	pool        *client.Pool
-	peer        *wire.PeerClient
+	address     string         // of all of them, as configured
+	peer        *leaders.Group // its standbys too
+	heartbeat   *membership.Heartbeat
 	incarnation int64 // 0: never reached
 	up          bool  // as last reported to the core
 	contact     protocol.Contact
@@ -58,12 +64,12 @@ func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec) (*sibl
 		if group == cfg.Group {
 			continue
 		}
-		pool, err := client.New(client.Options{Name: addrmap.MasterRef(group).String(), Address: address, MaxConns: 1, BackoffMax: 200 * time.Millisecond})
+		peer, err := leaders.New(address, client.Options{Name: addrmap.MasterRef(group).String(), MaxConns: 1, BackoffMax: 200 * time.Millisecond}, codec)
 		if err != nil {
 			return all, fmt.Errorf("the master of group %d cannot be reached at %q: %w", group, address, err)
 		}
 		all.list = append(all.list, &sibling{
-			group: group, address: address, pool: pool, peer: wire.NewPeerClient(pool, codec), contact: protocol.NewContact(o.core.clock.Now()),
+			group: group, address: address, peer: peer, contact: protocol.NewContact(o.core.clock.Now()),
 		})
 	}
 	return all, nil
@@ -71,7 +77,7 @@ func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec) (*sibl
 
 func (all *siblings) close() (err error) {
 	for _, s := range all.list {
-		err = errors.Join(err, s.pool.Close())
+		err = errors.Join(err, s.peer.Close())
 	}
 	return err
 }
@@ -79,19 +85,34 @@ func (all *siblings) close() (err error) {
 // heartbeats returns the tasks that send hellos to the other masters.
 func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context)) {
 	for _, s := range all.list {
-		tasks = append(tasks, membership.NewHeartbeat(helloEvery, nil, func(ctx context.Context) error {
+		var retry func(int) time.Duration // nil: as often
+		if s.peer.Several() {
+			retry = func(int) time.Duration { return searchEvery + rand.N(searchEvery) } //nolint:gosec // jitter, not a secret
+		}
+		s.heartbeat = membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
+			if !m.standing.leads() {
+				return nil // the one that leads greets them
+			}
 			reply, err := m.sayHello(ctx, s)
 			m.post(func() { all.helloAnswered(s, reply, err) })
 			return err
-		}).Run)
+		})
+		tasks = append(tasks, s.heartbeat.Run)
 	}
 	return tasks
+}
+
+// beatNow has a hello said to each of the other masters at once.
+func (all *siblings) beatNow() {
+	for _, s := range all.list {
+		s.heartbeat.Wake()
+	}
 }
 
 func (m *Master) sayHello(ctx context.Context, s *sibling) (wire.HelloReply, error) {
 	call, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
-	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.Addr(), Group: s.group, Policy: m.cfg.Policy, Version: daemon.Version()})
+	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.address, Group: s.group, Policy: m.cfg.Policy, Version: daemon.Version()})
 	switch {
 	case err == nil && !reply.Accepted:
 		err = fmt.Errorf("it refuses this master: %s", reply.Problem)
@@ -123,7 +144,7 @@ func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error)
 		return
 	}
 	o.log.Info("another master has been reached", "of", s.group, "address", s.address)
-	o.links.Add(s.ref(), s.address, reply.Incarnation)
+	o.links.Add(s.ref(), s.peer.Address(), reply.Incarnation)
 	s.up, s.incarnation = true, reply.Incarnation
 	o.core.StepShell(&sched.Message{Kind: sched.MasterUp, Peer: s.addr(), Serves: reply.Serves})
 }

@@ -232,20 +232,24 @@ func masterCommand() *cobra.Command {
 		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
 worker the moment one is idle. It keeps nothing on disk: started again, its nodes and
 frontends report everything again. Policies other than Pigeon's have one
-master; under sparrow and peacock it only publishes the membership of nodes and frontends.`,
+master; under sparrow and peacock it only publishes the membership of nodes and frontends.
+
+With leadership: jetstream a group may have several masters. One of them leads; the
+others are standbys, which take over when it has gone. A master that has lost the
+leadership goes on as a standby.`,
 		example: `  pigeon master --group 0 --listen 127.0.0.1:20502
   pigeon master --config configs/master.yaml --reserved 0.2 --weight 20
   pigeon master --policy hawk`,
 		defaults: master.Default(),
 		open: func(c master.Config, log *slog.Logger) (listening, error) {
-			m, err := master.New(c, log)
+			m, err := master.NewDaemon(c, master.Deps{Log: log})
 			if err != nil {
 				return listening{}, err
 			}
 			return listening{m, fmt.Sprintf("group-%d", c.Group), addresses("daemons", m.Addr(), "http", m.HTTP())}, nil
 		},
 		again: func(d daemon, file string, load func() (master.Config, error)) reloader {
-			m := d.(*master.Master) //nolint:forcetypeassert // open made it
+			m := d.(*master.Daemon) //nolint:forcetypeassert // open made it
 			m.ReadSharesFrom(file, load)
 			return m
 		},

@@ -21,6 +21,9 @@ type Options struct {
 	Sequence uint64
 	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
+	// Permitted, if set, is called before each attempt to deliver; when it returns false, what
+	// is queued is dropped instead.
+	Permitted func() bool
 
 	// MaxItems and MaxBytes bound what is queued or under way. Defaults
 	// 2,000,000 messages and 512 MiB.

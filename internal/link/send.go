@@ -69,7 +69,11 @@ func (l *Link) send(p parcel, gen uint64) bool {
 
 // attempt delivers once and classifies the outcome.
 func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, error) {
+	forbidden := l.opts.Permitted != nil && !l.opts.Permitted()
 	l.mu.Lock()
+	if forbidden {
+		l.clear()
+	}
 	ctx, current := l.genCtx, l.gen == gen
 	l.mu.Unlock()
 	if !current {

@@ -21,6 +21,9 @@ type Options struct {
 	Log         *slog.Logger
 	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
+	// Permitted, if set, is asked before each attempt to deliver a batch; when it returns
+	// false, what the link has queued is dropped instead.
+	Permitted func() bool
 	// LostAfter is how long a peer is out of reach before it is lost. Default 2 s.
 	LostAfter time.Duration
 	// Probe is the silence after which an open link is tried. Default 500 ms,
@@ -198,6 +201,15 @@ func (s *Set) Flush() {
 	s.dirty = s.dirty[:0]
 }
 
+// Discard drops what was queued since the last Flush.
+func (s *Set) Discard() {
+	for _, w := range s.dirty {
+		w.pending = nil
+	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+}
+
 // Open opens the link to a peer before anything is sent, so that OnState reports
 // whether it can be reached.
 func (s *Set) Open(peer wire.Ref) error {
@@ -218,7 +230,7 @@ func (s *Set) open(w *peerLink) error {
 	}
 	o, peer := &s.opts, w.peer
 	l, err := link.New(wire.NewPeerClient(pool, o.Codec), link.Options{
-		Self: o.Self, Peer: peer, Sequence: s.last, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, LostAfter: o.LostAfter, Probe: o.Probe,
+		Self: o.Self, Peer: peer, Sequence: s.last, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, Permitted: o.Permitted, LostAfter: o.LostAfter, Probe: o.Probe,
 		OnState: func(s link.State) { o.OnState(peer, s) },
 		OnReincarnation: func(before, now int64) {
 			o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now)

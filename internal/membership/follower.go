@@ -27,6 +27,8 @@ type FollowerOptions struct {
 	Retry func(failures int) time.Duration
 	// Apply is called with each newer membership; false ends the follower.
 	Apply func(context.Context, *wire.Membership) bool
+	// Heard, if set, is called with each answer, also with one that has nothing new.
+	Heard func()
 	// Failed, if set, is called after each failed request with the number of failures in a row.
 	Failed func(err error, failures int)
 }
@@ -44,6 +46,9 @@ func NewFollower(o FollowerOptions) *Follower {
 	}
 	if o.Retry == nil {
 		o.Retry = retryPause
+	}
+	if o.Heard == nil {
+		o.Heard = func() {}
 	}
 	if o.Failed == nil {
 		o.Failed = func(error, int) {}
@@ -83,6 +88,7 @@ func (f *Follower) Run(ctx context.Context) {
 			continue
 		}
 		failures = 0
+		f.opts.Heard()
 		if newer && !f.opts.Apply(ctx, &m) {
 			return
 		}

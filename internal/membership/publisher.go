@@ -57,6 +57,15 @@ func (p *Publisher) stamp() {
 	p.current.Incarnation, p.current.Version = at.Incarnation, at.Version
 }
 
+// Begin has the time in which the daemons of an earlier master may register begin now. It is
+// called before the first answer, by a master that was a standby until now.
+func (p *Publisher) Begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.publication = protocol.NewPublication(p.opts.Incarnation, sched.Time(p.opts.LostAfter), p.opts.Now())
+	p.stamp()
+}
+
 // Publish publishes another membership under the next version. The lists belong to the
 // publisher from then on.
 func (p *Publisher) Publish(nodes []wire.MemberNode, frontends []wire.MemberFrontend) {

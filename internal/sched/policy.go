@@ -89,6 +89,10 @@ type MasterConfig struct {
 	Recover  bool // wait for nodes before launching tasks sent again (docs/design.md, section 2)
 }
 
+// RecoveryOver is the token of the timeout that ends this wait. A shell that knows that all
+// nodes have reported steps it before its time; the one that comes in time then is stale.
+const RecoveryOver uint64 = 0
+
 // WorkerConfig configures a worker.
 type WorkerConfig struct {
 	Self     Addr

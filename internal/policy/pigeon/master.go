@@ -158,9 +158,9 @@ func (s *Master) process(now sched.Time, from sched.Addr, m *sched.Message, out 
 
 // The tokens of a master's timers.
 const (
-	recoveryOver = iota // the wait of a master that follows another
-	patienceOver        // of one short task
-	cutoffOver          // for the short task that has run longest
+	recoveryOver = sched.RecoveryOver + iota // the wait of a master that follows another
+	patienceOver                             // of one short task
+	cutoffOver                               // for the short task that has run longest
 )
 
 // sender returns the live worker that sent the message, nil when the sender is none.

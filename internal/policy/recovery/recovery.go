@@ -28,7 +28,7 @@ func New(wanted bool) Recovery { return Recovery{over: !wanted} }
 func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 	if !r.begun && !r.over {
 		r.begun = true
-		out.Timer(now+wait, 0)
+		out.Timer(now+wait, sched.RecoveryOver)
 	}
 }
 

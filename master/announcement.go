@@ -1,0 +1,54 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// How a master that begins to lead makes itself known.
+const (
+	announceAtOnce = 32          // calls at a time
+	announceWithin = time.Second // of a call
+)
+
+// announce says hello to the daemons that registered with the master that led before, so that
+// they register here at once. gone is called, from any goroutine, with each whose address
+// refuses connections: its process has ended. It returns when all have been called.
+func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string, codec *wire.Codec, gone func(protocol.Peer)) {
+	places := make(chan struct{}, announceAtOnce)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for peer, address := range to {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		calls.Go(func() {
+			defer func() { <-places }()
+			if err := sayHello(ctx, hello, peer.Name, address, codec); errors.Is(err, syscall.ECONNREFUSED) {
+				gone(peer)
+			}
+		})
+	}
+}
+
+// sayHello calls one daemon once. One that does not answer notices by itself, later.
+func sayHello(ctx context.Context, hello wire.Hello, name, address string, codec *wire.Codec) error {
+	ctx, cancel := context.WithTimeout(ctx, announceWithin)
+	defer cancel()
+	pool, err := client.New(client.Options{Name: name, Address: address, MaxConns: 1, FailFast: true})
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // it only closes connections
+	_, err = wire.NewPeerClient(pool, codec).Hello(ctx, &hello)
+	return err
+}

@@ -1,0 +1,183 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/leadership"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// How a standby follows its leader.
+const (
+	followWait  = time.Second            // how long the leader may hold back its membership
+	followRetry = 20 * time.Millisecond  // pause after a failure; up to as much is added
+	probeWithin = 300 * time.Millisecond // of a call that finds out whether the leader lives
+)
+
+// following keeps a standby's copy of the membership of the master that leads, and notices the
+// end of that master's process: its address refuses connections, or another process answers.
+type following struct {
+	hello     wire.Hello // of this master
+	address   string     // of this master
+	candidate *leadership.Candidate
+	codec     *wire.Codec
+	clock     runloop.Clock
+	log       *slog.Logger
+	changed   chan struct{} // of size 1: another leader is known
+
+	mu     sync.Mutex
+	read   sched.Time // when the membership was read last, 0 before
+	last   wire.Membership
+	before wire.Membership // of the leader before, while that of the last may be incomplete
+	until  sched.Time      // for how long before counts
+}
+
+// settling is how long the membership of a new leader may miss daemons that the one before had.
+const settling = 3 * sched.Second
+
+func newFollowing(m *Master, clock runloop.Clock) *following {
+	return &following{
+		hello:   wire.Hello{Sender: m.self, Incarnation: m.incarnation, Group: m.cfg.Group, Policy: m.cfg.Policy, Version: daemon.Version()},
+		address: m.address, codec: m.codec, clock: clock, log: m.log, changed: make(chan struct{}, 1),
+	}
+}
+
+// leaderChanged is called when another leader is known, or none.
+func (f *following) leaderChanged() {
+	select {
+	case f.changed <- struct{}{}:
+	default: // it is noticed already
+	}
+}
+
+// run follows whoever leads until ctx is done.
+func (f *following) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		leader, known := f.candidate.Leader()
+		follow, cancel := context.WithCancel(ctx)
+		var follows sync.WaitGroup
+		switch {
+		case !known || leader.Incarnation == f.hello.Incarnation:
+		case leader.Address == f.address:
+			f.log.Info("a former process of this master led the group; it has ended, since this one has its address", "address", leader.Address)
+			f.candidate.LeaderEnded(leader)
+		default:
+			follows.Go(func() { f.follow(follow, leader) })
+		}
+		select {
+		case <-f.changed:
+		case <-ctx.Done():
+		}
+		cancel()
+		follows.Wait()
+	}
+}
+
+// follow follows one leader until ctx is done.
+func (f *following) follow(ctx context.Context, leader leadership.Record) {
+	pool, err := client.New(client.Options{Name: "the leading master", Address: leader.Address, MaxConns: 2, FailFast: true, BackoffMax: followRetry, MaxFrame: wire.MaxBatchBytes * 2})
+	if err != nil {
+		f.log.Error("the leading master has an address that cannot be called", "address", leader.Address, "error", err)
+		return
+	}
+	defer pool.Close() //nolint:errcheck // it only closes connections
+	peer := wire.NewPeerClient(pool, f.codec)
+	membership.NewFollower(membership.FollowerOptions{
+		Source: peer, Wait: followWait, Margin: probeWithin,
+		Retry: func(int) time.Duration { return followRetry + rand.N(followRetry) }, //nolint:gosec // jitter, not a secret
+		Apply: func(_ context.Context, m *wire.Membership) bool { f.apply(m); return true },
+		Heard: f.heard,
+		Failed: func(err error, _ int) {
+			if ctx.Err() == nil && f.hasEnded(ctx, leader, peer) {
+				f.log.Info("the process of the leading master has ended", "address", leader.Address, "error", err)
+				f.candidate.LeaderEnded(leader)
+			}
+		},
+	}).Run(ctx)
+}
+
+// hasEnded reports whether the process of a leader has certainly ended.
+func (f *following) hasEnded(ctx context.Context, leader leadership.Record, peer *wire.PeerClient) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeWithin)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", leader.Address)
+	if err != nil {
+		return errors.Is(err, syscall.ECONNREFUSED)
+	}
+	_ = conn.Close() // nothing was written
+	reply, err := peer.Hello(ctx, &f.hello)
+	return err == nil && reply.Incarnation != leader.Incarnation
+}
+
+func (f *following) apply(m *wire.Membership) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.clock.Now()
+	if m.Incarnation != f.last.Incarnation {
+		f.before, f.until = f.last, now+settling
+	}
+	f.last, f.read = *m, now
+}
+
+// heard is called with each answer of the leader, also without news.
+func (f *following) heard() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.read = f.clock.Now()
+}
+
+// expectation is whom a standby that begins to lead expects, as it has read last.
+type expectation struct {
+	read      sched.Time
+	addresses map[protocol.Peer]string
+	highest   int32 // number of a worker, plus one
+}
+
+// expected returns it, with the members of the leader before where they may be missing from
+// the last membership.
+func (f *following) expected() expectation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := expectation{read: f.read, addresses: map[protocol.Peer]string{}}
+	if f.clock.Now() < f.until {
+		e.add(&f.before)
+	}
+	e.add(&f.last)
+	return e
+}
+
+func (e *expectation) add(m *wire.Membership) {
+	for i := range m.Nodes {
+		n := &m.Nodes[i]
+		e.addresses[protocol.Peer{Role: sched.Worker, Name: n.Name}] = n.Address
+		for _, number := range n.Numbers {
+			e.highest = max(e.highest, number)
+		}
+	}
+	for i := range m.Frontends {
+		f := &m.Frontends[i]
+		e.addresses[protocol.Peer{Role: sched.Distributor, Name: f.Name}] = f.Address
+	}
+}
+
+// peers returns the expected daemons, in no order.
+func (e *expectation) peers() []protocol.Peer {
+	list := make([]protocol.Peer, 0, len(e.addresses))
+	for p := range e.addresses {
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/leadership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/owners"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Deps are what a master shares with others of its process.
+type Deps struct {
+	Log *slog.Logger
+	// Leaderships keeps who leads, for tests; nil: a bucket of JetStream at the NATS servers
+	// of the settings.
+	Leaderships leadership.Store
+}
+
+// LeadershipError is why a master ended that does not lead its group any more. Another one can take
+// its place at once.
+type LeadershipError struct{ Reason error }
+
+func (e *LeadershipError) Error() string {
+	return fmt.Sprintf("this master does not lead its group any more: %v", e.Reason)
+}
+
+// Unwrap returns the reason.
+func (e *LeadershipError) Unwrap() error { return e.Reason }
+
+const (
+	resignWithin = time.Second            // of a master that stops, for its resignation
+	openEvery    = 200 * time.Millisecond // between two attempts to open the store of leaderships
+)
+
+// stand is the task of a master that shares its group with standbys: it waits to lead, leads,
+// and gives the leadership up when the master stops.
+func (m *Master) stand(ctx context.Context) {
+	store, closeStore := m.openLeaderships(ctx)
+	if store == nil {
+		return
+	}
+	defer closeStore()
+	following, stopFollowing := context.WithCancel(ctx)
+	defer stopFollowing()
+	begun := make(chan expectation, 1)
+	var lost atomic.Bool
+	candidate := leadership.New(leadership.Options{
+		Name: leadershipName(m.cfg.Group), TTL: m.cfg.LeaderTTL, Store: store, Log: m.log,
+		Record: leadership.Record{Holder: fmt.Sprintf("master of group %d at %s", m.cfg.Group, m.address), Address: m.address, Incarnation: m.incarnation},
+		OnLead: func(token uint64) {
+			stopFollowing()
+			m.post(func() { begun <- m.lead(token) })
+		},
+		OnLost: func(reason error) {
+			if !errors.Is(reason, leadership.ErrResigned) {
+				lost.Store(true)
+				m.life.Fail(&LeadershipError{reason})
+			}
+		},
+		OnLeader: func(leadership.Record, bool) { m.following.leaderChanged() },
+	})
+	m.standing.candidate.Store(candidate)
+	m.following.candidate = candidate
+
+	// The candidate runs until it has resigned, longer than the other tasks.
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	parts.Go(func() { candidate.Run(run) })
+	parts.Go(func() { m.following.run(following) })
+	select {
+	case e := <-begun:
+		m.announce(ctx, &e)
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
+	if lost.Load() {
+		return
+	}
+	resign, cancel := context.WithTimeout(run, resignWithin)
+	defer cancel()
+	if err := candidate.Resign(resign); err != nil {
+		m.log.Info("the leadership was not given up; it lapses", "error", err)
+	}
+}
+
+// openLeaderships opens the store of leaderships, for which it waits. It returns nil when ctx is
+// done or the store is refused for good, which ends this master.
+func (m *Master) openLeaderships(ctx context.Context) (store leadership.Store, end func()) {
+	if m.deps.Leaderships != nil {
+		return m.deps.Leaderships, func() {}
+	}
+	c := &m.cfg
+	o := jetstore.Options{
+		Access: c.Servers(), Name: c.name(), Cluster: c.Cluster, ID: c.ClusterID, Replicas: c.NATSReplicas,
+		Monitor: c.NATSMonitor, SyncAlways: c.NATSSyncAlways, TTL: c.LeaderTTL, Log: m.log,
+	}
+	for ctx.Err() == nil {
+		store, end, err := openBucket(ctx, o)
+		if err == nil {
+			return store, end
+		}
+		if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.Invalid {
+			m.life.Fail(err)
+			return nil, nil
+		}
+		select {
+		case <-time.After(openEvery):
+		case <-ctx.Done():
+		}
+	}
+	return nil, nil
+}
+
+// openBucket waits until JetStream can be used, and opens the bucket of leaderships.
+func openBucket(ctx context.Context, o jetstore.Options) (leadership.Store, func(), error) {
+	opened, err := jetstore.Open(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := opened.Leadership(ctx)
+	if err != nil {
+		opened.Close()
+		return nil, nil, err
+	}
+	return store, opened.Close, nil
+}
+
+// lead has the owner goroutine, on which it runs, work as leader. It returns whom to announce
+// that to.
+func (m *Master) lead(token uint64) expectation {
+	e := m.following.expected()
+	m.owner.lead(token, &e)
+	m.epoch.Store(m.owner.epoch.Number)
+	m.standing.begun.Store(true)
+	return e
+}
+
+// lead begins to schedule with the core as it was made: empty.
+func (o *owner) lead(token uint64, e *expectation) {
+	known := false
+	o.expected, known = protocol.Begin(e.peers(), e.read, o.core.clock.Now())
+	o.log.Info("this master leads its group", "epoch", token, "expected", len(e.addresses), "known", known)
+	o.core.idle = false
+	o.publication.publisher.Begin()
+	o.epoch, o.follows = protocol.Epoch{Number: min(token, sched.MaxEpoch), Of: o.incarnation}, true
+	o.metrics.takeovers.Inc()
+	if len(e.addresses) > 0 {
+		o.nodes.FollowsAnother()
+		o.nodes.ReserveNumbers(e.highest)
+	}
+	if !o.shares.set.Equal(&owners.Shares{}) {
+		o.stepShares()
+	}
+	o.core.StepShell(&sched.Message{Kind: sched.EpochIs, Epoch: o.epoch.Number})
+	o.siblings.beatNow()
+	if o.expected.Nobody() {
+		o.allReported()
+	}
+}
+
+// announce makes this master known to the daemons of its predecessor.
+func (m *Master) announce(ctx context.Context, e *expectation) {
+	hello := m.following.hello
+	hello.Address, hello.Epoch = m.address, m.epoch.Load()
+	announce(ctx, hello, e.addresses, m.codec, func(p protocol.Peer) {
+		m.post(func() {
+			if m.owner.expected.Gone(p) {
+				m.owner.allReported()
+			}
+		})
+	})
+}
+
+// arrived is called when a node or frontend has registered.
+func (o *owner) arrived(sender wire.Ref) {
+	if o.expected.Registered(protocol.Peer{Role: sender.Role, Name: sender.Name}) {
+		o.allReported()
+	}
+}
+
+// allReported ends the wait for reports before its time: all have come that can.
+func (o *owner) allReported() {
+	o.log.Info("all nodes and frontends of the former leader have registered, or have ended")
+	o.core.StepShell(&sched.Message{Kind: sched.Timeout, Token: sched.RecoveryOver})
+}
