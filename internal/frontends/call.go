@@ -48,6 +48,7 @@ func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
 		}
 		left := c.patience(q.retry) - time.Since(began)
 		if left <= 0 {
+			c.giveUp()
 			return nil, r.err
 		}
 		notice.waits(r.silent, q.first, left)

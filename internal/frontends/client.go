@@ -43,6 +43,7 @@ type Client struct {
 	mu      sync.Mutex
 	known   []*Frontend // those of the options first
 	reached bool        // a frontend has answered
+	gaveUp  bool        // none has answered a call in its time
 }
 
 // Frontend is the connection to the frontend at one address.
@@ -120,10 +121,21 @@ func (c *Client) heard() {
 func (c *Client) patience(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.reached {
-		d = min(d, ShortRetry)
+	switch {
+	case c.reached:
+		return d
+	case c.gaveUp:
+		return 0
 	}
-	return d
+	return min(d, ShortRetry)
+}
+
+// giveUp is called when no frontend has answered a call in its time. While none has ever
+// answered, further calls are made once: one wait for a wrong address is enough.
+func (c *Client) giveUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gaveUp = true
 }
 
 // first returns the frontend to which this program submits a job with that key, so that

@@ -173,6 +173,7 @@ func TestNoFrontendAnswers(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
+		c, _ = newWorld(t).client("a:1", "b:1")
 		if _, _, err := c.Submit(ctx, request("k"), true); err == nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v, although its caller left", err, time.Since(began))
 		}

@@ -86,7 +86,6 @@ func TestACallThatMayHaveBeenExecutedIsNotRepeated(t *testing.T) {
 		"half a reply":           "\x00\x00\x00\x20\x80\x01\x00\x02",
 		"a frame of garbage":     "\x00\x00\x00\x04oops",
 		"a frame too large":      "\x7f\xff\xff\xff",
-		"not thrift":             "HTTP/1.1 400 Bad Request\r\n\r\n",
 		"another call's reply":   "\x00\x00\x00\x15\x80\x01\x00\x02\x00\x00\x00\x04echo\x00\x00\x00\x63\x0b\x00\x00\x00\x00",
 		"another method's reply": "\x00\x00\x00\x15\x80\x01\x00\x02\x00\x00\x00\x04ekko\x00\x00\x00\x01\x0b\x00\x00\x00\x00",
 	} {
@@ -298,5 +297,26 @@ func ask(t *testing.T, p *client.Pool, plan, text string) {
 	// Waiting for a place may use up the time of any of them.
 	if !fits[plan] && !(errors.As(err, &lost) && !lost.Sent) {
 		t.Errorf("%s: got %q and %v", plan, got, err)
+	}
+}
+
+// The error of a call to a program that speaks another protocol names that protocol, and says
+// that trying again is of no use.
+func TestAnotherProtocol(t *testing.T) {
+	for greeting, want := range map[string]string{"INFO {}\r\n": "speaks NATS", "HTTP/1.1 400 Bad Request\r\n\r\n": "speaks HTTP", "SSH-2.0-x\r\n": "speaks SSH"} {
+		address, accepted := raw(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			_, _ = io.WriteString(c, greeting)
+			_, _ = io.Copy(io.Discard, c)
+		})
+		p := pool(t, client.Options{Name: "frontend", Address: address})
+		_, err := echo(t.Context(), p, "x")
+		var parts *api.Error
+		if !errors.As(err, &parts) || parts.Problem != api.Invalid || !strings.Contains(parts.What, want) || !strings.Contains(parts.Next, "another program") {
+			t.Errorf("%q gives %v", greeting, err)
+		}
+		if accepted.Load() != 1 {
+			t.Errorf("%d connections, want 1", accepted.Load())
+		}
 	}
 }

@@ -40,7 +40,11 @@ func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 		What:    cause.Error(),
 		Next:    "check that it runs and that the address is right, then try again",
 	}
+	other, _ := errors.AsType[*frame.OversizeError](cause)
 	switch {
+	case other != nil && other.Guess != "":
+		parts.Problem, parts.Next = api.Invalid, "check the address: another program listens there"
+		return &CallError{Parts: parts, Sent: sent, Cause: cause}
 	case errors.Is(cause, context.Canceled):
 		parts.What, parts.Next = "the caller cancelled the call", "nothing to do"
 	case errors.Is(cause, errFull):

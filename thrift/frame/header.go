@@ -71,6 +71,10 @@ func guessStream(head []byte) string {
 		}
 	}
 	switch {
+	case bytes.Equal(head, []byte("HTTP")):
+		return "HTTP"
+	case bytes.Equal(head, []byte("INFO")):
+		return "NATS"
 	case head[0] == 0x16 && head[1] == 0x03:
 		return "TLS"
 	case head[0] == 0x80 && head[1] == 0x01:
