@@ -42,8 +42,9 @@
 //	this node taken for lost     messages to it are dropped: its workers send their requests again
 //	another node down            messages to it are dropped; the cores receive the remaining members
 //	backend process vanishes     its attempts end as lost and are tried elsewhere, its slot is withdrawn
-//	node monitor killed          its processes die with it (package guard); the next
-//	                             incarnation has new slots, the old attempts are void
+//	node monitor killed          the guard keeps its processes for restart_grace; the next
+//	                             process of the node goes on with them, and the rest is void
+//	stopped to be restarted      the same, and sleeping tasks and kept results are handed over
 //	node monitor stopped         the slots are withdrawn, all attempts are killed and reported lost
 //
 // docs/nodemonitor.md lists the answers to each message, docs/applications.md describes

@@ -131,7 +131,7 @@ func (n *NodeMonitor) leaveRunning() {
 	n.call(func() {
 		for i := range left {
 			l := &left[i]
-			if it, ran, found := o.workers.Continues(l.ID); found {
+			if it, ran, found := o.workers.Continues(l.ID); found && it.MaxDisconnect == 0 { // how long the node is away is not known
 				h.Sleeps = append(h.Sleeps, handedSleep{n.encodeLaunch(it), l.Remains, l.Suspended, ran, time.Since(l.Started)})
 			}
 		}

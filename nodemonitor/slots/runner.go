@@ -53,7 +53,8 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	a.backend = b
-	if r.cfg.Note != nil && t.Payload.Backend == api.BackendExec {
+	if r.cfg.Note != nil && t.Payload.Backend == api.BackendExec && a.MaxDisconnect == 0 {
+		// One that must not run on while its node is cut off has this process watch that.
 		t.Note = r.cfg.Note(a.launch(r.cfg))
 	}
 	b.Start(t, w.done)

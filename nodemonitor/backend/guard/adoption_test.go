@@ -22,9 +22,10 @@ func options(folder string, grace time.Duration) Options {
 	return Options{Folder: folder, Grace: grace, Owner: "node n1"}
 }
 
-// killVictim starts a node monitor whose guard runs the script and outlives it, kills it, and
-// returns the pids of the script's process and of the guard.
-func killVictim(t *testing.T, folder string, grace time.Duration, script string) (leader, guard int) {
+// killVictim starts a node monitor whose guard runs the script and outlives it, kills it once
+// the script has written so many pids, and returns the pids of the script's process and of the
+// guard.
+func killVictim(t *testing.T, folder string, grace time.Duration, script string, pids int) (leader, guard int) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "victim", folder, grace.String(), script)
 	out, err := cmd.StdoutPipe()
@@ -39,6 +40,9 @@ func killVictim(t *testing.T, folder string, grace time.Duration, script string)
 		t.Fatalf("the victim sent event %d (%v), want the start", kind, err)
 	}
 	guard = parentOf(leader)
+	if pids > 0 {
+		readPids(t, folder+"/pids", pids)
+	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +74,7 @@ func claim(t *testing.T, c *Client, h Held) *run {
 // started twice.
 func TestSuccessorGoesOn(t *testing.T) {
 	folder := t.TempDir()
-	leader, guard := killVictim(t, folder, time.Minute, "cd "+folder+"; echo $$ >> pids; while [ ! -e go ]; do sleep 0.01; done; exit 7")
+	leader, guard := killVictim(t, folder, time.Minute, "cd "+folder+"; echo $$ >> pids; while [ ! -e go ]; do sleep 0.01; done; exit 7", 1)
 	c, a := adopt(t, folder)
 	if len(a.Held) != 1 || string(a.Held[0].Note) != "of the victim" || !a.Held[0].Began || a.Held[0].Ran <= 0 || a.Held[0].End != nil {
 		t.Fatalf("the guard has kept %+v", a.Held)
@@ -96,7 +100,7 @@ func TestSuccessorGoesOn(t *testing.T) {
 // everything with it, once its grace is over.
 func TestNobodyComesWithinTheGrace(t *testing.T) {
 	dir := t.TempDir()
-	leader, guard := killVictim(t, dir, 200*time.Millisecond, "cd "+dir+"; "+unruly)
+	leader, guard := killVictim(t, dir, 200*time.Millisecond, "cd "+dir+"; "+unruly, unrulyPids)
 	for _, pid := range append(readPids(t, dir+"/pids", unrulyPids), leader, guard) {
 		await.Until(t, fmt.Sprintf("process %d is gone", pid), func() bool { return state(pid) == "" })
 	}
@@ -124,8 +128,11 @@ func TestLeaveThreeTimes(t *testing.T) {
 	pid := stopped.pid()
 	c.Suspend(stopped.handle)
 	await.Until(t, "it is stopped", func() bool { return state(pid) == "T" })
+	alone := start(t, c, Spec{Argv: []string{"sleep", "1000"}}) // without a note it ends with its client
+	alonePid := alone.pid()
 	c.Keep([]byte("kept"))
 	c.Leave()
+	await.Until(t, "a process without a note is gone", func() bool { return state(alonePid) == "" })
 	if _, err := c.Start(shell("true"), func(Event) {}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Start after Leave gave %v", err)
 	}
@@ -143,7 +150,7 @@ func TestLeaveThreeTimes(t *testing.T) {
 			for _, h := range a.Held {
 				byNote[string(h.Note)] = h
 			}
-			if h := byNote["stopped"]; len(byNote) != 3 || !h.Suspended || h.Stopped <= 0 || h.Stopped > h.Ran {
+			if h := byNote["stopped"]; len(byNote) != 4 || !h.Suspended || h.Stopped <= 0 || h.Stopped > h.Ran {
 				t.Errorf("the guard has kept %+v", a.Held)
 			}
 			ended := claim(t, next, byNote["ends"])
@@ -193,7 +200,7 @@ func TestLeaveThreeTimes(t *testing.T) {
 // TestCloseAfterAdoption: an orderly end for good outlives nothing, whoever started it.
 func TestCloseAfterAdoption(t *testing.T) {
 	folder := t.TempDir()
-	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000")
+	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000", 0)
 	c, a := adopt(t, folder)
 	c.Follow(a)
 	c.Close(0)
@@ -208,7 +215,7 @@ func TestCloseAfterAdoption(t *testing.T) {
 // next process gets a guard.
 func TestAdoptedGuardKilled(t *testing.T) {
 	folder := t.TempDir()
-	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000")
+	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000", 0)
 	c, a := adopt(t, folder)
 	r := claim(t, c, a.Held[0])
 	c.Follow(a)
@@ -228,7 +235,7 @@ func TestAdoptedGuardKilled(t *testing.T) {
 // ends with what it runs.
 func TestWhoIsRefused(t *testing.T) {
 	folder := t.TempDir()
-	leader, _ := killVictim(t, folder, time.Minute, "sleep 1000")
+	leader, _ := killVictim(t, folder, time.Minute, "sleep 1000", 0)
 	if info, err := os.Stat(filepath.Join(folder, socketName)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket is %v (%v)", info, err)
 	}

@@ -21,8 +21,10 @@
 //	                             mark in their environment and killed
 //	Kill                         SIGTERM to the group (and SIGCONT, should it be
 //	                             suspended), SIGKILL after the grace
-//	the node monitor ends,       the socket reads end-of-file; the guard kills all
-//	kill -9 included             its descendants until it has none, then exits
+//	the node monitor ends,       the socket reads end-of-file; unless another client
+//	kill -9 included             connects within the grace (Options.Grace), the guard
+//	                             kills all its descendants until it has none, then exits.
+//	                             What has no note is killed at once
 //	the guard ends, kill -9      every attempt's process dies of its parent-death
 //	included                     signal; the client kills the rest by the mark, ends
 //	                             the attempts as Lost, and starts a new guard for
@@ -30,6 +32,13 @@
 //
 // Every process that is orphaned below the guard becomes the guard's child and
 // is reaped by it, so no zombie stays.
+//
+// # Clients that follow
+//
+// A guard with a grace listens on a socket in its client's folder. When the connection ends it
+// goes on: it reads outputs, reaps, and keeps the last events that nobody has received. The
+// next client (Client.Adopt) gets the notes of all processes (Spec.Note) and what has become
+// of them, claims them, and gets their events from then on (docs/adr/0034-restart-grace.md).
 //
 // # What escapes
 //

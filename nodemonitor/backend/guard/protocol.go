@@ -18,7 +18,8 @@ type Spec struct {
 	// Limit becomes FILE.1, that one FILE.2, up to this number.
 	Rotations int
 	// Note is what the client wants to know of the process when it is another one by then:
-	// the guard keeps it and gives it to the next client.
+	// the guard keeps it and gives it to the next client. A process without one ends with its
+	// client.
 	Note []byte
 }
 

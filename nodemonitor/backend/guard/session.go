@@ -71,8 +71,14 @@ func (s *server) tell(e Event) {
 func (s *server) clientGone() {
 	s.events.close()
 	s.requests, s.events = nil, nil
-	if s.over = s.ending || s.grace == 0; !s.over {
-		s.expired = time.After(s.grace)
+	if s.over = s.ending || s.grace == 0; s.over {
+		return
+	}
+	s.expired = time.After(s.grace)
+	for _, c := range s.handles {
+		if c.spec.Note == nil {
+			s.kill(c, 0) // no other client would know what it is
+		}
 	}
 }
 
