@@ -9,7 +9,7 @@ import org.pigeonsched.thrift.application.ApplicationService
 
 /**
  * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
- * moves on to the next frontend when one fails. A failed call is not repeated here: what is sent is
+ * moves on to the next frontend when one fails, or to the one that a standby names. A failed call is not repeated here: what is sent is
  * a state, and the thread sends the newest one.
  */
 private[link] final class Caller(
@@ -29,7 +29,9 @@ private[link] final class Caller(
       f(client, registration.ensure(address, client))
     } catch {
       case e: TPigeonException =>
-        if (e.getProblem == Refusal.NotFound) registration.lost(address)
+        val led = e.getProblem == Refusal.NotReady && Address.parse(e.getAddress).isDefined
+        if (e.getProblem == Refusal.NotFound || led) registration.lost(address)
+        if (led) frontends.moved(address, e.getAddress)
         throw e
       case e: TException =>
         drop()

@@ -20,6 +20,17 @@ final class Frontends(first: Seq[Address]) {
     if (known(at) == address) at = (at + 1) % known.size
   }
 
+  /**
+   * This frontend is a standby and names the one that leads, which is used from now on, unless
+   * another thread has moved on already.
+   */
+  def moved(from: Address, to: String): Unit = synchronized {
+    if (known(at) == from) {
+      add(Seq(to))
+      Address.parse(to).map(known.indexOf).filter(_ >= 0).foreach(at = _)
+    }
+  }
+
   /** Adds the frontends that a reply names; a text that is not an address is ignored. */
   def add(addresses: Seq[String]): Unit = synchronized {
     val fresh = addresses.flatMap(a => Address.parse(a)).filterNot(known.contains).distinct

@@ -51,6 +51,23 @@ class ApplicationLinkSuite extends AnyFunSuite {
     assert(refusal.what == "no frontend of Pigeon answers" && refusal.tried.contains(s"$a, $b"))
   }
 
+  test("a standby is left for the frontend that leads, at the registration and later") {
+    val (first, second, third) =
+      (new FakeFrontend().start(), new FakeFrontend().start(), new FakeFrontend().start())
+    try {
+      first.standBy(second.address)
+      val l = link(first.address)
+      l.start(60000)
+      assert(second.calls.contains("register"))
+      second.standBy(third.address)
+      val until = System.nanoTime() + TimeUnit.SECONDS.toNanos(60)
+      while (!third.calls.contains("want") && System.nanoTime() - until < 0) Thread.sleep(5)
+      assert(third.calls.asScala.toSeq.contains("want"))
+      l.close()
+      assert(third.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
+    } finally Seq(first, second, third).foreach(_.close())
+  }
+
   test("a rejected application is informed once, and makes no more calls") {
     val frontend = new FakeFrontend().start()
     try {

@@ -47,6 +47,14 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
     changed.release(1000)
   }
 
+  /** From now on this is a standby, and that one leads. */
+  def standBy(leader: Address): Unit = {
+    val e = new TPigeonException("it is a standby", "frontend", "", "call it there", 4, 0)
+    e.setAddress(leader.toString)
+    refusal = Some(e)
+    changed.release(1000)
+  }
+
   def close(): Unit = {
     changed.release(1000)
     server.stop()

@@ -19,6 +19,18 @@ class FrontendsSuite extends AnyFunSuite {
     assert(f.current == a)
   }
 
+  test("the one that a standby names is in use, also if it was not known") {
+    val f = new Frontends(Seq(a, b))
+    f.moved(a, "c:3")
+    assert(f.current == Address("c", 3) && f.all == Seq(a, b, Address("c", 3)))
+    f.moved(a, "b:2")
+    assert(f.current == Address("c", 3), "another thread moved on already")
+    f.moved(Address("c", 3), "b:2")
+    assert(f.current == b)
+    f.moved(b, "no address")
+    assert(f.current == b)
+  }
+
   test("frontends named by a reply are tried too, within bounds") {
     val f = new Frontends(Seq(a))
     f.add(Seq("b:2", "a:1", "no address", "b:2"))
