@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -49,6 +50,7 @@ const (
 	// requestWait bounds one request of a check.
 	requestWait = 5 * time.Second
 	defaultTTL  = 1500 * time.Millisecond
+	leastPing   = 100 * time.Millisecond
 )
 
 // Open connects and checks. It returns when all holds, when something does not that will not
@@ -107,12 +109,38 @@ func (s *Store) check(ctx context.Context) error {
 	if err := s.checkServers(ctx); err != nil {
 		return err
 	}
-	return s.identify(ctx)
+	if err := s.identify(ctx); err != nil {
+		return err
+	}
+	return s.checkRenewal(ctx)
+}
+
+// renewals and probes: a leader renews every TTL/renewals, and the fastest of some writes tells
+// how long a renewal takes at least.
+const (
+	renewals = 5
+	probes   = 3
+)
+
+// checkRenewal refuses a TTL in which a leader could not renew.
+func (s *Store) checkRenewal(ctx context.Context) error {
+	fastest := time.Duration(math.MaxInt64)
+	for range probes {
+		begun := time.Now()
+		if _, err := s.js.Publish(ctx, "$KV."+s.leadershipBucket()+".probe", nil); err != nil {
+			return s.Explain(err, "writing to the bucket "+s.leadershipBucket())
+		}
+		fastest = min(fastest, time.Since(begun))
+	}
+	if fastest > s.opts.TTL/renewals {
+		return fmt.Errorf("a write takes %v or longer, and leader_ttl is %v, which is renewed every %v; raise leader_ttl, or give the servers faster disks", fastest, s.opts.TTL, s.opts.TTL/renewals)
+	}
+	return nil
 }
 
 // connect begins to connect; servers that are away are tried until the store is closed.
 func (s *Store) connect() error {
-	ping := s.opts.TTL / 5
+	ping := max(s.opts.TTL/renewals, leastPing)
 	options := append(s.opts.NATSOptions(),
 		nats.Name(s.opts.Name),
 		nats.RetryOnFailedConnect(true),
@@ -167,6 +195,6 @@ func (s *Store) refuse(what, tried, next string) error {
 func (s *Store) unready(err error, tried string) error {
 	return &api.Error{
 		Problem: api.NotReady, Subject: s.subject(), What: s.opts.Explain(err), Tried: tried + " for " + s.opts.Name,
-		Next: "start the NATS servers; more than half of them have to run",
+		Next: "see that more than half of the NATS servers run and that their disks are neither full nor slow",
 	}
 }

@@ -247,3 +247,20 @@ func TestWhatTellsTheSyncInterval(t *testing.T) {
 	o.Monitor = lazy.URL
 	refused(t, openFails(t, o), "lazy", "NATS 2.10.1", "2.11")
 }
+
+// A leadership that lapses before it could be renewed is none; the daemon waits for faster disks
+// and says so.
+func TestRenewalLongerThanTheLeadership(t *testing.T) {
+	c := natsservertest.Start(t, 1)
+	o := options(t, c.URL())
+	o.TTL = 5 * time.Microsecond
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	s, err := jetstore.Open(ctx, o)
+	if err == nil {
+		s.Close()
+	}
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.NotReady || !strings.Contains(err.Error(), "leader_ttl is 5µs") {
+		t.Errorf("opened: %v", err)
+	}
+}

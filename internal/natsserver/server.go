@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -45,11 +46,24 @@ func Start(o Options) (*Server, error) {
 		return nil, startError(o.Listen, fmt.Errorf("not ready after %v%s", startTimeout, log.why()))
 	}
 	n := &Server{server: s, opts: opts}
+	o.warnOfSpace(opts)
 	if err := n.answerSettings(); err != nil {
 		_ = n.Close()
 		return nil, startError(o.Listen, err)
 	}
 	return n, nil
+}
+
+// warnOfSpace warns of a limit that the disk does not have: a full disk ends JetStream on the
+// server, where a full limit only refuses writes.
+func (o Options) warnOfSpace(opts *server.Options) {
+	var disk syscall.Statfs_t
+	if !o.JetStream || o.Log == nil || syscall.Statfs(opts.StoreDir, &disk) != nil {
+		return
+	}
+	if free := int64(disk.Bavail) * int64(disk.Bsize); free < opts.JetStreamMaxStore { //nolint:gosec,unconvert // counts of blocks; the types differ between systems
+		o.Log.Warn("the disk of store_dir has less space left than max_store; a full disk ends JetStream on this server", "store_dir", opts.StoreDir, "free", free, "max_store", opts.JetStreamMaxStore)
+	}
 }
 
 func startError(address string, err error) error {

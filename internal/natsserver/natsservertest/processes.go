@@ -186,9 +186,14 @@ func (p *Processes) Leader(stream string) (leader int) {
 	return leader
 }
 
+// Connect connects with any of the servers, and with another when it is gone.
+func (p *Processes) Connect() (*nats.Conn, error) {
+	return nats.Connect(p.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.PingInterval(time.Second))
+}
+
 func (p *Processes) with(use func(jetstream.JetStream)) {
 	p.t.Helper()
-	nc, err := nats.Connect(p.URL(), nats.MaxReconnects(-1))
+	nc, err := p.Connect()
 	if err != nil {
 		p.t.Fatal(err)
 	}
