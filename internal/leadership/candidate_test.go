@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +23,25 @@ const ttl = 1500 * time.Millisecond
 // process is a candidate that runs, and what it was told.
 type process struct {
 	*leadership.Candidate
+	stop func()
+
+	mu    sync.Mutex
 	token uint64 // of OnLead, 0 after OnLost
 	lost  error
-	stop  func()
+}
+
+// told returns the last token, 0 after its end, and why the last leadership ended.
+func (p *process) told() (token uint64, lost error) {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.token, p.lost
+}
+
+func (p *process) tell(token uint64, lost error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.token, p.lost = token, lost
 }
 
 // start starts a candidate inside a bubble, whose clock it uses.
@@ -35,8 +52,8 @@ func start(t *testing.T, store leadership.Store, holder string) *process {
 	p.Candidate = leadership.New(leadership.Options{
 		Name: "master.0", TTL: ttl, Store: store, Log: slog.New(slog.DiscardHandler),
 		Record: leadership.Record{Holder: holder, Address: holder + ":1", Incarnation: 7},
-		OnLead: func(token uint64) { p.token = token },
-		OnLost: func(err error) { p.token, p.lost = 0, err },
+		OnLead: func(token uint64) { p.tell(token, nil) },
+		OnLost: func(err error) { p.tell(0, err) },
 		Now:    func() sched.Time { return sched.Time(time.Since(begun)) + sched.Second },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,9 +66,8 @@ func start(t *testing.T, store leadership.Store, holder string) *process {
 
 func (p *process) expect(t *testing.T, leads bool) {
 	t.Helper()
-	synctest.Wait()
-	if p.Leads() != leads || (p.token != 0) != leads {
-		t.Errorf("leads: %v, token %d, want %v", p.Leads(), p.token, leads)
+	if token, _ := p.told(); p.Leads() != leads || (token != 0) != leads {
+		t.Errorf("leads: %v, token %d, want %v", p.Leads(), token, leads)
 	}
 }
 
@@ -64,20 +80,20 @@ func TestOneLeadsAndAnotherTakesOverWhenItIsGone(t *testing.T) {
 		time.Sleep(10 * ttl)
 		a.expect(t, true)
 		b.expect(t, false)
-		if l, ok := b.Leader(); !ok || l.Holder != "a" || l.Address != "a:1" || l.Token != a.token || l.TTL != ttl {
+		first, _ := a.told()
+		if l, ok := b.Leader(); !ok || l.Holder != "a" || l.Address != "a:1" || l.Token != first || l.TTL != ttl {
 			t.Errorf("b knows of %+v, %v", l, ok)
 		}
-		first := a.token
 		a.stop() // without a word, as a process that was killed
-		if a.Leads() || !errors.Is(a.lost, leadership.ErrResigned) {
-			t.Errorf("after its end a leads: %v, %v", a.Leads(), a.lost)
+		if _, lost := a.told(); a.Leads() || !errors.Is(lost, leadership.ErrResigned) {
+			t.Errorf("after its end a leads: %v, %v", a.Leads(), lost)
 		}
 		time.Sleep(ttl / 2)
 		b.expect(t, false)
 		time.Sleep(ttl)
 		b.expect(t, true)
-		if b.token <= first {
-			t.Errorf("token %d after %d", b.token, first)
+		if token, _ := b.told(); token <= first {
+			t.Errorf("token %d after %d", token, first)
 		}
 	})
 }
@@ -85,8 +101,9 @@ func TestOneLeadsAndAnotherTakesOverWhenItIsGone(t *testing.T) {
 func TestTheNextLeadsAtOnce(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, a, b *process){
 		"after a resignation": func(t *testing.T, a, _ *process) {
-			if err := a.Resign(t.Context()); err != nil || a.Leads() || !errors.Is(a.lost, leadership.ErrResigned) {
-				t.Errorf("resigned: %v, leads: %v, lost: %v", err, a.Leads(), a.lost)
+			err := a.Resign(t.Context())
+			if _, lost := a.told(); err != nil || a.Leads() || !errors.Is(lost, leadership.ErrResigned) {
+				t.Errorf("resigned: %v, leads: %v, lost: %v", err, a.Leads(), lost)
 			}
 		},
 		"when the process is known to have ended": func(_ *testing.T, a, b *process) {
@@ -140,19 +157,19 @@ func TestALeaderWithoutItsStoreStops(t *testing.T) {
 		store := leadershiptest.NewMemory()
 		a := start(t, store, "a")
 		defer a.stop()
-		first := a.token
+		first, _ := a.told()
 		time.Sleep(ttl)
 		store.Fail(errors.New("no server"))
 		time.Sleep(ttl)
 		a.expect(t, false)
-		if !errors.Is(a.lost, leadership.ErrNotRenewed) {
-			t.Error(a.lost)
+		if _, lost := a.told(); !errors.Is(lost, leadership.ErrNotRenewed) {
+			t.Error(lost)
 		}
 		store.Fail(nil)
 		time.Sleep(ttl)
 		a.expect(t, true)
-		if a.token <= first {
-			t.Errorf("token %d after %d", a.token, first)
+		if token, _ := a.told(); token <= first {
+			t.Errorf("token %d after %d", token, first)
 		}
 		if err := store.Delete(t.Context(), "master.0", 0); err == nil {
 			t.Error("a removal without its revision")
