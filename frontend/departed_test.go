@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,8 @@ func TestDepartedAreShownAndForgotten(t *testing.T) {
 	other.process.Stop()
 	daemontest.Await(t, "the node and the frontend are shown as stopped", func() bool {
 		s := states()[0]
-		return len(s.Nodes) == 1 && s.Nodes[0].State == api.StateStopped && s.Nodes[0].Reason != "" && frontends(s)["other"] == api.StateStopped
+		all := slices.Concat(s.Nodes, s.Departed)
+		return len(all) == 1 && all[0].State == api.StateStopped && all[0].Reason != "" && frontends(s)["other"] == api.StateStopped
 	})
 	second.process.Stop()
 	daemontest.Await(t, "the second master is shown as unreachable", func() bool {
@@ -66,7 +68,7 @@ func TestDepartedAreShownAndForgotten(t *testing.T) {
 	})
 	daemontest.Await(t, "the node is forgotten", func() bool {
 		groups, err := f.ForgetNode(t.Context(), name)
-		return err == nil && len(groups) == 1 && groups[0] == 0 && len(states()[0].Nodes) == 0
+		return err == nil && len(groups) == 1 && groups[0] == 0 && len(states()[0].Nodes)+len(states()[0].Departed) == 0
 	})
 	refused("a node that is forgotten, while a master is away", name, api.NotReady)
 }

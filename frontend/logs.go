@@ -92,7 +92,7 @@ func (srv *schedulerService) nodeAddress(ctx context.Context, node string) (stri
 	states := srv.owner.dispatch.MasterStates(ctx)
 	for i := range states {
 		for _, n := range states[i].Nodes {
-			if n.ID == node && !n.Departed() {
+			if n.ID == node {
 				return n.Address, nil
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -129,8 +128,8 @@ func (o *owner) showRefused(h *wire.Hello, problem string) {
 
 // showDaemons adds this master and the frontends to the state of the group.
 func (o *owner) showDaemons(s *api.MasterState) {
-	s.Nodes = append(s.Nodes, o.nodes.Departed(o.cfg.ForgetAfter)...)
-	s.Master = &api.DaemonState{Name: fmt.Sprint(o.cfg.Group), State: api.StateUp, StateSeconds: (o.core.clock.Now() - o.began).Seconds(), Version: daemon.Version()}
+	s.Departed = o.nodes.Departed(o.cfg.ForgetAfter)
+	s.Master = &api.DaemonState{Name: fmt.Sprint(o.cfg.Group), State: api.StateUp, StateSeconds: (o.core.clock.Now() - o.began).Seconds(), Version: o.version}
 	s.Frontends = o.frontends.states.list(o.frontends.members(), o.cfg.ForgetAfter)
 }
 

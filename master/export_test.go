@@ -18,6 +18,9 @@ func TasksRefused(m *Master) float64 {
 	return d.GetCounter().GetValue()
 }
 
+// SetVersion has a master that does not run yet state a version.
+func SetVersion(m *Master, version string) { m.owner.version = version }
+
 // ForgetAfter has a master that does not run yet forget peers that are gone for so long.
 func ForgetAfter(m *Master, after time.Duration) { m.forgetAfter = after }
 

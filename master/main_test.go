@@ -58,11 +58,6 @@ func (r *rig) state() api.MasterState {
 	return s
 }
 
-// registered returns the nodes of a group that are not departed.
-func registered(s api.MasterState) []api.Node {
-	return slices.DeleteFunc(slices.Clone(s.Nodes), func(n api.Node) bool { return n.Departed() })
-}
-
 // await waits until the master's own figures are as wanted.
 func (r *rig) await(what string, holds func(api.MasterState) bool) {
 	r.t.Helper()

@@ -62,7 +62,7 @@ func TestHelloIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if s := m.state(); s.Workers != 0 || len(registered(s)) != 0 {
+	if s := m.state(); s.Workers != 0 || len(s.Nodes) != 0 {
 		t.Errorf("refused peers left %+v", s)
 	}
 }
@@ -143,7 +143,7 @@ func TestSilentNodeIsLost(t *testing.T) {
 	if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; !strings.Contains(lost.Reason, "it was silent for 300ms") {
 		t.Errorf("the frontend received %s", sched.Describe(&lost))
 	}
-	m.await("the node is gone", func(s api.MasterState) bool { return s.Workers == 0 && len(registered(s)) == 0 && s.Lost == 1 })
+	m.await("the node is gone", func(s api.MasterState) bool { return s.Workers == 0 && len(s.Nodes) == 0 && s.Lost == 1 })
 	if r := n.Snapshot(daemontest.Slots(2, 1)...); r.Known || !strings.Contains(r.Problem, "n1") {
 		t.Errorf("its next heartbeat is answered %+v", r)
 	}
@@ -164,9 +164,9 @@ func TestUnreachableNodeGetsNothing(t *testing.T) {
 	bad.Close()
 	bad.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	alive(t, bad, func() []wire.Slot { return daemontest.Slots(1, 1) })
-	m.await("the node is lost for being out of reach", func(s api.MasterState) bool { return len(registered(s)) == 1 })
+	m.await("the node is lost for being out of reach", func(s api.MasterState) bool { return len(s.Nodes) == 1 })
 	bad.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
-	m.await("it is registered", func(s api.MasterState) bool { return len(registered(s)) == 2 })
+	m.await("it is registered", func(s api.MasterState) bool { return len(s.Nodes) == 2 })
 	for i := range uint64(3) {
 		f.Send(daemontest.Tasks(i+1, 1))
 	}

@@ -43,7 +43,8 @@ type owner struct {
 	spans       *spans
 	shares      shares
 	began       sched.Time
-	nodeRefused bool // a node has refused launches, perhaps of a silent frontend
+	version     string // of this binary
+	nodeRefused bool   // a node has refused launches, perhaps of a silent frontend
 }
 
 // newOwner returns an owner without a core, without links, and without the parts that need
@@ -52,7 +53,7 @@ func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Cloc
 	self := addrmap.MasterRef(cfg.Group)
 	return &owner{
 		cfg: cfg, policy: p, log: log, self: self, incarnation: incarnation, addrs: names, payloads: payloads.New(),
-		core: &groupCore{self: names.Addr(self), clock: clock}, metrics: newMetrics(clock.Now), began: clock.Now(),
+		core: &groupCore{self: names.Addr(self), clock: clock}, metrics: newMetrics(clock.Now), began: clock.Now(), version: daemon.Version(),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master/nodes"
@@ -25,11 +26,12 @@ const (
 	refusedPolicy  = "policy"  // the sender is set to another policy
 	refusedEpoch   = "epoch"   // the epoch cannot be
 	refusedRole    = "role"    // such a daemon does not register
+	refusedVersion = "version" // the sender's version is too far from this one's
 	refusedMasters = "masters" // the master is not on this one's list
 )
 
 var refusedReasons = []string{
-	refusedGroup, refusedPolicy, refusedEpoch, refusedRole, refusedMasters,
+	refusedGroup, refusedPolicy, refusedEpoch, refusedRole, refusedVersion, refusedMasters,
 	nodes.RefusedName, nodes.RefusedReplaced, nodes.RefusedSlots, nodes.RefusedNumbers, nodes.RefusedAddress,
 }
 
@@ -60,6 +62,9 @@ func (o *owner) checkHello(h *wire.Hello) refusal {
 	case h.Policy != "" && policy != o.policy.Name:
 		return refusal{refusedPolicy, fmt.Sprintf("this master of group %d is set to policy %q, and %s at %s is set to policy %q; set the same policy in all daemons of a cluster and start those again whose setting was changed",
 			o.cfg.Group, o.cfg.Policy, h.Sender, h.Address, h.Policy)}
+	case daemon.Incompatible(o.version, h.Version) != "":
+		return refusal{refusedVersion, fmt.Sprintf("%s: this master of group %d runs the first, and %s at %s the second; upgrade by one minor version at a time, and all daemons before the next one",
+			daemon.Incompatible(o.version, h.Version), o.cfg.Group, h.Sender, h.Address)}
 	case h.Epoch > sched.MaxEpoch:
 		return refusal{refusedEpoch, fmt.Sprintf("%s at %s states epoch %d, and none above %d is accepted, because no number of restarts reaches it; run the same version of pigeon on all hosts and start that daemon again",
 			h.Sender, h.Address, h.Epoch, uint64(sched.MaxEpoch))}

@@ -71,7 +71,7 @@ func (o *owner) helloReply(h *wire.Hello, r refusal) wire.HelloReply {
 	}
 	return wire.HelloReply{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch.Number, Group: o.cfg.Group,
-		Serves: o.core.view.Serves(), Accepted: r.problem == "", Problem: r.problem, Version: daemon.Version(),
+		Serves: o.core.view.Serves(), Accepted: r.problem == "", Problem: r.problem, Version: o.version, Features: daemon.Features(),
 	}
 }
 

@@ -112,7 +112,7 @@ func (all *siblings) beatNow() {
 func (m *Master) sayHello(ctx context.Context, s *sibling) (wire.HelloReply, error) {
 	call, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
-	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.address, Group: s.group, Policy: m.cfg.Policy, Version: daemon.Version()})
+	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.address, Group: s.group, Policy: m.cfg.Policy, Version: m.owner.version, Features: daemon.Features()})
 	switch {
 	case err == nil && !reply.Accepted:
 		err = fmt.Errorf("it refuses this master: %s", reply.Problem)

@@ -1,11 +1,13 @@
 package master_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -28,5 +30,42 @@ func TestNodeThatDoesNotKnowAKind(t *testing.T) {
 	}
 	if n := old.Unknown.Load(); n != 1 {
 		t.Errorf("the first node received %d messages that it does not know, want one", n)
+	}
+}
+
+// A daemon whose version is more than one minor version away is refused with the reason and
+// shown with it; the answer states the master's version.
+func TestVersionsNextToEachOther(t *testing.T) {
+	process, err := master.New(settings(), daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	master.SetVersion(process, "v1.4.0 0123456789ab")
+	m := &rig{t: t, Master: process, process: daemontest.Run(t, process)}
+	m.client = daemontest.Dial(t, m.Addr(), daemontest.Codec())
+	for name, c := range map[string]struct {
+		version string
+		fits    bool
+	}{"same": {"v1.4.7", true}, "next": {"v1.5.0", true}, "before": {"v1.3.2", true}, "development": {"(devel)", true}, "silent": {"", true}, "far": {"v1.6.0", false}, "old": {"v1.2.9", false}} {
+		n := daemontest.Node(t, name, m.Addr())
+		r := n.Hello(wire.Hello{Slots: daemontest.Slots(1, 1), Version: c.version})
+		if r.Accepted != c.fits || r.Version != "v1.4.0 0123456789ab" || len(r.Features) == 0 {
+			t.Errorf("a node of version %q is answered %+v", c.version, r)
+		}
+		if !c.fits && (!strings.Contains(r.Problem, c.version) || !strings.Contains(r.Problem, "one minor version at a time")) {
+			t.Errorf("a node of version %q is refused: %s", c.version, r.Problem)
+		}
+	}
+	s := m.state()
+	for _, n := range s.Departed {
+		if n.Version != "v1.6.0" && n.Version != "v1.2.9" || !strings.Contains(n.Reason, "more than one minor version apart") {
+			t.Errorf("%+v is shown", n)
+		}
+	}
+	if len(s.Nodes) != 5 || len(s.Departed) != 2 {
+		t.Errorf("%d nodes are registered, %d are not", len(s.Nodes), len(s.Departed))
+	}
+	if refused := master.RefusedHellos(m.Master, "version"); refused != 2 {
+		t.Errorf("%v hellos were refused for their version", refused)
 	}
 }

@@ -57,7 +57,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	h := &wire.Hello{
 		Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, EpochOf: of, Address: n.self.address, Group: n.cfg.Group,
 		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.address),
-		Policy: n.cfg.Policy, Version: daemon.Version(),
+		Policy: n.cfg.Policy, Version: daemon.Version(), Features: daemon.Features(),
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	if n.owner.members != nil {

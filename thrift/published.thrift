@@ -354,6 +354,8 @@ struct TMasterState {
   // them.
   19: optional TDaemonState master
   20: optional list<TDaemonState> frontends
+  // Nodes that are not registered any more: lost, stopped or refused.
+  21: optional list<TNode> departed
 }
 
 // A frontend as its clients know it. sharedKeys: a job that is submitted again under its

@@ -32,15 +32,8 @@ func reached(s *api.MasterState) bool {
 	return s.Epoch != 0
 }
 
-// departed counts the nodes of a group that are only shown.
-func departed(s *api.MasterState) (n int) {
-	for i := range s.Nodes {
-		if s.Nodes[i].Departed() {
-			n++
-		}
-	}
-	return n
-}
+// nodesOf returns the registered nodes of a group, then those that are only shown.
+func nodesOf(s *api.MasterState) []api.Node { return slices.Concat(s.Nodes, s.Departed) }
 
 // nobodyToAsk returns an error when no master has answered.
 func nobodyToAsk(states []api.MasterState) error {
@@ -75,8 +68,8 @@ func columns(allUp bool, state string, versions bool, version, reason string) st
 func differ(states []api.MasterState) bool {
 	seen := map[string]bool{}
 	for i := range states {
-		for k := range states[i].Nodes {
-			seen[states[i].Nodes[k].Version] = true
+		for _, n := range nodesOf(&states[i]) {
+			seen[n.Version] = true
 		}
 		for _, d := range daemonsOf(&states[i]) {
 			seen[d.Version] = true

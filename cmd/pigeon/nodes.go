@@ -69,8 +69,8 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 			states[i].Nodes[k].Apps = namedOnce(states[i].Nodes[k].Apps)
 		}
 		if groups {
-			states[i].Nodes = nil
-		} else if err := writeAllJSON(out, states[i].Nodes); err != nil {
+			states[i].Nodes, states[i].Departed = nil, nil
+		} else if err := writeAllJSON(out, nodesOf(&states[i])); err != nil {
 			return err
 		}
 	}
@@ -86,17 +86,16 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 func printNodes(out io.Writer, states []api.MasterState) error {
 	versions, allUp := differ(states), true
 	for i := range states {
-		for k := range states[i].Nodes {
-			allUp = allUp && stateOf(&states[i].Nodes[k]) == api.StateUp
+		for _, n := range nodesOf(&states[i]) {
+			allUp = allUp && stateOf(&n) == api.StateUp
 		}
 	}
 	w := newTable(out)
 	fmt.Fprint(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tOWNERS\tSTATE")
 	fmt.Fprintln(w, columns(allUp, "FOR", versions, "VERSION", "REASON"))
 	for i := range states {
-		for k := range states[i].Nodes {
-			n := &states[i].Nodes[k]
-			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), stateOf(n))
+		for _, n := range nodesOf(&states[i]) {
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), stateOf(&n))
 			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(n.Reason, "-")))
 		}
 	}
@@ -142,7 +141,7 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 			continue
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d of %d\t%d of %d\t%d\t%.3f s\t%d\t%.3f s\t%d\t%d\t%d\n",
-			s.Group, len(s.Nodes)-departed(s), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
+			s.Group, len(s.Nodes), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
 			s.QueuedShort, s.OldestShort, s.QueuedLong, s.OldestLong, s.Launches, s.Lost, s.RefusedLaunch)
 	}
 	return w.Flush()

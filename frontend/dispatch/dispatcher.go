@@ -133,7 +133,7 @@ func (d *Dispatcher) Leave() {
 	defer cancel()
 	query(ctx, d.masters, func(ctx context.Context, m *master) error {
 		_, err := m.peer.Current().Hello(ctx, &wire.Hello{
-			Sender: d.opts.Self, Incarnation: d.masters.process.Incarnation, Address: d.masters.process.Internal, Group: m.group, Version: daemon.Version(), Stopping: true,
+			Sender: d.opts.Self, Incarnation: d.masters.process.Incarnation, Address: d.masters.process.Internal, Group: m.group, Version: daemon.Version(), Features: daemon.Features(), Stopping: true,
 		})
 		return err // a master that does not know that this frontend stops notices it later
 	})

@@ -181,9 +181,6 @@ type Node struct {
 	Version      string  `json:"version,omitempty"` // of its node monitor's binary
 }
 
-// Departed reports whether the node is not registered any more: it is only shown.
-func (n *Node) Departed() bool { return n.State == StateLost || n.State == StateStopped }
-
 // The states of a node, and of a frontend or master as others see it.
 const (
 	StateUp          = "up"
@@ -228,6 +225,7 @@ type MasterState struct {
 
 	Master    *DaemonState  `json:"master,omitempty"`    // its master, as the frontend that answers sees it
 	Frontends []DaemonState `json:"frontends,omitempty"` // the frontends, as its master sees them
+	Departed  []Node        `json:"departed,omitempty"`  // nodes that are lost, stopped or refused
 }
 
 // The roles of the masters of a group that has several.

@@ -72,7 +72,7 @@ func (t *Nodes) Departed(after time.Duration) []api.Node {
 	var list []api.Node
 	for _, x := range t.departed.All() {
 		list = append(list, api.Node{
-			ID: x.Name, Group: t.cfg.Group, Address: x.Address, Version: x.Version, State: x.State, Reason: x.Reason, StateSeconds: (now - x.Since).Seconds(),
+			ID: x.Name, Group: t.cfg.Group, Address: x.Address, Apps: []string{}, Version: x.Version, State: x.State, Reason: x.Reason, StateSeconds: (now - x.Since).Seconds(),
 		})
 	}
 	return list

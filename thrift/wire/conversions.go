@@ -644,6 +644,7 @@ func masterStateTo(v api.MasterState) *published.TMasterState {
 		Masters:      mapped(v.Masters, groupMasterTo),
 		Master:       optionalTo(v.Master, daemonStateTo),
 		Frontends:    mapped(v.Frontends, daemonStateTo),
+		Departed:     mapped(v.Departed, nodeTo),
 	}
 }
 
@@ -672,6 +673,7 @@ func masterStateFrom(t *published.TMasterState) (v api.MasterState) {
 		Masters:       mapped(t.Masters, groupMasterFrom),
 		Master:        optionalFrom(t.Master, daemonStateFrom),
 		Frontends:     mapped(t.Frontends, daemonStateFrom),
+		Departed:      mapped(t.Departed, nodeFrom),
 	}
 }
 

@@ -9682,6 +9682,7 @@ func (p *TGroupMaster) String() string {
 //   - Masters
 //   - Master
 //   - Frontends
+//   - Departed
 type TMasterState struct {
 	Group        int32           `thrift:"group,1" db:"group" json:"group"`
 	Epoch        int64           `thrift:"epoch,2" db:"epoch" json:"epoch"`
@@ -9703,6 +9704,7 @@ type TMasterState struct {
 	Masters      []*TGroupMaster `thrift:"masters,18" db:"masters" json:"masters,omitempty"`
 	Master       *TDaemonState   `thrift:"master,19" db:"master" json:"master,omitempty"`
 	Frontends    []*TDaemonState `thrift:"frontends,20" db:"frontends" json:"frontends,omitempty"`
+	Departed     []*TNode        `thrift:"departed,21" db:"departed" json:"departed,omitempty"`
 }
 
 func NewTMasterState() *TMasterState {
@@ -9801,6 +9803,12 @@ var TMasterState_Frontends_DEFAULT []*TDaemonState
 func (p *TMasterState) GetFrontends() []*TDaemonState {
 	return p.Frontends
 }
+
+var TMasterState_Departed_DEFAULT []*TNode
+
+func (p *TMasterState) GetDeparted() []*TNode {
+	return p.Departed
+}
 func (p *TMasterState) IsSetRole() bool {
 	return p.Role != TMasterState_Role_DEFAULT
 }
@@ -9819,6 +9827,10 @@ func (p *TMasterState) IsSetMaster() bool {
 
 func (p *TMasterState) IsSetFrontends() bool {
 	return p.Frontends != nil
+}
+
+func (p *TMasterState) IsSetDeparted() bool {
+	return p.Departed != nil
 }
 
 func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10028,6 +10040,16 @@ func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 20:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 21:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField21(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10262,6 +10284,26 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	return nil
 }
 
+func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TNode, 0, size)
+	p.Departed = tSlice
+	for i := 0; i < size; i++ {
+		_elem35 := &TNode{}
+		if err := _elem35.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem35), err)
+		}
+		p.Departed = append(p.Departed, _elem35)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10325,6 +10367,9 @@ func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField21(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10631,6 +10676,29 @@ func (p *TMasterState) writeField20(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TMasterState) writeField21(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDeparted() {
+		if err := oprot.WriteFieldBegin(ctx, "departed", thrift.LIST, 21); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:departed: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Departed)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Departed {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 21:departed: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMasterState) Equals(other *TMasterState) bool {
 	if p == other {
 		return true
@@ -10683,8 +10751,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src35 := other.Nodes[i]
-		if !_tgt.Equals(_src35) {
+		_src36 := other.Nodes[i]
+		if !_tgt.Equals(_src36) {
 			return false
 		}
 	}
@@ -10698,8 +10766,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src36 := other.Masters[i]
-		if !_tgt.Equals(_src36) {
+		_src37 := other.Masters[i]
+		if !_tgt.Equals(_src37) {
 			return false
 		}
 	}
@@ -10710,8 +10778,17 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src37 := other.Frontends[i]
-		if !_tgt.Equals(_src37) {
+		_src38 := other.Frontends[i]
+		if !_tgt.Equals(_src38) {
+			return false
+		}
+	}
+	if len(p.Departed) != len(other.Departed) {
+		return false
+	}
+	for i, _tgt := range p.Departed {
+		_src39 := other.Departed[i]
+		if !_tgt.Equals(_src39) {
 			return false
 		}
 	}
@@ -11176,34 +11253,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args38 SchedulerServiceRegisterFrontendArgs
-	_args38.App = app
-	_args38.SocketAddress = socketAddress
-	var _result40 SchedulerServiceRegisterFrontendResult
-	var _meta39 thrift.ResponseMeta
-	_meta39, _err = p.Client_().Call(ctx, "registerFrontend", &_args38, &_result40)
-	p.SetLastResponseMeta_(_meta39)
+	var _args40 SchedulerServiceRegisterFrontendArgs
+	_args40.App = app
+	_args40.SocketAddress = socketAddress
+	var _result42 SchedulerServiceRegisterFrontendResult
+	var _meta41 thrift.ResponseMeta
+	_meta41, _err = p.Client_().Call(ctx, "registerFrontend", &_args40, &_result42)
+	p.SetLastResponseMeta_(_meta41)
 	if _err != nil {
 		return
 	}
-	return _result40.GetSuccess(), nil
+	return _result42.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args41 SchedulerServiceSubmitJobArgs
-	_args41.Req = req
-	var _result43 SchedulerServiceSubmitJobResult
-	var _meta42 thrift.ResponseMeta
-	_meta42, _err = p.Client_().Call(ctx, "submitJob", &_args41, &_result43)
-	p.SetLastResponseMeta_(_meta42)
+	var _args43 SchedulerServiceSubmitJobArgs
+	_args43.Req = req
+	var _result45 SchedulerServiceSubmitJobResult
+	var _meta44 thrift.ResponseMeta
+	_meta44, _err = p.Client_().Call(ctx, "submitJob", &_args43, &_result45)
+	p.SetLastResponseMeta_(_meta44)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result43.E != nil:
-		return _result43.E
+	case _result45.E != nil:
+		return _result45.E
 	}
 
 	return nil
@@ -11215,15 +11292,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args44 SchedulerServiceSendFrontendMessageArgs
-	_args44.App = app
-	_args44.TaskId = taskId
-	_args44.Status = status
-	_args44.Message = message
-	var _result46 SchedulerServiceSendFrontendMessageResult
-	var _meta45 thrift.ResponseMeta
-	_meta45, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args44, &_result46)
-	p.SetLastResponseMeta_(_meta45)
+	var _args46 SchedulerServiceSendFrontendMessageArgs
+	_args46.App = app
+	_args46.TaskId = taskId
+	_args46.Status = status
+	_args46.Message = message
+	var _result48 SchedulerServiceSendFrontendMessageResult
+	var _meta47 thrift.ResponseMeta
+	_meta47, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args46, &_result48)
+	p.SetLastResponseMeta_(_meta47)
 	if _err != nil {
 		return
 	}
@@ -11233,22 +11310,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args47 SchedulerServiceSubmitArgs
-	_args47.Req = req
-	var _result49 SchedulerServiceSubmitResult
-	var _meta48 thrift.ResponseMeta
-	_meta48, _err = p.Client_().Call(ctx, "submit", &_args47, &_result49)
-	p.SetLastResponseMeta_(_meta48)
+	var _args49 SchedulerServiceSubmitArgs
+	_args49.Req = req
+	var _result51 SchedulerServiceSubmitResult
+	var _meta50 thrift.ResponseMeta
+	_meta50, _err = p.Client_().Call(ctx, "submit", &_args49, &_result51)
+	p.SetLastResponseMeta_(_meta50)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result49.E != nil:
-		return _r, _result49.E
+	case _result51.E != nil:
+		return _r, _result51.E
 	}
 
-	if _ret50 := _result49.GetSuccess(); _ret50 != nil {
-		return _ret50, nil
+	if _ret52 := _result51.GetSuccess(); _ret52 != nil {
+		return _ret52, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -11256,22 +11333,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args51 SchedulerServiceJobStatusArgs
-	_args51.JobId = jobId
-	var _result53 SchedulerServiceJobStatusResult
-	var _meta52 thrift.ResponseMeta
-	_meta52, _err = p.Client_().Call(ctx, "jobStatus", &_args51, &_result53)
-	p.SetLastResponseMeta_(_meta52)
+	var _args53 SchedulerServiceJobStatusArgs
+	_args53.JobId = jobId
+	var _result55 SchedulerServiceJobStatusResult
+	var _meta54 thrift.ResponseMeta
+	_meta54, _err = p.Client_().Call(ctx, "jobStatus", &_args53, &_result55)
+	p.SetLastResponseMeta_(_meta54)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result53.E != nil:
-		return _r, _result53.E
+	case _result55.E != nil:
+		return _r, _result55.E
 	}
 
-	if _ret54 := _result53.GetSuccess(); _ret54 != nil {
-		return _ret54, nil
+	if _ret56 := _result55.GetSuccess(); _ret56 != nil {
+		return _ret56, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -11280,45 +11357,45 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - Limit
 //   - After
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args55 SchedulerServiceListJobsArgs
-	_args55.Limit = limit
-	_args55.After = after
-	var _result57 SchedulerServiceListJobsResult
-	var _meta56 thrift.ResponseMeta
-	_meta56, _err = p.Client_().Call(ctx, "listJobs", &_args55, &_result57)
-	p.SetLastResponseMeta_(_meta56)
+	var _args57 SchedulerServiceListJobsArgs
+	_args57.Limit = limit
+	_args57.After = after
+	var _result59 SchedulerServiceListJobsResult
+	var _meta58 thrift.ResponseMeta
+	_meta58, _err = p.Client_().Call(ctx, "listJobs", &_args57, &_result59)
+	p.SetLastResponseMeta_(_meta58)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result57.E != nil:
-		return _r, _result57.E
+	case _result59.E != nil:
+		return _r, _result59.E
 	}
 
-	return _result57.GetSuccess(), nil
+	return _result59.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args58 SchedulerServiceWaitJobArgs
-	_args58.JobId = jobId
-	_args58.TimeoutMillis = timeoutMillis
-	var _result60 SchedulerServiceWaitJobResult
-	var _meta59 thrift.ResponseMeta
-	_meta59, _err = p.Client_().Call(ctx, "waitJob", &_args58, &_result60)
-	p.SetLastResponseMeta_(_meta59)
+	var _args60 SchedulerServiceWaitJobArgs
+	_args60.JobId = jobId
+	_args60.TimeoutMillis = timeoutMillis
+	var _result62 SchedulerServiceWaitJobResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "waitJob", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result60.E != nil:
-		return _r, _result60.E
+	case _result62.E != nil:
+		return _r, _result62.E
 	}
 
-	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
-		return _ret61, nil
+	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
+		return _ret63, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -11326,22 +11403,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args62 SchedulerServiceCancelJobArgs
-	_args62.JobId = jobId
-	var _result64 SchedulerServiceCancelJobResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "cancelJob", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args64 SchedulerServiceCancelJobArgs
+	_args64.JobId = jobId
+	var _result66 SchedulerServiceCancelJobResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "cancelJob", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result66.E != nil:
+		return _r, _result66.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -11349,99 +11426,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args66 SchedulerServiceExplainJobArgs
-	_args66.JobId = jobId
-	var _result68 SchedulerServiceExplainJobResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "explainJob", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 SchedulerServiceExplainJobArgs
+	_args68.JobId = jobId
+	var _result70 SchedulerServiceExplainJobResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "explainJob", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result68.E != nil:
-		return _r, _result68.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
-		return _ret69, nil
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args70 SchedulerServiceListNodesArgs
-	var _result72 SchedulerServiceListNodesResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "listNodes", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args72 SchedulerServiceListNodesArgs
+	var _result74 SchedulerServiceListNodesResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "listNodes", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result72.E != nil:
-		return _r, _result72.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	return _result72.GetSuccess(), nil
+	return _result74.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args73 SchedulerServiceForgetNodeArgs
-	_args73.Node = node
-	var _result75 SchedulerServiceForgetNodeResult
-	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "forgetNode", &_args73, &_result75)
-	p.SetLastResponseMeta_(_meta74)
+	var _args75 SchedulerServiceForgetNodeArgs
+	_args75.Node = node
+	var _result77 SchedulerServiceForgetNodeResult
+	var _meta76 thrift.ResponseMeta
+	_meta76, _err = p.Client_().Call(ctx, "forgetNode", &_args75, &_result77)
+	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result75.E != nil:
-		return _r, _result75.E
+	case _result77.E != nil:
+		return _r, _result77.E
 	}
 
-	return _result75.GetSuccess(), nil
+	return _result77.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args76 SchedulerServiceListSharesArgs
-	var _result78 SchedulerServiceListSharesResult
-	var _meta77 thrift.ResponseMeta
-	_meta77, _err = p.Client_().Call(ctx, "listShares", &_args76, &_result78)
-	p.SetLastResponseMeta_(_meta77)
+	var _args78 SchedulerServiceListSharesArgs
+	var _result80 SchedulerServiceListSharesResult
+	var _meta79 thrift.ResponseMeta
+	_meta79, _err = p.Client_().Call(ctx, "listShares", &_args78, &_result80)
+	p.SetLastResponseMeta_(_meta79)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result78.E != nil:
-		return _r, _result78.E
+	case _result80.E != nil:
+		return _r, _result80.E
 	}
 
-	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
-		return _ret79, nil
+	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
+		return _ret81, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args80 SchedulerServiceIdentifyArgs
-	var _result82 SchedulerServiceIdentifyResult
-	var _meta81 thrift.ResponseMeta
-	_meta81, _err = p.Client_().Call(ctx, "identify", &_args80, &_result82)
-	p.SetLastResponseMeta_(_meta81)
+	var _args82 SchedulerServiceIdentifyArgs
+	var _result84 SchedulerServiceIdentifyResult
+	var _meta83 thrift.ResponseMeta
+	_meta83, _err = p.Client_().Call(ctx, "identify", &_args82, &_result84)
+	p.SetLastResponseMeta_(_meta83)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result82.E != nil:
-		return _r, _result82.E
+	case _result84.E != nil:
+		return _r, _result84.E
 	}
 
-	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
-		return _ret83, nil
+	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
+		return _ret85, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -11451,24 +11528,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args84 SchedulerServiceDrainNodeArgs
-	_args84.Node = node
-	_args84.DeadlineMillis = deadlineMillis
-	_args84.Kill = kill
-	var _result86 SchedulerServiceDrainNodeResult
-	var _meta85 thrift.ResponseMeta
-	_meta85, _err = p.Client_().Call(ctx, "drainNode", &_args84, &_result86)
-	p.SetLastResponseMeta_(_meta85)
+	var _args86 SchedulerServiceDrainNodeArgs
+	_args86.Node = node
+	_args86.DeadlineMillis = deadlineMillis
+	_args86.Kill = kill
+	var _result88 SchedulerServiceDrainNodeResult
+	var _meta87 thrift.ResponseMeta
+	_meta87, _err = p.Client_().Call(ctx, "drainNode", &_args86, &_result88)
+	p.SetLastResponseMeta_(_meta87)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result86.E != nil:
-		return _r, _result86.E
+	case _result88.E != nil:
+		return _r, _result88.E
 	}
 
-	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
-		return _ret87, nil
+	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
+		return _ret89, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -11476,22 +11553,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args88 SchedulerServiceResumeNodeArgs
-	_args88.Node = node
-	var _result90 SchedulerServiceResumeNodeResult
-	var _meta89 thrift.ResponseMeta
-	_meta89, _err = p.Client_().Call(ctx, "resumeNode", &_args88, &_result90)
-	p.SetLastResponseMeta_(_meta89)
+	var _args90 SchedulerServiceResumeNodeArgs
+	_args90.Node = node
+	var _result92 SchedulerServiceResumeNodeResult
+	var _meta91 thrift.ResponseMeta
+	_meta91, _err = p.Client_().Call(ctx, "resumeNode", &_args90, &_result92)
+	p.SetLastResponseMeta_(_meta91)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result90.E != nil:
-		return _r, _result90.E
+	case _result92.E != nil:
+		return _r, _result92.E
 	}
 
-	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
-		return _ret91, nil
+	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
+		return _ret93, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -11504,27 +11581,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args92 SchedulerServiceTaskLogArgs
-	_args92.JobId = jobId
-	_args92.Task = task
-	_args92.Attempt = attempt
-	_args92.Stream = stream
-	_args92.Offset = offset
-	_args92.Limit = limit
-	var _result94 SchedulerServiceTaskLogResult
-	var _meta93 thrift.ResponseMeta
-	_meta93, _err = p.Client_().Call(ctx, "taskLog", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	var _args94 SchedulerServiceTaskLogArgs
+	_args94.JobId = jobId
+	_args94.Task = task
+	_args94.Attempt = attempt
+	_args94.Stream = stream
+	_args94.Offset = offset
+	_args94.Limit = limit
+	var _result96 SchedulerServiceTaskLogResult
+	var _meta95 thrift.ResponseMeta
+	_meta95, _err = p.Client_().Call(ctx, "taskLog", &_args94, &_result96)
+	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result94.E != nil:
-		return _r, _result94.E
+	case _result96.E != nil:
+		return _r, _result96.E
 	}
 
-	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
-		return _ret95, nil
+	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
+		return _ret97, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -11549,24 +11626,24 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self96 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self96.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self96.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self96.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self96.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self96.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self96.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self96.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self96.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self96.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self96.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self96.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self96.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self96.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self96.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self96.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self96.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self96
+	self98 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self98.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self98.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self98.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self98.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self98.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self98.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self98.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self98.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self98.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self98.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self98.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self98.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self98.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self98.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self98.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self98.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self98
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -11579,12 +11656,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x97 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x99 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x97.Write(ctx, oprot)
+	x99.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x97
+	return false, x99
 
 }
 
@@ -11593,7 +11670,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err98 error
+	var _write_err100 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11639,21 +11716,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc99 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err98 = thrift.WrapTException(err2)
+			_write_err100 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc99.Write(ctx, oprot); _write_err98 == nil && err2 != nil {
-			_write_err98 = thrift.WrapTException(err2)
+		if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+			_write_err100 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err98 == nil && err2 != nil {
-			_write_err98 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+			_write_err100 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err98 == nil && err2 != nil {
-			_write_err98 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+			_write_err100 = thrift.WrapTException(err2)
 		}
-		if _write_err98 != nil {
-			return false, thrift.WrapTException(_write_err98)
+		if _write_err100 != nil {
+			return false, thrift.WrapTException(_write_err100)
 		}
 		return true, err
 	} else {
@@ -11661,19 +11738,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err98 = thrift.WrapTException(err2)
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err98 == nil && err2 != nil {
-		_write_err98 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err98 == nil && err2 != nil {
-		_write_err98 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err98 == nil && err2 != nil {
-		_write_err98 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if _write_err98 != nil {
-		return false, thrift.WrapTException(_write_err98)
+	if _write_err100 != nil {
+		return false, thrift.WrapTException(_write_err100)
 	}
 	return true, err
 }
@@ -11683,7 +11760,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err100 error
+	var _write_err102 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11733,40 +11810,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if _write_err100 != nil {
-				return false, thrift.WrapTException(_write_err100)
+			if _write_err102 != nil {
+				return false, thrift.WrapTException(_write_err102)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if _write_err100 != nil {
-		return false, thrift.WrapTException(_write_err100)
+	if _write_err102 != nil {
+		return false, thrift.WrapTException(_write_err102)
 	}
 	return true, err
 }
@@ -11776,7 +11853,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err102 error
+	var _write_err104 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11822,39 +11899,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if _write_err102 != nil {
-			return false, thrift.WrapTException(_write_err102)
+		if _write_err104 != nil {
+			return false, thrift.WrapTException(_write_err104)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err102 != nil {
-		return false, thrift.WrapTException(_write_err102)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -11864,7 +11941,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err104 error
+	var _write_err106 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11914,21 +11991,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if _write_err104 != nil {
-				return false, thrift.WrapTException(_write_err104)
+			if _write_err106 != nil {
+				return false, thrift.WrapTException(_write_err106)
 			}
 			return true, err
 		}
@@ -11937,19 +12014,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err104 != nil {
-		return false, thrift.WrapTException(_write_err104)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -11959,7 +12036,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err106 error
+	var _write_err108 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12009,21 +12086,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if _write_err106 != nil {
-				return false, thrift.WrapTException(_write_err106)
+			if _write_err108 != nil {
+				return false, thrift.WrapTException(_write_err108)
 			}
 			return true, err
 		}
@@ -12032,19 +12109,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err106 != nil {
-		return false, thrift.WrapTException(_write_err106)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -12054,7 +12131,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err110 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12104,21 +12181,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err108 != nil {
-				return false, thrift.WrapTException(_write_err108)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -12127,19 +12204,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -12149,7 +12226,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err112 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12199,21 +12276,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err110 != nil {
-				return false, thrift.WrapTException(_write_err110)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -12222,19 +12299,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -12244,7 +12321,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err114 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12294,21 +12371,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err112 != nil {
-				return false, thrift.WrapTException(_write_err112)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -12317,19 +12394,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
 	}
 	return true, err
 }
@@ -12339,7 +12416,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err116 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12389,21 +12466,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if _write_err114 != nil {
-				return false, thrift.WrapTException(_write_err114)
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
 			}
 			return true, err
 		}
@@ -12412,19 +12489,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
 	}
 	return true, err
 }
@@ -12434,7 +12511,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err116 error
+	var _write_err118 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12484,21 +12561,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if _write_err116 != nil {
-				return false, thrift.WrapTException(_write_err116)
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
 			}
 			return true, err
 		}
@@ -12507,19 +12584,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if _write_err116 != nil {
-		return false, thrift.WrapTException(_write_err116)
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -12529,7 +12606,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err120 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12579,21 +12656,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if _write_err118 != nil {
-				return false, thrift.WrapTException(_write_err118)
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
 			}
 			return true, err
 		}
@@ -12602,19 +12679,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -12624,7 +12701,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err122 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12674,21 +12751,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err120 != nil {
-				return false, thrift.WrapTException(_write_err120)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
@@ -12697,19 +12774,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
@@ -12719,7 +12796,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err122 error
+	var _write_err124 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12769,21 +12846,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if _write_err122 != nil {
-				return false, thrift.WrapTException(_write_err122)
+			if _write_err124 != nil {
+				return false, thrift.WrapTException(_write_err124)
 			}
 			return true, err
 		}
@@ -12792,19 +12869,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if _write_err122 != nil {
-		return false, thrift.WrapTException(_write_err122)
+	if _write_err124 != nil {
+		return false, thrift.WrapTException(_write_err124)
 	}
 	return true, err
 }
@@ -12814,7 +12891,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err124 error
+	var _write_err126 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12864,21 +12941,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if _write_err124 != nil {
-				return false, thrift.WrapTException(_write_err124)
+			if _write_err126 != nil {
+				return false, thrift.WrapTException(_write_err126)
 			}
 			return true, err
 		}
@@ -12887,19 +12964,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err124 != nil {
-		return false, thrift.WrapTException(_write_err124)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -12909,7 +12986,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err126 error
+	var _write_err128 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12959,21 +13036,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if _write_err126 != nil {
-				return false, thrift.WrapTException(_write_err126)
+			if _write_err128 != nil {
+				return false, thrift.WrapTException(_write_err128)
 			}
 			return true, err
 		}
@@ -12982,19 +13059,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err126 != nil {
-		return false, thrift.WrapTException(_write_err126)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -13004,7 +13081,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err130 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13054,21 +13131,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if _write_err128 != nil {
-				return false, thrift.WrapTException(_write_err128)
+			if _write_err130 != nil {
+				return false, thrift.WrapTException(_write_err130)
 			}
 			return true, err
 		}
@@ -13077,19 +13154,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -14604,11 +14681,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem130 := &TJobStatus{}
-		if err := _elem130.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem130), err)
+		_elem132 := &TJobStatus{}
+		if err := _elem132.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem132), err)
 		}
-		p.Success = append(p.Success, _elem130)
+		p.Success = append(p.Success, _elem132)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15654,11 +15731,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem131 := &TMasterState{}
-		if err := _elem131.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem131), err)
+		_elem133 := &TMasterState{}
+		if err := _elem133.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem133), err)
 		}
-		p.Success = append(p.Success, _elem131)
+		p.Success = append(p.Success, _elem133)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15930,13 +16007,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem132 int32
+		var _elem134 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem132 = v
+			_elem134 = v
 		}
-		p.Success = append(p.Success, _elem132)
+		p.Success = append(p.Success, _elem134)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17560,14 +17637,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args133 FrontendServiceFrontendMessageArgs
-	_args133.TaskId = taskId
-	_args133.Status = status
-	_args133.Message = message
-	var _result135 FrontendServiceFrontendMessageResult
-	var _meta134 thrift.ResponseMeta
-	_meta134, _err = p.Client_().Call(ctx, "frontendMessage", &_args133, &_result135)
-	p.SetLastResponseMeta_(_meta134)
+	var _args135 FrontendServiceFrontendMessageArgs
+	_args135.TaskId = taskId
+	_args135.Status = status
+	_args135.Message = message
+	var _result137 FrontendServiceFrontendMessageResult
+	var _meta136 thrift.ResponseMeta
+	_meta136, _err = p.Client_().Call(ctx, "frontendMessage", &_args135, &_result137)
+	p.SetLastResponseMeta_(_meta136)
 	if _err != nil {
 		return
 	}
@@ -17594,9 +17671,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self136 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self136.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self136
+	self138 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self138.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self138
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17609,12 +17686,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x137 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x139 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x137.Write(ctx, oprot)
+	x139.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x137
+	return false, x139
 
 }
 
@@ -17623,7 +17700,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err138 error
+	var _write_err140 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17669,39 +17746,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-			_write_err138 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+			_write_err140 = thrift.WrapTException(err2)
 		}
-		if _write_err138 != nil {
-			return false, thrift.WrapTException(_write_err138)
+		if _write_err140 != nil {
+			return false, thrift.WrapTException(_write_err140)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err138 != nil {
-		return false, thrift.WrapTException(_write_err138)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -18000,14 +18077,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args140 BackendServiceLaunchTaskArgs
-	_args140.Message = message
-	_args140.TaskId = taskId
-	_args140.User = user
-	var _result142 BackendServiceLaunchTaskResult
-	var _meta141 thrift.ResponseMeta
-	_meta141, _err = p.Client_().Call(ctx, "launchTask", &_args140, &_result142)
-	p.SetLastResponseMeta_(_meta141)
+	var _args142 BackendServiceLaunchTaskArgs
+	_args142.Message = message
+	_args142.TaskId = taskId
+	_args142.User = user
+	var _result144 BackendServiceLaunchTaskResult
+	var _meta143 thrift.ResponseMeta
+	_meta143, _err = p.Client_().Call(ctx, "launchTask", &_args142, &_result144)
+	p.SetLastResponseMeta_(_meta143)
 	if _err != nil {
 		return
 	}
@@ -18034,9 +18111,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self143 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self143.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self143
+	self145 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self145.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self145
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18049,12 +18126,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x144 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x146 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x144.Write(ctx, oprot)
+	x146.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x144
+	return false, x146
 
 }
 
@@ -18063,7 +18140,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err145 error
+	var _write_err147 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18109,39 +18186,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc146 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err145 = thrift.WrapTException(err2)
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc146.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-			_write_err145 = thrift.WrapTException(err2)
+		if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-			_write_err145 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-			_write_err145 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if _write_err145 != nil {
-			return false, thrift.WrapTException(_write_err145)
+		if _write_err147 != nil {
+			return false, thrift.WrapTException(_write_err147)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err145 == nil && err2 != nil {
-		_write_err145 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if _write_err145 != nil {
-		return false, thrift.WrapTException(_write_err145)
+	if _write_err147 != nil {
+		return false, thrift.WrapTException(_write_err147)
 	}
 	return true, err
 }
@@ -18458,31 +18535,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args147 MasterServiceRegisterBackendArgs
-	_args147.App = app
-	_args147.ListenSocket = listenSocket
-	_args147.Kind = kind
-	var _result149 MasterServiceRegisterBackendResult
-	var _meta148 thrift.ResponseMeta
-	_meta148, _err = p.Client_().Call(ctx, "registerBackend", &_args147, &_result149)
-	p.SetLastResponseMeta_(_meta148)
+	var _args149 MasterServiceRegisterBackendArgs
+	_args149.App = app
+	_args149.ListenSocket = listenSocket
+	_args149.Kind = kind
+	var _result151 MasterServiceRegisterBackendResult
+	var _meta150 thrift.ResponseMeta
+	_meta150, _err = p.Client_().Call(ctx, "registerBackend", &_args149, &_result151)
+	p.SetLastResponseMeta_(_meta150)
 	if _err != nil {
 		return
 	}
-	return _result149.GetSuccess(), nil
+	return _result151.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args150 MasterServiceTaskFinishedArgs
-	_args150.Tasks = tasks
-	_args150.Worker = worker
-	var _result152 MasterServiceTaskFinishedResult
-	var _meta151 thrift.ResponseMeta
-	_meta151, _err = p.Client_().Call(ctx, "taskFinished", &_args150, &_result152)
-	p.SetLastResponseMeta_(_meta151)
+	var _args152 MasterServiceTaskFinishedArgs
+	_args152.Tasks = tasks
+	_args152.Worker = worker
+	var _result154 MasterServiceTaskFinishedResult
+	var _meta153 thrift.ResponseMeta
+	_meta153, _err = p.Client_().Call(ctx, "taskFinished", &_args152, &_result154)
+	p.SetLastResponseMeta_(_meta153)
 	if _err != nil {
 		return
 	}
@@ -18495,15 +18572,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args153 MasterServiceSendFrontendMessageArgs
-	_args153.App = app
-	_args153.TaskId = taskId
-	_args153.Status = status
-	_args153.Message = message
-	var _result155 MasterServiceSendFrontendMessageResult
-	var _meta154 thrift.ResponseMeta
-	_meta154, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args153, &_result155)
-	p.SetLastResponseMeta_(_meta154)
+	var _args155 MasterServiceSendFrontendMessageArgs
+	_args155.App = app
+	_args155.TaskId = taskId
+	_args155.Status = status
+	_args155.Message = message
+	var _result157 MasterServiceSendFrontendMessageResult
+	var _meta156 thrift.ResponseMeta
+	_meta156, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args155, &_result157)
+	p.SetLastResponseMeta_(_meta156)
 	if _err != nil {
 		return
 	}
@@ -18530,11 +18607,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self156 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self156.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self156.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self156.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self156
+	self158 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self158.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self158.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self158.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self158
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18547,12 +18624,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x157 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x159 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x157.Write(ctx, oprot)
+	x159.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x157
+	return false, x159
 
 }
 
@@ -18561,7 +18638,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err160 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18607,21 +18684,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err158 = thrift.WrapTException(err2)
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-			_write_err158 = thrift.WrapTException(err2)
+		if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-			_write_err158 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-			_write_err158 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+			_write_err160 = thrift.WrapTException(err2)
 		}
-		if _write_err158 != nil {
-			return false, thrift.WrapTException(_write_err158)
+		if _write_err160 != nil {
+			return false, thrift.WrapTException(_write_err160)
 		}
 		return true, err
 	} else {
@@ -18629,19 +18706,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -18651,7 +18728,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err162 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18697,39 +18774,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if _write_err160 != nil {
-			return false, thrift.WrapTException(_write_err160)
+		if _write_err162 != nil {
+			return false, thrift.WrapTException(_write_err162)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -18739,7 +18816,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err164 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18785,39 +18862,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if _write_err162 != nil {
-			return false, thrift.WrapTException(_write_err162)
+		if _write_err164 != nil {
+			return false, thrift.WrapTException(_write_err164)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -19200,11 +19277,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem164 := &TFullTaskId{}
-		if err := _elem164.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem164), err)
+		_elem166 := &TFullTaskId{}
+		if err := _elem166.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem166), err)
 		}
-		p.Tasks = append(p.Tasks, _elem164)
+		p.Tasks = append(p.Tasks, _elem166)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -19651,12 +19728,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args165 NodeMonitorServiceTasksFinishedArgs
-	_args165.Tasks = tasks
-	var _result167 NodeMonitorServiceTasksFinishedResult
-	var _meta166 thrift.ResponseMeta
-	_meta166, _err = p.Client_().Call(ctx, "tasksFinished", &_args165, &_result167)
-	p.SetLastResponseMeta_(_meta166)
+	var _args167 NodeMonitorServiceTasksFinishedArgs
+	_args167.Tasks = tasks
+	var _result169 NodeMonitorServiceTasksFinishedResult
+	var _meta168 thrift.ResponseMeta
+	_meta168, _err = p.Client_().Call(ctx, "tasksFinished", &_args167, &_result169)
+	p.SetLastResponseMeta_(_meta168)
 	if _err != nil {
 		return
 	}
@@ -19668,9 +19745,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self168 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self168.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self168
+	self170 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self170.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self170
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -19678,7 +19755,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err169 error
+	var _write_err171 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19724,39 +19801,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+			_write_err171 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+			_write_err171 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+			_write_err171 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+			_write_err171 = thrift.WrapTException(err2)
 		}
-		if _write_err169 != nil {
-			return false, thrift.WrapTException(_write_err169)
+		if _write_err171 != nil {
+			return false, thrift.WrapTException(_write_err171)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if _write_err169 != nil {
-		return false, thrift.WrapTException(_write_err169)
+	if _write_err171 != nil {
+		return false, thrift.WrapTException(_write_err171)
 	}
 	return true, err
 }
@@ -19823,11 +19900,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem171 := &TFullTaskId{}
-		if err := _elem171.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem171), err)
+		_elem173 := &TFullTaskId{}
+		if err := _elem173.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem173), err)
 		}
-		p.Tasks = append(p.Tasks, _elem171)
+		p.Tasks = append(p.Tasks, _elem173)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
