@@ -73,5 +73,6 @@ func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) 
 	why, tasks := o.dispatch.Explain(id, explainedTasks)
 	e.Why = append(e.Why, why...)
 	e.Tasks = append(tasks, o.jobs.FailedTasks(j, explainedTasks-len(tasks))...)
+	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, explainedTasks-len(e.Tasks))...)
 	return e, j.Class()
 }

@@ -41,7 +41,7 @@ type ran struct {
 	ended bool   // there is a result
 }
 
-func (o *owner) ran(id sched.JobID, task int) ran {
+func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	j := o.jobs.Known(id)
 	if j == nil {
 		return ran{tasks: -1}
@@ -51,13 +51,16 @@ func (o *owner) ran(id sched.JobID, task int) ran {
 		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
 		}
+		if node := o.jobs.RanEarlier(j, task, attempt); node != "" {
+			r.node = node
+		}
 	}
 	return r
 }
 
 // whereRan returns the node that runs or ran the task.
 func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
-	at, err := ask(ctx, srv, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task) })
+	at, err := ask(ctx, srv, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task, r.Attempt) })
 	if err != nil {
 		return "", err
 	}

@@ -180,6 +180,35 @@ func TestTaskLog(t *testing.T) {
 	}
 }
 
+// The outputs and reasons of attempts that were followed by others are found where they ran.
+func TestLogsOfEarlierAttempts(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 1)
+	w.node(0, 1)
+	f := w.frontend()
+	r := script("job", `echo $PIGEON_NODE $PIGEON_ATTEMPT; mkdir "$1/$PIGEON_TASK" && exit 3; true`, t.TempDir())
+	for len(r.Tasks) < 6 {
+		r.Tasks = append(r.Tasks, r.Tasks[0])
+	}
+	r.Retries = 1
+	w.submit(f, r)
+	w.done(f, "job")
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || len(e.Tasks) != len(r.Tasks) {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	for _, a := range e.Tasks {
+		c, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: a.Task, Attempt: a.Attempt, Stream: "stdout", Limit: 100})
+		if want := fmt.Sprintf("%s %d\n", a.Node, a.Attempt); err != nil || string(c.Data) != want {
+			t.Errorf("task %d attempt %d wrote %q, want %q; %v", a.Task, a.Attempt, c.Data, want, err)
+		}
+		if hint := fmt.Sprintf("pigeon logs job --task %d --attempt %d", a.Task, a.Attempt); a.State != "retried" || a.Exit != 3 || !strings.Contains(a.Reason, hint) {
+			t.Errorf("%+v, want %q", a, hint)
+		}
+	}
+}
+
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -79,7 +79,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 	for i := range tasks {
 		t := &tasks[i]
 		elapsed, exit := "-", "-" // known when the attempt has ended
-		if api.State(t.State).Ended() {
+		if api.State(t.State).Ended() || t.Seconds > 0 {
 			elapsed, exit = fmt.Sprintf("%.3f s", t.Seconds), strconv.Itoa(t.Exit)
 		}
 		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, t.Reason)

@@ -37,6 +37,7 @@ type Job struct {
 	trace       jobTrace
 	turn        turn
 	run         classes.Run // what is learned from it
+	earlier     []earlier   // attempts that were followed by others
 
 	older, newer *Job // among the jobs that were submitted
 }

@@ -63,6 +63,9 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 			t.addLife(effects, j, task, before, m.Outcome.String())
 			t.spans.retried(j, report, m, task, before)
 		}
+		if m.Count == 0 {
+			t.retried(j, m, report)
+		}
 		j.newAttempts(m)
 	case sched.NotLost:
 		r.Kind = journal.NotLost

@@ -68,6 +68,9 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 		j.turned(r.Class, 0) // before this process began
 	case journal.NewAttempt, journal.NewAttempts, journal.Lost:
 		m.Kind = sched.NewAttempt
+		if r.Kind != journal.NewAttempts {
+			t.restoreEarlier(j, r)
+		}
 		j.newAttempts(&m)
 	case journal.NotLost:
 		m.Kind = sched.NotLost

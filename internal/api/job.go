@@ -112,9 +112,9 @@ type Status struct {
 type TaskStatus struct {
 	Task    int     `json:"task"`              // number in the job, from 0
 	Attempt int     `json:"attempt"`           // number of the attempt, from 1
-	State   string  `json:"state"`             // queued, running, completed or failed
+	State   string  `json:"state"`             // queued, running, completed, failed, or retried: another attempt followed
 	Node    string  `json:"node,omitempty"`    // name of the node that runs it or ran it
-	Seconds float64 `json:"elapsed,omitempty"` // seconds of the accepted attempt
+	Seconds float64 `json:"elapsed,omitempty"` // seconds of the attempt, if it has ended
 	Reason  string  `json:"reason,omitempty"`  // why it failed
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 }

@@ -86,7 +86,7 @@ func (r *run) result(e guard.Event) backend.Result {
 		res.Reason = unwritten(e.Output)
 	default:
 		res.Outcome = sched.Failed
-		res.Reason = r.reason(what, "read its output with `pigeon logs`")
+		res.Reason = r.reason(what, fmt.Sprintf("read its output with `pigeon logs %s --task %d --attempt %d`", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt))
 	}
 	return res
 }

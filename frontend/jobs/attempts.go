@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// earlierOfJob bounds the earlier attempts that are kept of a job; the oldest go first.
+const earlierOfJob = 100
+
+// stateRetried is the state of an attempt that was followed by another one.
+const stateRetried = "retried"
+
+// earlier is an attempt that failed or was lost and was followed by another one.
+type earlier struct {
+	task, attempt int32
+	node          uint32 // index, +1; 0 when it is not known
+	exit          int16
+	elapsed       time.Duration
+	reason        string
+}
+
+func (j *Job) addEarlier(e earlier) {
+	if len(j.earlier) == earlierOfJob {
+		j.earlier = slices.Delete(j.earlier, 0, 1)
+	}
+	j.earlier = append(j.earlier, e)
+}
+
+// retried records the attempt that a NewAttempt message of one task follows. report is that of
+// its failure, nil when it was lost.
+func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
+	e := earlier{task: m.First, attempt: j.attempt(m.First), reason: m.Reason}
+	switch {
+	case report != nil:
+		e.node, e.exit, e.elapsed = t.nodes.index(report.From.Name), int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
+	case m.Node != "":
+		e.node = t.nodes.index(m.Node)
+	}
+	j.addEarlier(e)
+}
+
+// restoreEarlier is retried for a record of the journal, which has the node of a loss only.
+func (t *records) restoreEarlier(j *Job, r *journal.Record) {
+	e := earlier{task: r.First, attempt: j.attempt(r.First), reason: r.Reason}
+	if r.Node != "" {
+		e.node = t.nodes.index(r.Node)
+	}
+	j.addEarlier(e)
+}
+
+// EarlierAttempts returns the attempts of a job that were followed by others, at most most of
+// them, the latest ones.
+func (t *records) EarlierAttempts(j *Job, most int) (tasks []api.TaskStatus) {
+	for _, e := range j.earlier[max(0, len(j.earlier)-max(most, 0)):] {
+		tasks = append(tasks, api.TaskStatus{
+			Task: int(e.task), Attempt: int(e.attempt), State: stateRetried, Node: t.nodes.name(e.node), Seconds: e.elapsed.Seconds(), Reason: e.reason, Exit: int(e.exit),
+		})
+	}
+	return tasks
+}
+
+// RanEarlier returns the node of an attempt that was followed by another one, "" when it is not
+// known.
+func (t *records) RanEarlier(j *Job, task, attempt int) string {
+	for _, e := range j.earlier {
+		if int(e.task) == task && int(e.attempt) == attempt {
+			return t.nodes.name(e.node)
+		}
+	}
+	return ""
+}
