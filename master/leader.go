@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -67,7 +69,12 @@ func (m *Master) stand(ctx context.Context) {
 				m.life.Fail(&LeadershipError{reason})
 			}
 		},
-		OnLeader: func(leadership.Record, bool) { m.following.leaderChanged() },
+		OnLeader: func(leader leadership.Record, known bool) {
+			if err := m.strangeLeader(leader, known); err != nil {
+				m.life.Fail(err)
+			}
+			m.following.leaderChanged()
+		},
 	})
 	m.standing.candidate.Store(candidate)
 	m.following.candidate = candidate
@@ -92,6 +99,22 @@ func (m *Master) stand(ctx context.Context) {
 	defer cancel()
 	if err := candidate.Resign(resign); err != nil {
 		m.log.Info("the leadership was not given up; it lapses", "error", err)
+	}
+}
+
+// strangeLeader returns an error when the master that leads is none of those that the setting
+// masters lists for the group, and this one is: two clusters have one name.
+func (m *Master) strangeLeader(leader leadership.Record, known bool) error {
+	if !known || m.cfg.Group >= len(m.cfg.Masters) {
+		return nil
+	}
+	list := leaders.Split(m.cfg.Masters[m.cfg.Group])
+	if slices.Contains(list, leader.Address) || !slices.Contains(list, m.address) {
+		return nil
+	}
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("the group is led from %s, which the setting masters does not list for it (%s): two clusters are named %q", leader.Address, m.cfg.Masters[m.cfg.Group], m.cfg.Cluster),
+		Subject: m.cfg.name(), Tried: "waiting as a standby", Next: "set cluster to another name, or cluster_id, in one of the two clusters, or list that master",
 	}
 }
 
