@@ -5,21 +5,28 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
-// progress is one line that is written over and over, on a terminal only.
+// progress is one line about what goes on: on a terminal it is written over and over, elsewhere
+// a line of its own from time to time.
 type progress struct {
-	out io.Writer // nil when it is no terminal
+	out      io.Writer
+	terminal bool
+	every    time.Duration // between two lines where there is no terminal
+	now      func() time.Time
 
 	mu    sync.Mutex
-	drawn bool
+	drawn bool      // the line stands on the terminal
+	last  time.Time // of a line elsewhere, or the start
 }
 
+// reportEvery is how often progress is written where there is no terminal. The demo, of a quarter
+// of a minute, is shorter than that.
+const reportEvery, demoReportEvery = 30 * time.Second, 5 * time.Second
+
 func newProgress(out io.Writer) *progress {
-	if !isTerminal(out) {
-		out = nil
-	}
-	return &progress{out: out}
+	return &progress{out: out, terminal: isTerminal(out), every: reportEvery, now: time.Now, last: time.Now()}
 }
 
 // isTerminal reports whether out is a character device. That includes the null device,
@@ -33,22 +40,23 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// linef replaces the line.
+// linef replaces the line, or adds one if it is time for it.
 func (p *progress) linef(format string, args ...any) {
-	if p.out == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
-	p.drawn = true
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
+		p.drawn = true
+		return
+	}
+	if now := p.now(); now.Sub(p.last) >= p.every {
+		p.last = now
+		fmt.Fprintf(p.out, format+"\n", args...)
+	}
 }
 
 // clear removes the line before other output.
 func (p *progress) clear() {
-	if p.out == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.drawn {

@@ -77,6 +77,9 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 			return err
 		}
 		show := &replayShow{cmd: cmd, flags: f, output: *output, progress: newProgress(cmd.ErrOrStderr())}
+		if f.demo {
+			show.progress.every = demoReportEvery
+		}
 		return show.all(runs)
 	}
 	return cmd
@@ -155,7 +158,6 @@ type replayShow struct {
 	flags    *replayFlags
 	output   outputFormat
 	progress *progress
-	reported time.Duration // when the demo last reported its progress, without a terminal
 }
 
 func (s *replayShow) all(runs []experiment.Run) error {
@@ -257,7 +259,7 @@ func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Me
 // announce prints what begins, on a terminal.
 func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
 	d := run.Description
-	if s.progress.out == nil && !s.flags.demo {
+	if !s.progress.terminal && !s.flags.demo {
 		return
 	}
 	masters := len(d.Groups)
@@ -273,17 +275,10 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)
 }
 
-// reportEvery is how often the demo reports its progress without a terminal.
-const reportEvery = 5 * time.Second
-
 func (s *replayShow) draw(p replay.Progress) {
 	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
 		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
 	s.progress.linef("%s", line)
-	if s.flags.demo && s.progress.out == nil && p.Elapsed >= s.reported+reportEvery {
-		s.reported = p.Elapsed
-		fmt.Fprintln(s.cmd.ErrOrStderr(), line)
-	}
 }
 
 // compare simulates the workload that was run live and prints both results.
