@@ -3,6 +3,7 @@ package frontend
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
@@ -16,43 +17,50 @@ import (
 
 // Config is the settings of a frontend.
 type Config struct {
-	ID               string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
-	daemon.Settings  `mapstructure:",squash"`
-	Listen           string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
-	InternalListen   string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
-	Masters          []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
-	Data             string   `mapstructure:"data" doc:"folder of the journal"`
-	NoSync           bool     `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
-	DefaultClass     string   `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
-	Classes          string   `mapstructure:"classes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
-	MaxTasks         int      `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
-	MaxBytes         int64    `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
-	owners.Quotas    `mapstructure:",squash"`
-	OwnersFile       string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
-	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
-	MaxEnded         int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
-	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
-	LossWindow       time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
-	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
-	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
-	History          string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
-	InboxLimit       int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
-	InboxBytes       int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
-	JournalFaults    string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
+	ID                        string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
+	daemon.Settings           `mapstructure:",squash"`
+	Listen                    string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
+	InternalListen            string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
+	Masters                   []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
+	Data                      string   `mapstructure:"data" doc:"folder of the journal"`
+	Journal                   string   `mapstructure:"journal" doc:"local: what is accepted is on the disk of this machine alone, and waits for it when the machine is gone; replicated: it is in a JetStream stream on nats_replicas servers, and a standby of this frontend on another machine goes on with it"`
+	JournalBytes              int64    `mapstructure:"journal_bytes" doc:"most bytes of the stream of a replicated journal, which every server reserves; new jobs are refused when less than a quarter is left. What is older than the last snapshot is removed, so it holds what was written lately, not what is unfinished"`
+	daemon.LeadershipSettings `mapstructure:",squash"`
+	NoSync                    bool   `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
+	DefaultClass              string `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
+	Classes                   string `mapstructure:"classes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
+	MaxTasks                  int    `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
+	MaxBytes                  int64  `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
+	owners.Quotas             `mapstructure:",squash"`
+	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
+	Retention                 time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
+	MaxEnded                  int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
+	MasterLost                time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
+	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
+	ApplicationLease          time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
+	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
+	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
+	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
+	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
+	JournalFaults             string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
 }
 
 // Default returns the settings of a frontend on one machine.
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
-		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Journal: journalLocal, JournalBytes: 512 << 20, LeadershipSettings: daemon.DefaultLeadershipSettings(), DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
 		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000, InboxBytes: 256 << 20,
 	}
 }
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	return daemon.Check(append(append(c.Settings.Rules(c.policyFault()), c.Quotas.Rules()...),
+	return daemon.Check(append(slices.Concat(c.Settings.Rules(c.policyFault()), c.Quotas.Rules(), c.LeadershipSettings.Rules(c.NATS, c.replicated())),
+		daemon.Refuse("journal", c.Journal != journalLocal && c.Journal != journalReplicated, "use local or replicated"),
+		daemon.Refuse("journal", c.Leadership != daemon.NoLeadership && !c.replicated(), "use replicated: with leadership: jetstream another machine goes on with the jobs of this one, and a local journal is on this machine alone"),
+		daemon.Refuse("journal_bytes", c.JournalBytes < leastJournalBytes, "use 67108864 (64 MiB) or more"),
+		daemon.Refuse("no_sync", c.NoSync && c.replicated(), "leave it out: a replicated journal is never on this machine alone"),
 		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Quotas.Quotas) > 0 || c.DefaultTasks != 0 || c.DefaultBytes != 0), "leave it out, or leave out quotas, default_tasks and default_bytes: they stand in one place"),
 		daemon.Refuse("id", c.ID == "" || len(c.ID) > maxName, fmt.Sprintf("give the frontend a name of 1 to %d bytes", maxName)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
@@ -74,6 +82,13 @@ func (c Config) Validate() error {
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),
 	)...)
 }
+
+// leastJournalBytes is the least size of the stream of a journal: four of the largest batches that
+// are common fit.
+const leastJournalBytes = 64 << 20
+
+// replicated reports whether the journal is in a JetStream stream.
+func (c Config) replicated() bool { return c.Journal == journalReplicated }
 
 // The values of the setting classes.
 const learned, declared = "learned", "declared"

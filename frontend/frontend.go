@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -36,12 +37,14 @@ type Frontend struct {
 	loop    *runloop.Loop[func()]
 	metrics *metrics
 
-	firstAttempt int32 // the first number of this life for attempts
+	firstAttempt int32                   // the first number of this life for attempts
+	begin        func(life uint64) error // makes the dispatcher of a life
 
 	owner        *owner
 	service      *schedulerService
 	listeners    *listeners.Listeners
 	applications applications
+	standby      *standby // nil with a local journal
 	classes      classesFile
 
 	schedulerServer *server.Server
@@ -101,10 +104,28 @@ func (f *Frontend) assemble() error {
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
 		owner: o, listeners: f.listeners, applications: &f.applications,
 	}
+	f.begin = func(life uint64) error { return f.newDispatcher(params, clock, names, life) }
+	if err := f.checkFolder(); err != nil {
+		return err
+	}
+	if f.cfg.replicated() {
+		f.standby = newStandby(f)
+	}
 	if err := f.listen(); err != nil {
 		return err
 	}
-	return f.resume(func(life uint64) error { return f.newDispatcher(params, clock, names, life) })
+	if f.standby != nil {
+		return nil // Run goes on, when this process has the frontend's name
+	}
+	return f.resume(nil)
+}
+
+// closed returns nil without a standby.
+func (f *Frontend) closed() func() error {
+	if f.standby == nil {
+		return nil
+	}
+	return f.standby.closed
 }
 
 // newJobs makes the table of jobs.
@@ -144,7 +165,8 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 		Withheld: func(peer wire.Ref, items []wire.Item) []wire.Item {
 			return f.metrics.unknown.Withheld(f.log, peer, items)
 		},
-		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
+		Closed: f.closed(),
+		Jobs:   coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
 	})
 	if err != nil {
 		return err
@@ -162,10 +184,14 @@ func incarnation(rep *journal.Report) int64 {
 }
 
 // resume opens the journal, which calls begin with the number of its life, steps its records
-// into the core, and makes the parts that depend on the incarnation of this process.
-func (f *Frontend) resume(begin func(life uint64) error) error {
-	o := f.owner
-	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
+// into the core, and makes the parts that depend on the incarnation of this process. The
+// journal is in the folder without a replica.
+func (f *Frontend) resume(r *replica.Store) error {
+	o, folder := f.owner, f.cfg.Data
+	if r != nil {
+		folder = replicaFolder(f.cfg.Data)
+	}
+	j, rep, err := journal.Open(folder, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Replica: r, Life: f.begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}
@@ -178,7 +204,7 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
-	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}
+	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String(), Token: f.standby.leadershipToken()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.scheduler = f.process.Scheduler
@@ -225,4 +251,9 @@ func (f *Frontend) HTTP() string {
 
 // Messages returns how many messages its core has sent so far, counted as in the papers:
 // a batch of k tasks counts k. It may be called from anywhere.
-func (f *Frontend) Messages() uint64 { return f.owner.dispatch.Messages() }
+func (f *Frontend) Messages() uint64 {
+	if f.standby != nil && !f.standby.serving.Load() {
+		return 0
+	}
+	return f.owner.dispatch.Messages()
+}

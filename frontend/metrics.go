@@ -54,7 +54,29 @@ func Metrics() *telemetry.Metrics {
 	m.watchFiles(func() files.Stats { return files.Stats{} })
 	m.watchWaiting(&waiting{})
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
+	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
+	m.watchStandby(func() bool { return false })
 	return m.Metrics
+}
+
+// watchReplica exports the state of a replicated journal and of its snapshots.
+func (m *metrics) watchReplica(bytes func() uint64, snapshots func() (made, failed uint64)) {
+	m.GaugeFunc("journal_stream_bytes", "Bytes of the stream of a replicated journal, of at most journal_bytes.", func() float64 { return float64(bytes()) })
+	m.CounterFuncs("journal_snapshots_total", "Snapshots of a replicated journal by this process, after which the stream is cut: made, or failed and tried again.",
+		telemetry.Label{Name: "result", Values: []string{"made", "failed"}}, func(result int) float64 {
+			made, failed := snapshots()
+			return float64([]uint64{made, failed}[result])
+		})
+}
+
+// watchStandby exports whether this process leads.
+func (m *metrics) watchStandby(leads func() bool) {
+	m.GaugeFunc("leads", "1 while this process acts under the frontend's name, 0 while it is a standby. With a replicated journal only.", func() float64 {
+		if leads() {
+			return 1
+		}
+		return 0
+	})
 }
 
 // watchWaiting exports what waits for the owner goroutine, and what had no room.

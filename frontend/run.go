@@ -10,16 +10,25 @@ import (
 // Run serves until ctx is done and returns when everything that it started has ended.
 // The error is the failure that ended it earlier. It may be called once.
 func (f *Frontend) Run(ctx context.Context) error {
-	return f.life.Run(ctx, daemon.Parts{
+	p := daemon.Parts{
 		Connect: f.connectNotices,
 		Owner: func(ctx context.Context) {
 			f.loop.Run(ctx)
 			f.owner.jobs.EndTraces()
 			f.classes.save(f.classes.unsaved())
 		},
-		Tasks: []func(context.Context){f.applications.Run, f.owner.dispatch.Run, f.announce, f.saveClasses, f.quotas.Run},
-		Drain: f.owner.dispatch.Leave,
-	})
+		Tasks: []func(context.Context){
+			// Neither is there before the journal was read, which a standby does late.
+			func(ctx context.Context) { f.applications.Run(ctx) },
+			func(ctx context.Context) { f.owner.dispatch.Run(ctx) },
+			f.announce, f.saveClasses, f.quotas.Run,
+		},
+		Drain: func() { f.owner.dispatch.Leave() },
+	}
+	if f.standby != nil {
+		p.Standby = func(ctx context.Context) error { return f.standby.run(ctx, f.resume) }
+	}
+	return f.life.Run(ctx, p)
 }
 
 // connectNotices subscribes to report notices and sets how acknowledgements are published.
@@ -29,6 +38,14 @@ func (f *Frontend) connectNotices() error {
 		return err
 	}
 	f.owner.acker.publish = conn.Publish
+	if f.standby != nil {
+		f.owner.acker.publish = func(subject string, data []byte) error {
+			if err := f.standby.closed(); err != nil {
+				return err
+			}
+			return conn.Publish(subject, data)
+		}
+	}
 	f.owner.acker.subject = func(node string) string { return notice.AckSubject(f.cfg.Cluster, node) }
 	return conn.Subscribe(notice.ReportSubject(f.cfg.Cluster, f.cfg.ID), f.notice)
 }

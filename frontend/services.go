@@ -3,6 +3,8 @@ package frontend
 import (
 	"context"
 
+	"github.com/apache/thrift/lib/go/thrift"
+
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -39,24 +41,47 @@ func ask[T any](ctx context.Context, srv *schedulerService, tried string, questi
 
 // listen opens the ports; calls are served once Run runs.
 func (f *Frontend) listen() (err error) {
-	f.schedulerServer, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications), server.Options{
+	f.schedulerServer, err = f.life.Listen(f.gate(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications)), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.ClientMaxFrame, EndAfter: wire.EndsConnection,
 	})
 	if err != nil {
 		return err
 	}
-	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications, Registrar: leaders.Announcements{
+	f.internalServer, err = f.life.Listen(f.gate(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications, Registrar: leaders.Announcements{
 		Self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Leads: func(h *wire.Hello) { f.owner.dispatch.Leads(h) },
-	}}, f.codec), server.Options{
+	}}, f.codec)), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 	})
 	if err != nil {
 		return err
 	}
-	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, nil, func(s *telemetry.Server) {
-		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.service.List(ctx, 0, "") }))
+	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
+		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) {
+			if f.standby != nil {
+				if err := f.standby.closed(); err != nil {
+					return nil, err
+				}
+			}
+			return f.service.List(ctx, 0, "")
+		}))
 	})
 	return err
+}
+
+// gate has the calls refused that come while this process does not act under the frontend's name.
+func (f *Frontend) gate(p thrift.TProcessor) thrift.TProcessor {
+	if f.standby == nil {
+		return p
+	}
+	return wire.Gate(p, f.standby.closed)
+}
+
+// ready returns what says whether the frontend can serve others, nil for what every daemon says.
+func (f *Frontend) ready() func() error {
+	if f.standby == nil {
+		return nil
+	}
+	return f.standby.ready
 }
 
 // Deliver accepts messages of a master and, under policies that bind tasks late, of nodes

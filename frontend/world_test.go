@@ -19,6 +19,7 @@ import (
 type world struct {
 	t       testing.TB
 	nats    *notice.Embedded // nil: none
+	natsURL string           // of servers that nats is not one of
 	otlp    string
 	masters []string              // addresses, by group
 	running []*daemontest.Process // nodes and masters, nodes before their masters
@@ -28,7 +29,7 @@ func newWorld(t testing.TB) *world { return &world{t: t, nats: daemontest.NATS(t
 
 func (w *world) url() string {
 	if w.nats == nil {
-		return ""
+		return w.natsURL
 	}
 	return w.nats.URL()
 }

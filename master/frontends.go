@@ -37,6 +37,9 @@ type frontends struct {
 	byName   map[string]wire.MemberFrontend
 	silent   map[string]bool // by name, the frontends off the membership
 	states   frontendStates
+	tokens   map[string]uint64 // by name: of the leadership of the process that is registered
+	// readdressed is called when a frontend serves at other addresses than before.
+	readdressed func(before, now wire.MemberFrontend)
 	// returnTasks returns the tasks that wait for a frontend.
 	returnTasks func(sched.Addr, awayReason)
 }
@@ -57,7 +60,7 @@ func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func
 	return &frontends{
 		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,
 		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
-		silent: map[string]bool{}, states: newFrontendStates(now),
+		silent: map[string]bool{}, states: newFrontendStates(now), tokens: map[string]uint64{},
 	}
 }
 
@@ -74,7 +77,13 @@ func (f *frontends) registered(b *wire.Batch) bool {
 // keeps its number, since it continues the same journal.
 func (f *frontends) hello(h *wire.Hello) refusal {
 	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
-	switch f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
+	verdict := f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref))
+	if last := f.tokens[name]; h.Token > 0 && last > 0 && h.Token != last { // tokens have an order, incarnations have none
+		if verdict = protocol.Restarted; h.Token < last {
+			verdict = protocol.Replaced
+		}
+	}
+	switch verdict {
 	case protocol.Renewed:
 		f.states.registered(h)
 		if f.registry.Enter(name, h.Incarnation, h.Address, now) {
@@ -95,7 +104,12 @@ func (f *frontends) hello(h *wire.Hello) refusal {
 	}
 	at := f.addrs.Addr(ref) // numbers it
 	f.registry.Enter(name, h.Incarnation, h.Address, now)
-	f.byName[name] = wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
+	f.tokens[name] = h.Token
+	before, after := f.byName[name], wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
+	f.byName[name] = after
+	if before.Address != "" && before.Address != after.Address {
+		f.readdressed(before, after)
+	}
 	f.states.registered(h)
 	f.changed()
 	f.log.Info("frontend registered", "frontend", name, "address", h.Address, "version", h.Version)

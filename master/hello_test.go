@@ -100,3 +100,19 @@ func TestHelloStates(t *testing.T) {
 		}
 	}
 }
+
+// Tokens order the processes of one frontend: one with a higher token is registered at once,
+// although the former one is alive and reachable elsewhere, and that one's hellos are refused from
+// then on.
+func TestHelloOfATakeover(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	former, next := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Frontend(t, "f1", m.Addr())
+	former.Register(wire.Hello{Token: 5})
+	next.Register(wire.Hello{Token: 9})
+	if r := former.Hello(wire.Hello{Token: 5}); r.Accepted || !strings.Contains(r.Problem, "a later process of") {
+		t.Errorf("the former leader's hello is answered %+v", r)
+	}
+	next.Register(wire.Hello{Token: 9})
+}

@@ -66,6 +66,9 @@ func (o *owner) addDaemons(p sched.Policy) {
 	})
 	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.frontendUp, o.core.clock.Now, o.log)
 	o.frontends.returnTasks = o.frontendAway
+	o.frontends.readdressed = func(before, now wire.MemberFrontend) {
+		o.payloads.Readdress(before.Address, now.Address, now.Scheduler)
+	}
 	o.absence = newAbsence(sched.Time(o.cfg.MasterLost), o.core.clock.Now())
 	o.core.view = o.nodes.View()
 	if o.core.core != nil {

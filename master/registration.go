@@ -57,6 +57,7 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 func (o *owner) stopping(h *wire.Hello) wire.HelloReply {
 	if o.frontends.registry.Registered(h.Sender.Name, h.Incarnation) {
 		o.frontends.states.stops(h.Sender.Name)
+		o.frontends.registry.Gone(h.Sender.Name, h.Incarnation) // its successor may serve elsewhere
 	}
 	return o.helloReply(h, refusal{})
 }

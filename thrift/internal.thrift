@@ -305,6 +305,9 @@ struct THello {
   16: optional bool draining = false
   // The sender stops in order; this is its last hello.
   19: optional bool stopping = false
+  // Of a frontend that leads under its name: the token of its leadership. One with a higher token
+  // has taken the name over from one with a lower. 0: it has the name alone.
+  20: optional i64 token = 0
 }
 
 // accepted false: problem says why, for the log of the caller.

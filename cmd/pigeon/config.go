@@ -63,7 +63,14 @@ func configShow(r role, roles []role) *cobra.Command {
 		if err != nil {
 			return wrongUse(err)
 		}
-		return printOrigins(cmd, *output, origins)
+		if err := printOrigins(cmd, *output, origins); err != nil || *output == outputJSON {
+			return err
+		}
+		text, err := r.survives(src)
+		if err == nil && text != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", text)
+		}
+		return err
 	}
 	return cmd
 }

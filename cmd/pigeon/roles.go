@@ -21,7 +21,7 @@ import (
 // reads its own by loadConfig; "pigeon config" and configs/ read this table.
 func roles() []role {
 	return []role{
-		roleOf("frontend", "A frontend: it accepts jobs, keeps them in its journal and distributes their tasks over the groups.", frontend.Default()),
+		roleOf("frontend", "A frontend: it accepts jobs, keeps them in its journal and distributes their tasks over the groups.", frontend.Default(), frontend.Config.Survives),
 		roleOf("master", "The master of one group: it queues tasks and hands each to a worker the moment one is idle.", master.Default()),
 		roleOf("nodemonitor", "The node monitor of one machine: it owns its slots and runs tasks in them.", nodemonitor.Default()),
 		roleOf("nats", "A NATS server: it passes notices on, and with JetStream keeps what must survive a machine.", natsserver.Default()),
@@ -36,10 +36,13 @@ type role struct {
 	load  func(config.Source) (config.Origins, error)
 	write func(io.Writer) error
 	keys  func() ([]config.Key, error)
+	// survives returns what the settings survive, "" when there is nothing to say.
+	survives func(config.Source) (string, error)
 }
 
-// roleOf makes an entry of the table; heading is the first comment of its file.
-func roleOf[T any](name, heading string, defaults T) role {
+// roleOf makes an entry of the table; heading is the first comment of its file, and survives, if
+// given, says what the settings survive.
+func roleOf[T any](name, heading string, defaults T, survives ...func(T) string) role {
 	return role{
 		name:  name,
 		flags: func(fs *pflag.FlagSet) error { return config.Flags(fs, defaults) },
@@ -49,6 +52,15 @@ func roleOf[T any](name, heading string, defaults T) role {
 		},
 		write: func(w io.Writer) error { return config.Write(w, heading, defaults, defaults) },
 		keys:  func() ([]config.Key, error) { return config.Keys(defaults) },
+		survives: func(src config.Source) (text string, err error) {
+			for _, f := range survives {
+				var cfg T
+				if cfg, _, err = config.Load(defaults, src); err == nil {
+					text = f(cfg)
+				}
+			}
+			return text, err
+		},
 	}
 }
 

@@ -23,6 +23,7 @@ type Process struct {
 	Incarnation int64
 	Internal    string // where it serves other daemons
 	Scheduler   string // where it serves applications
+	Token       uint64 // of its leadership, 0: it has its name alone
 }
 
 func newCore(o Options) *core {

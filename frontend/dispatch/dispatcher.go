@@ -57,6 +57,8 @@ type Options struct {
 	// Withheld is called with messages of kinds that a peer's version does not know. It reports
 	// them, and returns the answers that the peer would have given.
 	Withheld func(peer wire.Ref, items []wire.Item) (answers []wire.Item)
+	// Closed, if set, returns why nobody may be called now: this frontend does not lead.
+	Closed func() error
 
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped

@@ -121,7 +121,7 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	h := &wire.Hello{
 		Sender: s.opts.Self, Incarnation: s.process.Incarnation, Address: s.process.Internal,
 		SchedulerAddress: s.process.Scheduler, Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
-		Highest: s.peers.highest.At(s.opts.Clock.Now()), Policy: s.opts.Policy.Name, Version: daemon.Version(), Features: daemon.Features(),
+		Highest: s.peers.highest.At(s.opts.Clock.Now()), Token: s.process.Token, Policy: s.opts.Policy.Name, Version: daemon.Version(), Features: daemon.Features(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {

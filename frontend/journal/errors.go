@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
@@ -24,6 +25,12 @@ func busy(what, tried, next string) error {
 
 // brokenErr is the answer to every record once the store has failed.
 func brokenErr(dir string, err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok { // it says what to do
+		return e
+	}
+	if _, ok := errors.AsType[*replica.FencedError](err); ok {
+		return err
+	}
 	next := "check the disk, then restart the frontend: everything acknowledged is read back"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"

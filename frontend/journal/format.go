@@ -12,6 +12,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
+// MarkFile is the name of the file that marks a folder as a journal.
+const MarkFile = formatFile
+
+// Exists reports whether a folder holds a journal.
+func Exists(disk store.FS, dir string) bool {
+	_, err := disk.Stat(filepath.Join(dir, formatFile))
+	return err == nil
+}
+
 const (
 	formatFile = "FORMAT"
 

@@ -65,6 +65,9 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 func (j *Journal) Close() error {
 	first, err := j.queue.close()
 	if err != nil {
+		if first {
+			j.closeAbandoned(err)
+		}
 		return err
 	}
 	select {
@@ -72,6 +75,9 @@ func (j *Journal) Close() error {
 	case <-j.queue.gone: // the committer may be blocked in the store for ever
 	}
 	if err := j.Err(); err != nil || !first {
+		if first {
+			j.closeAbandoned(err)
+		}
 		return err
 	}
 	j.reading.Lock()
@@ -88,6 +94,32 @@ func (j *Journal) Close() error {
 		return folderErr(j.dir, "closing it; everything acknowledged is read back", err)
 	}
 	return nil
+}
+
+// Abandon breaks the journal: every Append, queued or new, gets the reason, and nothing more
+// is acknowledged. What is being written may be kept or not. A journal in a folder stays
+// locked until the process ends.
+func (j *Journal) Abandon(reason error) {
+	j.queue.end(reason)
+	if s, ok := j.store.(abandoner); ok {
+		s.Abandon(reason)
+	}
+}
+
+// closeAbandoned closes a broken journal whose store can be closed all the same.
+func (j *Journal) closeAbandoned(why error) {
+	s, ok := j.store.(abandoner)
+	if !ok {
+		return
+	}
+	s.Abandon(why)
+	<-j.commit.stopped
+	j.reading.Lock()
+	defer j.reading.Unlock()
+	j.storeClosed = true
+	if err := errors.Join(j.store.Close(), j.commit.witness.close(), j.lock.release()); err != nil {
+		j.opts.Logger.Debug("closing a journal that is broken", "error", err)
+	}
 }
 
 // guarded makes a call of the store that may block for ever or end its goroutine when the

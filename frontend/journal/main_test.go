@@ -83,6 +83,13 @@ func open(t testing.TB, dir string, o Options) (*Journal, *Report, *kept) {
 func tryOpen(dir string, o Options) (*Journal, *Report, *kept, error) {
 	k := &kept{events: make(map[string][]Record)}
 	o.MinFree = 1
+	if replicaFor != nil && o.Replica == nil {
+		s, err := replicaFor(dir)
+		if err != nil {
+			return nil, nil, k, err
+		}
+		o.Replica = s
+	}
 	j, rep, err := Open(dir, o, func(job *Job) error {
 		k.subs = append(k.subs, job.Submission)
 		key := job.Submission.Request.Key

@@ -17,6 +17,13 @@ import (
 func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report, err error) {
 	start := time.Now()
 	o = o.withDefaults()
+	if o.Replica != nil {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, o.Replica.Close())
+			}
+		}()
+	}
 	lock, err := lockDir(o.FS, dir)
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +39,8 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 	}
 	j := &Journal{dir: dir, opts: o, lock: lock, queue: newQueue(dir, o.MaxQueued)}
 	r := &recovery{fs: o.FS, dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
-	if mark.version > 0 {
+	inFolder := o.Replica == nil
+	if mark.version > 0 && inFolder {
 		// The store creates new files when it opens and deletes those that it considers
 		// superfluous, so a journal is read before the store may write.
 		if err := j.readOnly(r); err != nil {
@@ -42,7 +50,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 	if j.store, err = j.openStore(store.Options{MustExist: mark.version > 0}); err != nil {
 		return nil, nil, err
 	}
-	if mark.version == 0 { // a store without a mark is one whose first opening did not end
+	if mark.version == 0 || !inFolder { // a store without a mark is one whose first opening did not end
 		err = r.read(j.store)
 	}
 	if err == nil {

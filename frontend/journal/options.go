@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 )
 
@@ -34,7 +35,8 @@ type Options struct {
 	// 64 GiB.
 	MaxBytes uint64
 	// MinFree is what must stay free on the disk for new jobs to be accepted, so
-	// that the ends of the accepted ones can still be written; 0 is 256 MiB.
+	// that the ends of the accepted ones can still be written; 0 is 256 MiB, and with a
+	// replica at most a quarter of its stream.
 	MinFree uint64
 	// Now is this host's wall clock; nil is time.Now. It is the age of a new journal.
 	Now func() time.Time
@@ -44,6 +46,10 @@ type Options struct {
 	// FS is where all files of the journal are; nil is the disk of this host. Tests give
 	// others, and disks that fail.
 	FS store.FS
+	// Replica, if set, holds the journal on other hosts too. It must lead, and belongs to the
+	// journal from then on, also when Open fails. The folder then holds the witness and
+	// the mark only. nil is a store in the folder.
+	Replica *replica.Store
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
 
@@ -65,6 +71,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinFree == 0 {
 		o.MinFree = 256 << 20
+		if o.Replica != nil {
+			o.MinFree = min(o.MinFree, o.Replica.MaxBytes()/4)
+		}
 	}
 	if o.Life == nil {
 		o.Life = func(uint64) error { return nil }
@@ -86,6 +95,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.after == nil {
 		o.after = time.After
+	}
+	if o.Replica != nil {
+		o.openStore, o.NoSync = useReplica(o.Replica), false
 	}
 	if o.openStore == nil {
 		o.openStore = openDisk

@@ -146,13 +146,16 @@ func (q *queue) written(tickets []ticket, ended []op) bool {
 // fail breaks the journal for good and answers every ticket with the reason. The
 // store may call it from any of its goroutines, while the committer is blocked in
 // an append.
-func (q *queue) fail(err error) {
+func (q *queue) fail(err error) { q.end(brokenErr(q.dir, err)) }
+
+// end breaks the journal with the reason that everybody gets.
+func (q *queue) end(reason error) {
 	q.mu.Lock()
 	if q.broken != nil {
 		q.mu.Unlock()
 		return
 	}
-	q.broken = brokenErr(q.dir, err)
+	q.broken = reason
 	close(q.gone)
 	broken := q.broken
 	tickets := slices.Concat(q.inflight, q.waiting)

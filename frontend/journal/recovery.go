@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -45,7 +46,7 @@ func (r *recovery) read(s backing) error {
 		r.report.Incarnation = binary.BigEndian.Uint64(v)
 	}
 	if r.report.Incarnation < r.mark.incarnation {
-		return damageErr(r.dir, "", fmt.Sprintf("incarnation %d was begun and the newest in the store is %d: a log is missing, or the store is an older copy",
+		return r.lost(s, "", fmt.Sprintf("incarnation %d was begun and the newest in the store is %d: a log is missing, or the store is an older copy",
 			r.mark.incarnation, r.report.Incarnation), nil)
 	}
 	if err := r.readApps(s); err != nil {
@@ -80,7 +81,17 @@ func (r *recovery) checkNumbers(s backing) error {
 	if missing == nil {
 		return nil
 	}
-	return damageErr(r.dir, s.NewestLog(), fmt.Sprintf("%v, acknowledged as written, cannot be read; the newest batch that can is %d", missing, last), firstJobs(s))
+	return r.lost(s, s.NewestLog(), fmt.Sprintf("%v, acknowledged as written, cannot be read; the newest batch that can is %d", missing, last), firstJobs(s))
+}
+
+// lost returns the refusal of a journal that lacks what this host knows was acknowledged.
+func (r *recovery) lost(s backing, file, what string, jobs []string) error {
+	if _, replicated := s.(abandoner); !replicated {
+		return damageErr(r.dir, file, what, jobs)
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal " + s.NewestLog(), What: what,
+		Tried: "comparing the stream with what " + r.dir + " knows of it",
+		Next:  fmt.Sprintf("look for the cause at the NATS servers; keep a copy of %s, and move it away only to go on with what the stream has, which loses the rest", r.dir)}
 }
 
 // readJobs calls visit with every unfinished job, in the order of acceptance.

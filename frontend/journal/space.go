@@ -58,8 +58,12 @@ func (s *space) check(j *Journal) error {
 		s.full = busy(fmt.Sprintf("it occupies %d bytes in %s, the limit is %d", used, j.dir, j.opts.MaxBytes), "accepting a job", "wait until jobs have ended, or raise the limit")
 	}
 	if err == nil && free < j.opts.MinFree {
-		s.full = busy(fmt.Sprintf("%d bytes are free on the disk of %s, %d must stay free for the ends of accepted jobs", free, j.dir, j.opts.MinFree),
-			"accepting a job", "make room on the disk")
+		place := "on the disk of " + j.dir
+		if p, ok := j.store.(interface{ Place() string }); ok {
+			place = "in " + p.Place()
+		}
+		s.full = busy(fmt.Sprintf("%d bytes are free %s, %d must stay free for the ends of accepted jobs", free, place, j.opts.MinFree),
+			"accepting a job", "make room there")
 	}
 	return s.full
 }

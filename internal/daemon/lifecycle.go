@@ -61,6 +61,9 @@ func (l *Lifecycle) Fail(reason error) {
 // Parts is what Run runs, in the order in which it is started. Only Owner is
 // required.
 type Parts struct {
+	// Standby, if set, runs first, while the servers answer already: it returns when this
+	// process may begin what follows. An error, or the end of ctx, ends the daemon.
+	Standby func(ctx context.Context) error
 	// Connect opens what New could not: it may reach other processes.
 	Connect func() error
 	// Owner is the owner goroutine. It runs until everything else has ended.
@@ -86,12 +89,28 @@ func (l *Lifecycle) Run(ctx context.Context, p Parts) error {
 	if !l.claim() {
 		return fmt.Errorf("the %s was already run or closed; make a new one", l.name)
 	}
-	if err := call(p.Connect); err != nil {
+	var servers *sync.WaitGroup
+	stopServers := func() {}
+	if p.Standby != nil {
+		servers, stopServers = l.serve()
+	}
+	err := l.standBy(ctx, p.Standby)
+	if err == nil && (p.Standby == nil || ctx.Err() == nil) {
+		err = call(p.Connect)
+	}
+	if err != nil || (p.Standby != nil && ctx.Err() != nil) {
+		close(l.stopping)
+		stopServers()
+		if servers != nil {
+			servers.Wait()
+		}
 		return errors.Join(err, l.close())
 	}
 	owner := start(p.Owner)
-	servers, stopServers := l.serve()
-	err := l.runTasks(ctx, p)
+	if servers == nil {
+		servers, stopServers = l.serve()
+	}
+	err = l.runTasks(ctx, p)
 	run(p.Drain)
 	stopServers()
 	servers.Wait()
@@ -101,6 +120,25 @@ func (l *Lifecycle) Run(ctx context.Context, p Parts) error {
 	err = errors.Join(err, call(p.Drained))
 	owner.stop()
 	return errors.Join(err, l.close())
+}
+
+// standBy runs the standby, if there is one, until it returns or the daemon fails.
+func (l *Lifecycle) standBy(ctx context.Context, standby func(context.Context) error) error {
+	if standby == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- standby(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case err := <-l.failed:
+		cancel()
+		<-done
+		return err
+	}
 }
 
 // failure returns a reason that came while the daemon was stopping.

@@ -33,6 +33,8 @@ type Options struct {
 	// not used for longest closes its own until it is used again. For daemons that
 	// send to many peers, to each seldom, and do not probe. 0: all.
 	MaxOpen int
+	// Closed, if set, returns why nobody may be called now, nil when they may.
+	Closed func() error
 	// OnState, if set, is called when the state of a link changes, and OnRefused
 	// when a peer refuses messages for good; both from the link's goroutine.
 	OnState   func(peer wire.Ref, s link.State)
@@ -224,7 +226,7 @@ func (s *Set) open(w *peerLink) error {
 	if w.link != nil {
 		return nil
 	}
-	pool, err := client.New(client.Options{Name: w.peer.String(), Address: w.address, MaxConns: 2})
+	pool, err := client.New(client.Options{Name: w.peer.String(), Address: w.address, MaxConns: 2, Closed: s.opts.Closed})
 	if err != nil {
 		return fmt.Errorf("%s has the address %q, which cannot be called: %w", w.peer, w.address, err)
 	}

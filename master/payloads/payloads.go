@@ -96,6 +96,16 @@ func (s *Store) Adopt(id sched.JobID, name, frontendAddress string) {
 	}
 }
 
+// Readdress has what waits here for a frontend that served at an address name its new addresses,
+// so that nodes send results there. It takes as long as there are jobs.
+func (s *Store) Readdress(before, address, scheduler string) {
+	for _, j := range s.jobs {
+		if j.extra.FrontendAddress == before {
+			j.extra.FrontendAddress, j.extra.SchedulerAddress = address, scheduler
+		}
+	}
+}
+
 // Of returns the data for the launch of a task, and when the task arrived; the zero time
 // when a registering node reported it.
 func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {

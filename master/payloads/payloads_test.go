@@ -45,3 +45,15 @@ func TestPutReplaces(t *testing.T) {
 		t.Errorf("kept are %v, %d bytes", s.jobs, s.Bytes())
 	}
 }
+
+func TestReaddress(t *testing.T) {
+	s := New()
+	s.Adopt(sched.JobID{Lo: 1}, "a", "old:1")
+	s.Adopt(sched.JobID{Lo: 2}, "b", "other:1")
+	s.Readdress("old:1", "new:1", "new:2")
+	for lo, want := range map[uint64]string{1: "new:1", 2: "other:1"} {
+		if e, _ := s.Of(sched.AttemptID{Job: sched.JobID{Lo: lo}}); e.FrontendAddress != want {
+			t.Errorf("job %d is %s's, want %s", lo, e.FrontendAddress, want)
+		}
+	}
+}

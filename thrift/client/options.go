@@ -34,6 +34,9 @@ type Options struct {
 	MaxFrame int
 	// MaxElements bounds one list or map of a reply. Default 1,000,000.
 	MaxElements int
+	// Closed, if set, returns why no call may be made now, nil when calls may: a daemon that
+	// does not lead any more calls nobody as if it did.
+	Closed func() error
 	// Dial replaces net.Dialer.DialContext, for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -69,6 +69,11 @@ func New(o Options) (*Pool, error) {
 // An answer, exceptions included, comes back as call returned it. Without an
 // answer the error is a *CallError.
 func (p *Pool) Do(ctx context.Context, call func(context.Context, thrift.TClient) error) error {
+	if p.opts.Closed != nil {
+		if err := p.opts.Closed(); err != nil {
+			return p.failure(err, false, "calling it")
+		}
+	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(p.opts.CallTimeout)

@@ -31,6 +31,7 @@ type Hello struct {
 	Policy           string   // that the sender is set to; "" from an older build
 	Version          string   // of the sender's binary; "" from an older build
 	Features         []string // what it can do beyond what every version can
+	Token            uint64   // of a frontend's leadership; 0: it has its name alone
 	Stopping         bool     // the sender stops in order; this is its last hello
 
 	// Nodes only.
@@ -178,7 +179,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, Stopping: h.Stopping,
+		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, Stopping: h.Stopping, Token: bits(h.Token),
 	}
 }
 
@@ -204,7 +205,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, Stopping: t.Stopping,
+		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, Stopping: t.Stopping, Token: unbits(t.Token),
 	}, nil
 }
 

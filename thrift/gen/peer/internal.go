@@ -8966,6 +8966,7 @@ func (p *TSlot) String() string {
 //   - Complete
 //   - Draining
 //   - Stopping
+//   - Token
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -8986,6 +8987,7 @@ type THello struct {
 	Continues        []int64  `thrift:"continues,17" db:"continues" json:"continues,omitempty"`
 	Complete         bool     `thrift:"complete,18" db:"complete" json:"complete"`
 	Stopping         bool     `thrift:"stopping,19" db:"stopping" json:"stopping"`
+	Token            int64    `thrift:"token,20" db:"token" json:"token"`
 }
 
 func NewTHello() *THello {
@@ -9098,6 +9100,12 @@ var THello_Stopping_DEFAULT bool = false
 func (p *THello) GetStopping() bool {
 	return p.Stopping
 }
+
+var THello_Token_DEFAULT int64 = 0
+
+func (p *THello) GetToken() int64 {
+	return p.Token
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9152,6 +9160,10 @@ func (p *THello) IsSetDraining() bool {
 
 func (p *THello) IsSetStopping() bool {
 	return p.Stopping != THello_Stopping_DEFAULT
+}
+
+func (p *THello) IsSetToken() bool {
+	return p.Token != THello_Token_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9351,6 +9363,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 19:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 20:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField20(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9593,6 +9615,15 @@ func (p *THello) ReadField19(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.Token = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9653,6 +9684,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9972,6 +10006,21 @@ func (p *THello) writeField19(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetToken() {
+		if err := oprot.WriteFieldBegin(ctx, "token", thrift.I64, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:token: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Token)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.token (20) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:token: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -10057,6 +10106,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.Stopping != other.Stopping {
+		return false
+	}
+	if p.Token != other.Token {
 		return false
 	}
 	return true

@@ -1,0 +1,122 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+)
+
+// position is a place in a stream: a whole batch, or an opening, ends there.
+type position struct {
+	sequence uint64
+	chain    uint64 // of the message at it
+	token    uint64 // of the newest opening before it
+}
+
+// positionKey is where a copy holds up to where of which stream it was applied. No key of the
+// journal begins with that byte.
+var positionKey = []byte{0}
+
+func (p position) encode(id string) []byte {
+	v := binary.BigEndian.AppendUint64(nil, p.sequence)
+	v = binary.BigEndian.AppendUint64(v, p.chain)
+	return append(binary.BigEndian.AppendUint64(v, p.token), id...)
+}
+
+func decodePosition(v []byte) (p position, id string, ok bool) {
+	if len(v) < 24 {
+		return p, "", false
+	}
+	return position{binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:]), binary.BigEndian.Uint64(v[16:])}, string(v[24:]), true
+}
+
+// folder is the folder of the copy's files within the folder of the store.
+func (s *Store) folder() string { return filepath.Join(s.opts.Dir, "copy") }
+
+// openCopy opens the copy, and throws away one that is damaged. It returns the id of the stream that
+// it is of, "" for none.
+func (s *Store) openCopy() (of string, err error) {
+	if err := store.MakeFolder(s.opts.FS, s.opts.Dir); err != nil {
+		return "", fmt.Errorf("the folder %s of the copy: %w", s.opts.Dir, err)
+	}
+	if s.lock, err = store.Lock(s.opts.FS, s.opts.Dir); err != nil {
+		return "", fmt.Errorf("the copy of the journal in %s is in use by another process: %w", s.opts.Dir, err)
+	}
+	err = s.openDisk()
+	if err == nil {
+		var v []byte
+		if v, err = s.disk.Get(positionKey); err == nil {
+			s.applied, of, _ = decodePosition(v)
+			return of, nil
+		}
+	}
+	if _, damaged := errors.AsType[*store.DamageError](err); !damaged {
+		return "", err
+	}
+	return "", s.emptyCopy(err.Error())
+}
+
+// reasonFor returns why a copy of another stream, or of none, is thrown away: "" for none.
+func reasonFor(of string) string {
+	if of == "" {
+		return ""
+	}
+	return "it is of another stream"
+}
+
+func (s *Store) openDisk() error {
+	if err := store.MakeFolder(s.opts.FS, s.folder()); err != nil {
+		return fmt.Errorf("the folder %s of the copy: %w", s.folder(), err)
+	}
+	lock, err := store.Lock(s.opts.FS, s.folder())
+	if err != nil {
+		return fmt.Errorf("the copy of the journal in %s is in use by another process: %w", s.folder(), err)
+	}
+	d, err := store.Open(s.folder(), lock, store.Options{FS: s.opts.FS, Logger: s.opts.Log, Broken: s.copyBroke})
+	if err != nil {
+		return errors.Join(err, lock.Release())
+	}
+	s.disk, s.diskLock = d, lock
+	return nil
+}
+
+func (s *Store) closeDisk() (err error) {
+	if s.disk == nil {
+		return nil
+	}
+	err = errors.Join(s.disk.Close(), s.diskLock.Release())
+	s.disk, s.diskLock = nil, nil
+	return err
+}
+
+// emptyCopy throws the copy away and begins a new one. why is empty when there was nothing in it.
+func (s *Store) emptyCopy(why string) error {
+	if why != "" {
+		s.opts.Log.Warn("the copy of the journal is made again from the stream", "stream", s.name, "folder", s.folder(), "reason", why)
+	}
+	if err := s.closeDisk(); err != nil {
+		s.opts.Log.Debug("closing a copy that is thrown away", "error", err)
+	}
+	if err := s.opts.FS.RemoveAll(s.folder()); err != nil {
+		return fmt.Errorf("removing the copy in %s: %w", s.folder(), err)
+	}
+	s.applied = position{}
+	return s.openDisk()
+}
+
+// apply applies the changes of messages up to a position.
+func (s *Store) apply(changes []byte, at position) error {
+	s.batch.Reset()
+	if err := s.batch.Decode(changes); err != nil {
+		return err
+	}
+	s.batch.Set(positionKey, at.encode(s.id))
+	if err := s.disk.Append(&s.batch, false); err != nil {
+		return err
+	}
+	s.applied = at
+	return nil
+}

@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// FencedError reports that another process writes the journal by now.
+type FencedError struct {
+	Stream string
+	By     string // who writes, as far as known
+}
+
+// Error says what to do: nothing was lost, and this process must end.
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("journal stream %s: another process has taken it over (%s) (while writing; nothing of this process was accepted since); end this process: it becomes a standby when it is started again", e.Stream, e.By)
+}
+
+// LostError reports that the stream lacks messages that it had acknowledged.
+type LostError struct{ err api.Error }
+
+// Error returns the refusal as a line.
+func (e *LostError) Error() string { return e.err.Error() }
+
+// Unwrap returns the refusal with its four parts.
+func (e *LostError) Unwrap() error { return &e.err }
+
+func (s *Store) lost(what string) error {
+	return &LostError{api.Error{Problem: api.Internal, Subject: "journal stream " + s.name, What: what,
+		Tried: "comparing it with the copy in " + s.opts.Dir + "; nothing was changed",
+		Next:  "look for the cause at the NATS servers (a restored backup, a disk replaced, sync_interval); keep a copy of that folder, and delete it only to go on with what the stream has, which loses the rest"}}
+}
+
+func (s *Store) refused(problem api.Problem, what, tried, next string) error {
+	return &api.Error{Problem: problem, Subject: "journal stream " + s.name, What: what, Tried: tried, Next: next}
+}
+
+func (s *Store) unreachable(tried string, err error) error {
+	next := "check that the NATS servers run, that most of them are reachable and that JetStream is enabled"
+	if c := code(err); c == jetstream.JSErrCodeJetStreamNotEnabled || c == jetstream.JSErrCodeJetStreamNotEnabledForAccount {
+		next = "enable JetStream on the NATS servers, or use journal: local"
+	}
+	return s.refused(api.NotReady, err.Error(), tried, next)
+}
+
+// code returns the error code of JetStream, 0 for none.
+func code(err error) jetstream.ErrorCode {
+	var e *jetstream.APIError
+	if errors.As(err, &e) {
+		return e.ErrorCode
+	}
+	var j jetstream.JetStreamError
+	if errors.As(err, &j) && j.APIError() != nil {
+		return j.APIError().ErrorCode
+	}
+	return 0
+}
+
+// Codes of JetStream that the client library does not name.
+const (
+	codeAccountResources jetstream.ErrorCode = 10002
+	codeNoPeers          jetstream.ErrorCode = 10005
+	codeInsufficient     jetstream.ErrorCode = 10023
+	codeStorage          jetstream.ErrorCode = 10047
+	codeStoreFailed      jetstream.ErrorCode = 10077
+)
+
+// outcome of a publish.
+type outcome int
+
+const (
+	stored   outcome = iota
+	conflict         // the stream's last message is another than expected
+	full             // there is no room
+	tooLarge         // for a message
+	unknown          // it may be stored or not
+)
+
+// classify returns what an error of a publish means.
+func classify(err error) outcome {
+	switch code(err) {
+	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+		return conflict
+	case codeAccountResources, codeInsufficient, codeStorage, codeStoreFailed:
+		return full
+	case jetstream.JSErrCodeStreamMessageExceedsMaximum:
+		return tooLarge
+	}
+	switch {
+	case err == nil:
+		return stored
+	case errors.Is(err, nats.ErrMaxPayload):
+		return tooLarge
+	}
+	return unknown
+}
+
+func isCode(err error, c jetstream.ErrorCode) bool { return code(err) == c }
+
+// ended reports whether a call ended because its caller did.
+func ended(ctx context.Context) bool { return ctx.Err() != nil }

@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
+)
+
+// replicaFor, if set, returns the replicated store for the journal in a folder.
+var replicaFor func(dir string) (*replica.Store, error)
+
+// jetStream starts a NATS server and connects to it.
+func jetStream(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	must(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the NATS server does not answer")
+	}
+	nc, err := nats.Connect(s.ClientURL())
+	must(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	must(t, err)
+	return js
+}
+
+// openReplica opens the store of a frontend, with the copy in a folder, and takes it over.
+func openReplica(js jetstream.JetStream, frontend, dir string) (*replica.Store, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := replica.Open(ctx, replica.Options{Cluster: "c", Frontend: frontend, JetStream: js, Replicas: 1, MaxBytes: 16 << 20, Dir: filepath.Join(dir, "stream"), Who: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Lead(ctx, 0, func(error) {}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// The tests of the journal that are not about the files of its store, on a replicated one.
+func TestOnAReplica(t *testing.T) {
+	js := jetStream(t)
+	replicaFor = func(dir string) (*replica.Store, error) { return openReplica(js, dir, dir) }
+	defer func() { replicaFor = nil }()
+	checks := flag.Lookup("rapid.checks")
+	before := checks.Value.String()
+	must(t, checks.Value.Set("15"))
+	defer func() { must(t, checks.Value.Set(before)) }()
+	for name, test := range map[string]func(*testing.T){
+		"jobs come back in order": TestJobsComeBackInOrderOfAcceptance, "lookup": TestLookup, "model": TestJournalAgainstModel,
+		"bounds": TestAppendIsBounded, "ended jobs": TestEndedJobsLeaveNothingBehind, "many bundles": TestManyBundlesAreDeletedByRange,
+		"wall clock": TestWallClockForgetsNoKey, "bounded ended jobs": TestEndedJobsAreBounded, "numbers wrap around": TestNumbersWrapAround,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// A journal that was taken over by another host goes on there, with another incarnation, and its
+// former process acknowledges nothing more and can be closed.
+func TestTakeover(t *testing.T) {
+	js := jetStream(t)
+	hosts := []string{t.TempDir(), t.TempDir()}
+	openOn := func(host string) (*Journal, *Report, *kept) {
+		t.Helper()
+		s, err := openReplica(js, "f0", host)
+		must(t, err)
+		return open(t, host, Options{Frontend: "f0", Replica: s})
+	}
+	former, rep, _ := openOn(hosts[0])
+	must(t, appendWait(former, accept("a", 2)))
+	for life := uint64(2); life < 6; life++ {
+		key := fmt.Sprint("job", life)
+		next, now, got := openOn(hosts[(life+1)%2])
+		if now.Incarnation != rep.Incarnation+1 {
+			t.Fatalf("incarnation %d follows %d", now.Incarnation, rep.Incarnation)
+		}
+		if !slices.Equal(got.keys()[:1], []string{"a"}) || now.Jobs != int(life-1) {
+			t.Fatalf("life %d found %v", life, got.keys())
+		}
+		err := appendWait(former, accept("late", 1))
+		if _, fenced := errors.AsType[*replica.FencedError](err); !fenced {
+			t.Fatalf("the former process got %v", err)
+		}
+		if err := former.Close(); err == nil {
+
+			t.Fatal("a broken journal was closed without saying so")
+		}
+		must(t, appendWait(next, accept(key, 1)))
+		former, rep = next, now
+	}
+	must(t, former.Close())
+}
+
+// A journal that is abandoned answers who waits, and its folder can be opened again.
+func TestAbandoned(t *testing.T) {
+	js := jetStream(t)
+	dir := t.TempDir()
+	reason := errors.New("this process does not lead any more")
+	for range 2 {
+		s, err := openReplica(js, "f0", dir)
+		must(t, err)
+		j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
+		must(t, appendWait(j, accept(fmt.Sprint(time.Now().UnixNano()), 1)))
+		j.Abandon(reason)
+		if err := appendWait(j, accept("late", 1)); !errors.Is(err, reason) {
+			t.Fatalf("got %v", err)
+		}
+		if err := j.Close(); !errors.Is(err, reason) {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
+// What the process had acknowledged and the stream has lost is found by the witness.
+func TestAStreamThatLostItsEnd(t *testing.T) {
+	js := jetStream(t)
+	dir := t.TempDir()
+	s, err := openReplica(js, "f0", dir)
+	must(t, err)
+	j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
+	must(t, appendWait(j, accept("a", 1)))
+	must(t, j.Close())
+	must(t, js.DeleteStream(t.Context(), replica.StreamName("c", "f0")))
+	other := t.TempDir() // where the copy is gone as well
+	s, err = openReplica(js, "f0", other)
+	must(t, err)
+	e := fourParts(t, refusal(dir, Options{Frontend: "f0", Replica: s}))
+	if !strings.Contains(e.What, "cannot be read") || !strings.Contains(e.Subject, "stream") || strings.Contains(e.Next, "mv ") {
+		t.Fatalf("the refusal is %v", e)
+	}
+}

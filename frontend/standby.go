@@ -1,0 +1,286 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/leadership"
+)
+
+// standby is what a frontend with a replicated journal is before it acts under its name, and what
+// says afterwards whether it still may.
+//
+//	waiting ──the name is this process's──▶ taking over ──the journal is read──▶ serving
+//	   │        (at once without leadership)                                       │
+//	   └──stopped──▶ ended ◀────the leadership or the journal was lost, or stopped─┘
+//
+// It never goes back: a process that has lost the name ends, and waits when it is started again.
+type standby struct {
+	f         *Frontend
+	candidate atomic.Pointer[leadership.Candidate] // nil without leadership, and at first
+	serving   atomic.Bool
+	led       chan uint64 // of size 1: the token
+	token     uint64      // of the goroutine that runs the standby, and later reads only
+}
+
+const (
+	// followEvery is the time between two readings of the journal's stream by a standby.
+	followEvery = 500 * time.Millisecond
+	// probeEvery is the time between two looks of a standby whether the leader's process has
+	// ended: then nothing listens at its address any more.
+	probeEvery = 200 * time.Millisecond
+	// resignPatience bounds how long a stopping frontend waits until its name is free.
+	resignPatience = 2 * time.Second
+	// openPatience bounds one try to open the journal's stream.
+	openPatience = 10 * time.Second
+)
+
+// leaderName returns the name under which frontends of one id are candidates.
+func leaderName(id string) string { return "frontend." + id }
+
+// newStandby returns the standby of a frontend.
+func newStandby(f *Frontend) *standby {
+	b := &standby{f: f, led: make(chan uint64, 1)}
+	f.metrics.watchStandby(func() bool { return b.closed() == nil })
+	return b
+}
+
+// newCandidate makes this process a candidate for the frontend's name.
+func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store) (*leadership.Candidate, error) {
+	leaders, err := s.Leadership(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return leadership.New(leadership.Options{
+		Name: leaderName(b.f.cfg.ID), Store: leaders, TTL: b.f.cfg.LeaderTTL, Log: b.f.log,
+		Record: leadership.Record{Holder: processName(), Address: b.f.Addr(), Incarnation: time.Now().UnixNano()},
+		OnLead: func(token uint64) { b.led <- token },
+		OnLost: b.ended,
+	}), nil
+}
+
+// processName names this process in words.
+func processName() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("process %d of host %s", os.Getpid(), host)
+}
+
+// leadershipToken returns the token of the leadership, 0 for a frontend that has its name alone.
+func (b *standby) leadershipToken() uint64 {
+	if b == nil {
+		return 0
+	}
+	return b.token
+}
+
+// leads reports whether this process may act under the frontend's name.
+func (b *standby) leads() bool {
+	if !b.serving.Load() {
+		return false
+	}
+	c := b.candidate.Load()
+	return c == nil || c.Leads()
+}
+
+// leader returns where another process serves that leads, "" when none is known.
+func (b *standby) leader() string {
+	c := b.candidate.Load()
+	if c == nil {
+		return ""
+	}
+	if r, known := c.Leader(); known && r.Address != b.f.Addr() {
+		return r.Address
+	}
+	return ""
+}
+
+// closed returns why nobody is answered or called under the frontend's name, nil while it leads.
+func (b *standby) closed() error {
+	if b.leads() {
+		return nil
+	}
+	e := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead, and no other is known to",
+		Tried: "answering", Next: "try again in a moment, also at the other addresses of this frontend", RetryAfter: time.Second}
+	switch leader := b.leader(); {
+	case leader != "":
+		e.What, e.Next, e.Address, e.RetryAfter = "this process is a standby; the frontend is led at "+leader, "call it there", leader, 0
+	case b.f.cfg.Leadership == daemon.NoLeadership:
+		e.What, e.Next = "it is reading its journal", "try again in a moment"
+	}
+	return e
+}
+
+// ready returns why the frontend cannot serve others at the moment.
+func (b *standby) ready() error {
+	if err := b.closed(); err != nil {
+		return err
+	}
+	select {
+	case <-b.f.life.Ready():
+		return nil
+	default:
+		return errors.New("starting")
+	}
+}
+
+// ended ends a frontend that has lost its name.
+func (b *standby) ended(reason error) {
+	if errors.Is(reason, leadership.ErrResigned) {
+		return // it stops
+	}
+	err := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
+		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby"}
+	err.Address = b.leader()
+	if b.serving.Load() {
+		go b.f.service.journal.Abandon(err) // it answers who waits, and the candidate must not wait for that
+	}
+	b.f.life.Fail(err)
+}
+
+// run waits until this process has the frontend's name, takes the journal over and reads it.
+func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) error {
+	c := &b.f.cfg
+	servers, err := b.f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, fmt.Sprintf("frontend %q", c.ID))
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	journal, err := b.openJournal(ctx, servers)
+	if err != nil || journal == nil {
+		return err
+	}
+	b.f.metrics.watchReplica(journal.StreamBytes, journal.Snapshots)
+	if c.Leadership != daemon.NoLeadership {
+		err = b.wait(ctx, servers, journal)
+	}
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, journal.Close())
+	}
+	began := time.Now()
+	if err := journal.Lead(ctx, b.token, func(error) {}); err != nil {
+		return errors.Join(unlessEnded(ctx, err), journal.Close())
+	}
+	if err := resume(journal); err != nil {
+		return err
+	}
+	b.serving.Store(true)
+	b.f.log.Info("this process leads the frontend", "stream", replica.StreamName(c.Cluster, c.ID), "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// unlessEnded returns an error, nil when it came because the daemon ends.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// openJournal opens the journal's stream, and tries again while the servers cannot be reached. The
+// result is nil when ctx has ended.
+func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*replica.Store, error) {
+	c := &b.f.cfg
+	for logged := false; ; {
+		try, cancel := context.WithTimeout(ctx, openPatience)
+		j, err := replica.Open(try, replica.Options{
+			Cluster: c.Cluster, ClusterID: servers.ClusterID(), Frontend: c.ID, JetStream: servers.JetStream(), Replicas: c.NATSReplicas,
+			Dir: filepath.Join(replicaFolder(c.Data), "stream"), FS: c.journalDisk(), MaxBytes: c.JournalBytes,
+			Who: processName() + " at " + b.f.Addr(), Log: b.f.log,
+		})
+		cancel()
+		if err == nil {
+			return j, nil
+		}
+		if e, ok := errors.AsType[*api.Error](err); ctx.Err() != nil || !ok || e.Problem != api.NotReady {
+			return nil, unlessEnded(ctx, err)
+		}
+		if !logged {
+			logged = true
+			b.f.log.Warn("the journal's stream cannot be reached; it is tried again", "error", err)
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// wait returns when this process has the frontend's name. Meanwhile it keeps its copy of the
+// journal up to date, and looks whether the leader's process lives.
+func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *replica.Store) error {
+	candidate, err := b.newCandidate(ctx, servers)
+	if err != nil {
+		return unlessEnded(ctx, err)
+	}
+	b.candidate.Store(candidate)
+	running, end := context.WithCancel(context.Background())
+	var runs sync.WaitGroup
+	runs.Go(func() { candidate.Run(running) })
+	b.f.life.OnClose(func() error { // after the journal's, so that everything is written when another takes over
+		resigning, cancel := context.WithTimeout(context.Background(), resignPatience)
+		defer cancel()
+		if err := candidate.Resign(resigning); err != nil {
+			b.f.log.Info("the frontend's name lapses by itself", "error", err)
+		}
+		end()
+		runs.Wait()
+		return nil
+	})
+	follow, probe := time.NewTicker(followEvery), time.NewTicker(probeEvery)
+	defer follow.Stop()
+	defer probe.Stop()
+	for {
+		select {
+		case b.token = <-b.led:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-probe.C:
+			if leader, known := candidate.Leader(); known && leader.Address != b.f.Addr() {
+				b.f.life.MarkReady() // it stands by
+				if refusesConnections(ctx, leader.Address) {
+					candidate.LeaderEnded(leader)
+				}
+			}
+		case <-follow.C:
+			if err := follows(ctx, journal); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// follows brings the copy of the journal up to date. Servers that do not answer are no error.
+func follows(ctx context.Context, journal *replica.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, followEvery)
+	defer cancel()
+	err := journal.Follow(ctx)
+	if e, ok := errors.AsType[*api.Error](err); ctx.Err() != nil || ok && e.Problem == api.NotReady {
+		return nil
+	}
+	return err
+}
+
+// refusesConnections reports whether a host answers that nothing listens at an address: the
+// process that served there has ended. A host that does not answer says nothing.
+func refusesConnections(ctx context.Context, address string) bool {
+	d := net.Dialer{Timeout: probeEvery / 2}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = c.Close()
+		return false
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}

@@ -1,0 +1,232 @@
+package frontend_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/natsserver"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// shared is a world whose frontends have replicated journals, on one NATS server.
+type shared struct {
+	*world
+	servers string
+}
+
+func newShared(t *testing.T) *shared {
+	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.MaxStore = 512 << 20 })
+	w := &shared{&world{t: t, natsURL: c.URL()}, c.URL()}
+	return w
+}
+
+// replicated are the settings of a frontend that is a candidate for the name "f".
+func (w *shared) replicated(c *frontend.Config) {
+	c.ID, c.Journal, c.JournalBytes, c.Leadership, c.NATSReplicas = "f", "replicated", 64<<20, daemon.JetStreamLeadership, 1
+}
+
+// begin starts a candidate and does not wait for it.
+func (w *shared) begin(change ...func(*frontend.Config)) *frontOf {
+	w.t.Helper()
+	cfg := w.settings()
+	w.replicated(&cfg)
+	for _, c := range change {
+		c(&cfg)
+	}
+	f, err := frontend.New(cfg, daemontest.Log(w.t))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg.Listen, cfg.InternalListen = f.Addr(), f.InternalAddr()
+	p := daemontest.Begin(w.t, f)
+	pool, err := client.New(client.Options{Name: "frontend", Address: f.Addr(), MaxConns: 4})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = pool.Close() })
+	return &frontOf{f, wire.NewSchedulerClient(pool), cfg, p}
+}
+
+// leads waits until a frontend answers as the leader.
+func (w *shared) leads(f *frontOf) *frontOf {
+	w.t.Helper()
+	daemontest.Await(w.t, "the frontend leads", func() bool {
+		_, err := f.List(w.t.Context(), 1, "")
+		return err == nil
+	})
+	return f
+}
+
+// standsBy waits until a frontend refuses calls and names another that leads.
+func (w *shared) standsBy(f, leader *frontOf) {
+	w.t.Helper()
+	daemontest.Await(w.t, "the standby names the leader", func() bool {
+		_, err := f.List(w.t.Context(), 1, "")
+		e, ok := errors.AsType[*api.Error](err)
+		return ok && e.Problem == api.NotReady && e.Address == leader.Addr()
+	})
+}
+
+// A frontend that stops in order hands its jobs to its standby at once: what runs goes on, what
+// waits is started, nothing is started twice, and keys are known there.
+func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
+	w := newShared(t)
+	m := w.master()
+	w.node(0, 4)
+	first := w.leads(w.begin())
+	second := w.begin()
+	w.standsBy(second, first)
+	out := t.TempDir()
+	for i := range 8 {
+		w.submit(first, script(fmt.Sprint("job-", i), "sleep 0.3; mktemp $1/XXXXXX", out))
+	}
+	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 4 && s.QueuedShort >= 1 })
+	first.process.Stop()
+	w.leads(second)
+	for i := range 8 {
+		if s := w.done(second, fmt.Sprint("job-", i)); s.Attempts != 1 {
+			t.Errorf("job %d had %d attempts", i, s.Attempts)
+		}
+	}
+	w.awaitFiles(out, 8)
+	if l := m.state(t).Launches; l != 8 {
+		t.Errorf("%d launches of 8 tasks", l)
+	}
+	if _, duplicate, err := second.Submit(t.Context(), script("job-3", "sleep 0.3; mktemp $1/XXXXXX", out)); err != nil || !duplicate {
+		t.Errorf("a key again at the standby: duplicate %v, %v", duplicate, err)
+	}
+	third := w.begin(func(c *frontend.Config) { c.Data = first.cfg.Data }) // the first, started again
+	w.standsBy(third, second)
+	second.process.Stop()
+	w.leads(third)
+	w.done(third, w.submit(third, sleeps("last", 3, 0)))
+}
+
+// A frontend that is cut off from NATS stops leading before its standby leads, ends with the
+// reason, and acknowledges nothing meanwhile; its jobs go on.
+func TestStandbyTakesOverFromOneThatIsCutOff(t *testing.T) {
+	w := newShared(t)
+	m := w.master()
+	w.node(0, 2)
+	cut := newProxy(t, strings.TrimPrefix(w.servers, "nats://"))
+	first := w.leads(w.begin(func(c *frontend.Config) { c.NATS = "nats://" + cut.address() }))
+	second := w.begin()
+	w.standsBy(second, first)
+	out := t.TempDir()
+	for i := range 6 {
+		w.submit(first, script(fmt.Sprint("job-", i), "sleep 0.5; mktemp $1/XXXXXX", out))
+	}
+	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 2 && s.QueuedShort >= 1 })
+	cut.pause()
+	late := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, _, err := first.Submit(ctx, sleeps("late", 1, 0))
+		late <- err
+	}()
+	err := first.process.End()
+	if e, ok := errors.AsType[*api.Error](err); !ok || !strings.Contains(e.What, "does not lead any more") {
+		t.Errorf("the former leader ended with %v", err)
+	}
+	if err := <-late; err == nil {
+		t.Error("a frontend that was cut off from its journal accepted a job")
+	}
+	w.leads(second)
+	for i := range 6 {
+		w.done(second, fmt.Sprint("job-", i))
+	}
+	w.awaitFiles(out, 6)
+	if l := m.state(t).Launches; l != 6 {
+		t.Errorf("%d launches of 6 tasks", l)
+	}
+	w.done(second, w.submit(second, sleeps("late", 1, 0)))
+}
+
+// proxy passes connections on to a server until it is paused; then nothing passes, and nothing is
+// closed.
+type proxy struct {
+	t  *testing.T
+	l  net.Listener
+	to string
+
+	mu     sync.Mutex
+	paused chan struct{} // closed when paused
+	all    []net.Conn
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{t: t, l: l, to: to, paused: make(chan struct{})}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.all = append(p.all, in, out)
+			p.mu.Unlock()
+			running.Go(func() { p.copy(in, out) })
+			running.Go(func() { p.copy(out, in) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.mu.Lock()
+		for _, c := range p.all {
+			_ = c.Close()
+		}
+		p.mu.Unlock()
+		running.Wait()
+	})
+	return p
+}
+
+func (p *proxy) address() string { return p.l.Addr().String() }
+
+func (p *proxy) pause() { close(p.paused) }
+
+func (p *proxy) copy(to, from net.Conn) {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(b)
+		select {
+		case <-p.paused:
+			_, _ = io.Copy(io.Discard, from) // until it is closed
+			return
+		default:
+		}
+		if n > 0 {
+			if _, err := to.Write(b[:n]); err != nil {
+				break
+			}
+		}
+		if err != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
