@@ -28,6 +28,7 @@ type restart struct {
 	away      time.Duration   // since it wrote that
 	continues []int64
 	complete  bool
+	ended     bool // its guard has ended with what it ran
 }
 
 // lineage is what the guard keeps for the next process.
@@ -107,7 +108,7 @@ func (n *NodeMonitor) findFormer() {
 	switch r.adoption, err = n.backends.Adopt(); {
 	case errors.As(err, &refused) && refused.Ends:
 		n.log.Warn("the guard of the former process of this node has ended; what it ran is given back", "error", err)
-		r.lineage = decodeLineage(refused.Kept)
+		r.lineage, r.ended = decodeLineage(refused.Kept), true
 	case err != nil:
 		n.log.Error("the guard of the former process of this node cannot be used; what it runs ends when restart_grace is over, or before", "error", err)
 	case r.adoption != nil:
@@ -131,7 +132,7 @@ func (r *restart) decide() {
 		r.lineage = h.Lineage
 	}
 	// Without grace what is found is killed, in order.
-	r.complete = h != nil && (h.Processes == 0 || r.adoption != nil) || r.grace == 0 && r.adoption != nil
+	r.complete = h != nil && (h.Processes == 0 || r.adoption != nil) || r.grace == 0 && r.adoption != nil || r.ended
 	r.handover = h
 	if len(r.lineage.Incarnations) > 0 {
 		r.continues = r.lineage.Incarnations

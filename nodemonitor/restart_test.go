@@ -2,7 +2,11 @@ package nodemonitor
 
 import (
 	"context"
+	"encoding/gob"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -166,5 +171,134 @@ func awaitFile(t *testing.T, path string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s is not written", path)
 		}
+	}
+}
+
+// A process whose node has fewer slots than before kills what has no place, and one without
+// restart_grace kills everything; both say in their hellos that nothing else goes on.
+func TestRestartWithOtherSettings(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"fewer slots": func(c *Config) { c.Slots = 1 },
+		"no grace":    func(c *Config) { c.RestartGrace = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false)
+			n := w.start(nil)
+			c, folder := n.cfg, t.TempDir()
+			var pids [2]string
+			for slot := range int32(2) {
+				path := filepath.Join(folder, fmt.Sprint(slot))
+				n.deliver(w.launch(slot, 0, attemptOf(1, slot), shell("echo $$ > "+path+"; exec sleep 1000")))
+				awaitFile(t, path)
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pids[slot] = strings.TrimSpace(string(text))
+			}
+			former := n.self.incarnation
+			change(&c)
+			n = n.again(c)
+			h, going := w.lastHello(), 0
+			for i := range h.Slots {
+				if h.Slots[i].Running.Attempt > 0 {
+					going++
+				}
+			}
+			want := 2 - c.Slots // one slot is left, or no grace
+			if name == "no grace" {
+				want = 0
+			}
+			if going != want || !h.Complete || !slices.Equal(h.Continues, []int64{former}) {
+				t.Errorf("%d attempts go on, want %d; complete %v, continues %v", going, want, h.Complete, h.Continues)
+			}
+			for _, pid := range pids[want:] {
+				await.Until(t, "process "+pid+" is gone", func() bool { _, err := os.Stat("/proc/" + pid); return err != nil })
+			}
+		})
+	}
+}
+
+// A guard of another version ends with what it runs: its attempts are given back, and the
+// master counts no loss.
+func TestGuardOfAnotherVersion(t *testing.T) {
+	w := newWorld(t, false)
+	c := w.config(nil)
+	l, err := net.Listen("unix", filepath.Join(c.WorkDir, "guard.socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	answered := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			answered <- err
+			return
+		}
+		defer conn.Close()
+		var greeting struct{ Version int }
+		err = gob.NewDecoder(conn).Decode(&greeting)
+		former := lineage{Incarnations: []int64{7, 8}, Life: 3}
+		answered <- errors.Join(err, gob.NewEncoder(conn).Encode(struct {
+			Version int
+			Refused string
+			Ends    bool
+			Kept    []byte
+		}{greeting.Version + 1, "it speaks another version", true, former.encode()}))
+	}()
+	n := w.run(c)
+	receive(t, n.Ready())
+	if err := receive(t, answered); err != nil {
+		t.Fatal(err)
+	}
+	if h := w.lastHello(); !slices.Equal(h.Continues, []int64{7, 8}) || !h.Complete || h.Slots[0].Seq != 4<<lifeBits {
+		t.Errorf("the hello is %+v", h)
+	}
+}
+
+// A handover is used within the grace, on the machine that has not been started since, by the
+// version that wrote it.
+func TestHandoverThatIsNotUsed(t *testing.T) {
+	write := func(t *testing.T, change func(*handover)) string {
+		folder, h := t.TempDir(), &handover{Lineage: lineage{Incarnations: []int64{5}}}
+		if err := h.write(folder); err != nil {
+			t.Fatal(err)
+		}
+		if change == nil {
+			return folder
+		}
+		change(h)
+		f, err := os.Create(filepath.Join(folder, handoverFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(gob.NewEncoder(f).Encode(h), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return folder
+	}
+	log := slog.New(slog.DiscardHandler)
+	folder := write(t, nil)
+	if info, err := os.Stat(filepath.Join(folder, handoverFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v (%v)", info, err)
+	}
+	if h, away := readHandover(folder, time.Minute, log); h == nil || away < 0 || h.Lineage.Incarnations[0] != 5 {
+		t.Errorf("read %+v after %v", h, away)
+	}
+	for name, change := range map[string]func(*handover){
+		"too old":         func(h *handover) { h.At -= time.Hour },
+		"another boot":    func(h *handover) { h.Boot = "another" },
+		"another version": func(h *handover) { h.Version++ },
+	} {
+		if h, _ := readHandover(write(t, change), time.Minute, log); h != nil {
+			t.Errorf("%s: it is used: %+v", name, h)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, handoverFile), []byte("no handover"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := readHandover(folder, time.Minute, log); h != nil {
+		t.Errorf("rubbish is used: %+v", h)
 	}
 }
