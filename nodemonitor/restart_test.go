@@ -198,7 +198,7 @@ func TestRestartWithOtherSettings(t *testing.T) {
 			}
 			former := n.self.incarnation
 			change(&c)
-			n = n.again(c)
+			n.again(c)
 			h, going := w.lastHello(), 0
 			for i := range h.Slots {
 				if h.Slots[i].Running.Attempt > 0 {
