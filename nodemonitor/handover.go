@@ -125,7 +125,13 @@ func (n *NodeMonitor) removeHandover() {
 // guard, the rest to a file.
 func (n *NodeMonitor) leaveRunning() {
 	o := n.owner
-	n.call(o.workers.Stop)
+	var last *wire.Snapshot
+	n.call(func() {
+		last = n.snapshot()
+		o.workers.Stop()
+	})
+	last.Away = n.restart.grace
+	n.registration.Withdraw(last)
 	h := &handover{}
 	left := n.backends.Leave() // the ends are in the inbox when it returns
 	n.call(func() {

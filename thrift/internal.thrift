@@ -349,6 +349,9 @@ struct TSnapshot {
   8: optional bool stopping = false
   // The node takes nothing new; slots without an attempt are left out.
   7: optional bool draining = false
+  // The node monitor is about to be started again, and what runs goes on: the node is
+  // silent for so long at most.
+  9: optional i64 awayNanos = 0
 }
 
 // known false: the master has no such node (any more), which must say hello again.

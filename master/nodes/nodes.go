@@ -73,6 +73,8 @@ type node struct {
 	since       sched.Time // when its state began, as users see it
 	problem     string     // why messages do not reach it, while they do not
 	stopping    bool       // its node monitor stops in order
+	awayUntil   sched.Time // it is being started again and need not be heard of before; 0: it is not
+	overdue     bool       // it would be lost if it were not away
 }
 
 // New returns an empty table.
@@ -171,8 +173,11 @@ func (t *Nodes) lose(n *node, ended bool, reason string) {
 // Sweep removes the nodes that have been silent for too long.
 func (t *Nodes) Sweep() {
 	for _, name := range t.registry.Sweep(t.cfg.Now()) {
-		t.lose(t.byName[name], false, fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
+		if n := t.byName[name]; !t.waitsFor(n) {
+			t.lose(n, false, fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
+		}
 	}
+	t.loseOverdue()
 }
 
 // Forget forgets the names of nodes that were lost so long ago, and returns them.

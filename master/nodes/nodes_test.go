@@ -290,3 +290,60 @@ func TestLivingNodeKeepsItsNumbers(t *testing.T) {
 		})
 	}
 }
+
+// A node that is about to be started again is waited for, for as long as it has said, however
+// it is missed; then it is lost. One that goes on itself is like any other.
+func TestNodeThatIsStartedAgain(t *testing.T) {
+	sweeps := func(g *group, until sched.Time) {
+		for ; g.now < until; g.now += sched.Second / 2 {
+			g.Sweep()
+		}
+	}
+	away := func(t *testing.T) *group {
+		g := newGroup(pigeon.Policy())
+		if a, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil || a.Problem != "" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		s := &wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: 1, Slots: []wire.Slot{{}}, Away: 10 * time.Second}
+		if problem := g.Snapshot(s); problem != "" {
+			t.Fatal(problem)
+		}
+		g.LinkState(s.Sender, link.State{Status: link.Down})
+		g.LinkState(s.Sender, link.State{Status: link.Lost})
+		sweeps(g, 9*sched.Second)
+		if kinds := g.kinds(); g.Len() != 1 || slices.Contains(kinds, sched.WorkerLost) {
+			t.Fatalf("%d nodes are left, the core received %v", g.Len(), kinds)
+		}
+		return g
+	}
+	t.Run("it comes", func(t *testing.T) {
+		g := away(t)
+		h := hello("a", 2, "h:2", 0)
+		h.Continues, h.Complete = []int64{1}, true
+		a, err := g.Hello(h)
+		if kinds := g.kinds(); err != nil || a.Problem != "" || !slices.Equal(kinds, []sched.Kind{sched.WorkerLost, sched.WorkerUp}) {
+			t.Errorf("%+v, %v, the core received %v", a, err, kinds)
+		}
+		g.Sweep() // it is waited for no longer
+		sweeps(g, 20*sched.Second)
+		if g.Len() != 0 {
+			t.Error("a silent node is not lost")
+		}
+	})
+	t.Run("it does not come", func(t *testing.T) {
+		g := away(t)
+		sweeps(g, 12*sched.Second)
+		if kinds := g.kinds(); g.Len() != 0 || !slices.Equal(kinds, []sched.Kind{sched.WorkerLost}) {
+			t.Errorf("%d nodes are left, the core received %v", g.Len(), kinds)
+		}
+	})
+	t.Run("it goes on", func(t *testing.T) {
+		g := away(t)
+		if problem := g.Snapshot(&wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: 1, Slots: []wire.Slot{{}}}); problem != "" {
+			t.Fatal(problem)
+		}
+		if kinds := g.kinds(); !slices.Contains(kinds, sched.WorkerServes) {
+			t.Errorf("the core received %v", kinds)
+		}
+	})
+}

@@ -16,11 +16,17 @@ func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 	}
 	switch s.Status {
 	case link.Up:
+		if n.awayUntil > 0 {
+			return // its former process answers, for a moment
+		}
 		t.setUp(n, true, "")
 	case link.Down:
 		t.cfg.Log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.ref.Name, "error", s.Err)
 		t.setUp(n, false, reasonOf(s.Err))
 	case link.Lost:
+		if t.waitsFor(n) {
+			return
+		}
 		t.lose(n, false, fmt.Sprintf("it could not be reached for %v", t.cfg.LostAfter))
 	}
 }

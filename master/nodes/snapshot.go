@@ -32,6 +32,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if s.Stopping {
 		t.stops(n)
 	}
+	t.leaves(n, sched.Time(s.Away))
 	return problem
 }
 

@@ -234,8 +234,9 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// Withdraw sends a last snapshot without slots, so that the master need not wait until
-// the node has been silent for too long. It is called after Run has ended.
+// Withdraw sends a last snapshot: one without slots, so that the master need not wait until
+// the node has been silent for too long, or one that says for how long it will be. It is
+// called after Run has ended.
 func (r *Registration) Withdraw(s *wire.Snapshot) {
 	if !r.state.Ever() {
 		return

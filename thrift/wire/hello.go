@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -123,6 +124,9 @@ type Snapshot struct {
 	// Stopping reports whether the node monitor stops in order; this is its last snapshot.
 	Stopping bool
 	Draining bool // the node takes nothing new
+	// Away is for how long at most the node will be silent, because its node monitor is about
+	// to be started again and what runs goes on.
+	Away time.Duration
 }
 
 // SnapshotReply is the master's answer.
@@ -234,7 +238,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining,
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, AwayNanos: int64(s.Away),
 	}
 }
 
@@ -247,7 +251,7 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining,
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, Away: time.Duration(max(t.AwayNanos, 0)),
 	}, nil
 }
 

@@ -10916,6 +10916,7 @@ func (p *THelloReply) String() string {
 //   - ListsKept
 //   - Stopping
 //   - Draining
+//   - AwayNanos
 type TSnapshot struct {
 	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -10925,6 +10926,7 @@ type TSnapshot struct {
 	ListsKept   bool     `thrift:"listsKept,6" db:"listsKept" json:"listsKept"`
 	Draining    bool     `thrift:"draining,7" db:"draining" json:"draining"`
 	Stopping    bool     `thrift:"stopping,8" db:"stopping" json:"stopping"`
+	AwayNanos   int64    `thrift:"awayNanos,9" db:"awayNanos" json:"awayNanos"`
 }
 
 func NewTSnapshot() *TSnapshot {
@@ -10973,6 +10975,12 @@ var TSnapshot_Draining_DEFAULT bool = false
 func (p *TSnapshot) GetDraining() bool {
 	return p.Draining
 }
+
+var TSnapshot_AwayNanos_DEFAULT int64 = 0
+
+func (p *TSnapshot) GetAwayNanos() int64 {
+	return p.AwayNanos
+}
 func (p *TSnapshot) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -10987,6 +10995,10 @@ func (p *TSnapshot) IsSetStopping() bool {
 
 func (p *TSnapshot) IsSetDraining() bool {
 	return p.Draining != TSnapshot_Draining_DEFAULT
+}
+
+func (p *TSnapshot) IsSetAwayNanos() bool {
+	return p.AwayNanos != TSnapshot_AwayNanos_DEFAULT
 }
 
 func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -11076,6 +11088,16 @@ func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11180,6 +11202,15 @@ func (p *TSnapshot) ReadField7(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TSnapshot) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.AwayNanos = v
+	}
+	return nil
+}
+
 func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSnapshot"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -11207,6 +11238,9 @@ func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11339,6 +11373,21 @@ func (p *TSnapshot) writeField8(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TSnapshot) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAwayNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "awayNanos", thrift.I64, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:awayNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.AwayNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.awayNanos (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:awayNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshot) Equals(other *TSnapshot) bool {
 	if p == other {
 		return true
@@ -11373,6 +11422,9 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	if p.Stopping != other.Stopping {
+		return false
+	}
+	if p.AwayNanos != other.AwayNanos {
 		return false
 	}
 	return true
