@@ -66,7 +66,7 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	}
 	switch {
 	case at.tasks < 0:
-		return "", &api.Error{Problem: api.NotFound, What: "no such job, or its logs have been removed", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"}
+		return "", srv.unknown(ctx, r.Job, &api.Error{Problem: api.NotFound, What: "no such job, or its logs have been removed", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"})
 	case r.Task < 0 || r.Task >= at.tasks:
 		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has tasks 0 to %d, not %d", at.tasks-1, r.Task), Subject: fmt.Sprintf("job %q", r.Job), Next: "name one of these"}
 	case at.node != "":

@@ -24,6 +24,9 @@ func (f *Frontend) restore(found *journal.Job) error {
 		r.Owner = owner // of a job of a program that journaled none
 	}
 	j := f.owner.jobs.Restore(found.Submission)
+	if found.Submission.Shared && f.service.keys != nil {
+		f.service.keys.Hold(r.Key)
+	}
 	m := j.Submit()
 	m.Resent = true
 	f.owner.dispatch.Step(&m)

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
@@ -29,6 +30,7 @@ type schedulerService struct {
 	journal       *journal.Journal
 	listeners     *listeners.Listeners
 	applications  *applications
+	keys          *keys.Keeper // nil where keys are this frontend's alone
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)

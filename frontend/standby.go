@@ -156,6 +156,9 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	if err != nil {
 		return unlessEnded(ctx, err)
 	}
+	if err := b.f.shareKeys(ctx, servers); err != nil {
+		return unlessEnded(ctx, err)
+	}
 	journal, err := b.openJournal(ctx, servers)
 	if err != nil || journal == nil {
 		return err

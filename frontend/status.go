@@ -39,9 +39,13 @@ func (o *owner) summary(id sched.JobID) jobSummary {
 // lookUp returns the summary of a job, from memory or from the journal.
 func (srv *schedulerService) lookUp(ctx context.Context, tried, name string) (jobSummary, error) {
 	id := sched.NewJobID(srv.cfg.ID, name)
+	accepting := srv.accepting(name)
 	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) jobSummary { return o.summary(id) })
 	if err == nil && !s.known {
-		s.status, err = srv.endedStatus(id, name)
+		s.status, err = srv.endedStatus(ctx, id, name)
+	}
+	if err != nil && accepting {
+		err = &api.Error{Problem: api.NotReady, What: "it is being accepted", Subject: fmt.Sprintf("job %q", name), Tried: tried + " it at frontend " + srv.cfg.ID, Next: "try again", RetryAfter: 100 * time.Millisecond}
 	}
 	return s, err
 }
@@ -164,7 +168,7 @@ func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time
 	case s := <-done:
 		return s, nil
 	case <-unknown:
-		return srv.endedStatus(id, name)
+		return srv.endedStatus(ctx, id, name)
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-srv.stopping:
@@ -208,7 +212,7 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 	select {
 	case s, known := <-done:
 		if !known {
-			return srv.endedStatus(id, name)
+			return srv.endedStatus(ctx, id, name)
 		}
 		return s, nil
 	case <-ctx.Done():
@@ -217,21 +221,21 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 }
 
 // endedStatus looks a job up in the journal, which keeps ended jobs longer than memory.
-func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Status, error) {
+func (srv *schedulerService) endedStatus(ctx context.Context, id sched.JobID, name string) (api.Status, error) {
 	known, err := srv.journal.Lookup(id)
 	if err != nil {
 		return api.Status{}, err
 	}
 	if known.Ended == nil {
-		return api.Status{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
-			Tried: "looking it up at frontend " + srv.cfg.ID, Next: "check the id, and ask the frontend that accepted it"}
+		return api.Status{}, srv.unknown(ctx, name, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
+			Tried: "looking it up at frontend " + srv.cfg.ID, Next: "check the id, and ask the frontend that accepted it"})
 	}
 	return known.Ended.Status, nil
 }
 
 // Identify returns which frontend this is.
 func (srv *schedulerService) Identify(context.Context) (api.FrontendIdentity, error) {
-	return api.FrontendIdentity{Name: srv.cfg.ID}, nil
+	return api.FrontendIdentity{Name: srv.cfg.ID, SharedKeys: srv.keys != nil}, nil
 }
 
 // Nodes returns every group with its nodes. A group whose master cannot be reached has

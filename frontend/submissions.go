@@ -21,6 +21,7 @@ import (
 // Submit accepts a job. It returns when the job is on the disk; meanwhile the core already
 // distributes it. A second submission under the same key is the same job.
 func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	given := r.Key != ""
 	sub, err := srv.prepare(r)
 	if err != nil {
 		srv.submissions.refuse("invalid")
@@ -38,9 +39,20 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 		err       error
 	}
 	done := make(chan answer, 1)
+	accepted := func(bool) {}
+	if given && !known.Live {
+		if accepted, sub.Shared, err = srv.takeKey(ctx, r); err != nil {
+			srv.submissions.refuse("key")
+			return "", false, err
+		}
+	}
 	if err := srv.mailbox.Post(func() {
-		srv.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
+		srv.submissions.accept(sub, func(duplicate bool, err error) {
+			accepted(err == nil)
+			done <- answer{duplicate, err}
+		})
 	}); err != nil {
+		accepted(false)
 		return "", false, srv.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {

@@ -37,6 +37,7 @@ func drawSubmission(t *rapid.T) *Submission {
 		Why:       word.Draw(t, "why"),
 		Submitted: rapid.Int64().Draw(t, "submitted"),
 		Attempt:   rapid.Int32Min(0).Draw(t, "attempt"), Fingerprint: word.Draw(t, "fingerprint"),
+		Shared: rapid.Bool().Draw(t, "shared"),
 		Request: api.Request{
 			App: word.Draw(t, "app"), User: word.Draw(t, "user"), UserGroup: word.Draw(t, "user's group"), Priority: rapid.Int32().Draw(t, "priority"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),

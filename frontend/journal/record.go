@@ -82,6 +82,7 @@ type Submission struct {
 	Estimate time.Duration  // of one task, if it is not what the request declares
 
 	Fingerprint string // of the request; "" from a program that made none
+	Shared      bool   // its key is one of the whole cluster
 	Bytes       int64  // that the request holds in memory; not journaled
 }
 

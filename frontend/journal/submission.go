@@ -63,6 +63,7 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{6, q.Name == "", func(c *coder) { text(c, &q.Name) }},
 		optional{7, s.Origin == 0, func(c *coder) { below(c, &s.Origin, classes.NumOrigins, "from what the class was decided") }},
 		optional{8, s.Estimate == 0, func(c *coder) { signed(c, &s.Estimate) }},
+		optional{9, !s.Shared, func(c *coder) { c.bits(&s.Shared) }},
 	)
 }
 

@@ -156,7 +156,7 @@ func (f *Frontend) Identify(ctx context.Context) (api.FrontendIdentity, error) {
 		return identity, nil
 	}
 	identity, err := f.SchedulerClient.Identify(ctx)
-	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Problem == api.Invalid {
+	if hasProblem(err, api.Invalid) && !unanswered(err) {
 		identity, err = api.FrontendIdentity{}, nil // it does not offer the method
 	}
 	if err != nil {

@@ -85,15 +85,18 @@ func (l leaderships) Delete(ctx context.Context, name string, after uint64) erro
 
 // conflict translates the refusal of a revision.
 func conflict(err error) error {
-	if err == nil {
-		return nil
-	}
-	e, ok := errors.AsType[*jetstream.APIError](err)
-	if ok && (e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) ||
-		errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+	if IsConflict(err) {
 		return fmt.Errorf("%w: %w", leadership.ErrConflict, err)
 	}
 	return err
+}
+
+// IsConflict reports whether JetStream has refused a write because the newest revision is
+// another than the one that the write named.
+func IsConflict(err error) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) ||
+		errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
 }
 
 // errWatchEnded is returned when the server ends a watch.

@@ -1,0 +1,130 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/keys"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/leadership"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+const (
+	// askPatience bounds the question to the home of a key.
+	askPatience = 2 * time.Second
+	// leastKeyLifetime is how long a key without a job is kept at least: longer than any
+	// submission takes.
+	leastKeyLifetime = 10 * time.Minute
+)
+
+// keyLifetime returns how long a key is kept after it was written.
+func (c *Config) keyLifetime() time.Duration { return max(c.Retention, leastKeyLifetime) }
+
+// openBuckets opens the bucket of keys and that of leaderships, and tries again while the
+// servers cannot be reached.
+func (f *Frontend) openBuckets(ctx context.Context, servers *jetstore.Store) (store keys.Store, leaders leadership.Store, err error) {
+	for logged := false; ; {
+		try, cancel := context.WithTimeout(ctx, openPatience)
+		if store, err = keys.Open(try, servers, f.cfg.keyLifetime()); err == nil {
+			leaders, err = servers.Leadership(try)
+		}
+		cancel()
+		if e, refused := errors.AsType[*api.Error](err); err == nil || ctx.Err() != nil || refused && e.Problem == api.Invalid {
+			return store, leaders, err
+		}
+		if !logged {
+			logged = true
+			f.log.Warn("the bucket of keys cannot be opened; it is tried again", "error", err)
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+// shareKeys makes idempotency keys those of the whole cluster, before the frontend serves.
+func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) error {
+	store, leaders, err := f.openBuckets(ctx, servers)
+	if err != nil {
+		return err
+	}
+	f.service.keys = keys.New(keys.Options{
+		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders}.ask,
+		Unfinished: func(key string) bool {
+			known, err := f.service.journal.Lookup(sched.NewJobID(f.cfg.ID, key))
+			return err != nil || known.Live
+		},
+	})
+	return nil
+}
+
+// renewKeys renews the keys of unfinished jobs.
+func (f *Frontend) renewKeys(ctx context.Context) {
+	if k := f.service.keys; k != nil {
+		k.Run(ctx, f.cfg.keyLifetime(), f.log)
+	}
+}
+
+// homes asks the homes of keys.
+type homes struct{ leaders leadership.Store }
+
+// ask asks the frontend of that name, at the address of who leads it, what it knows of a job.
+func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge, string) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	address := h.Address
+	if r, _, found, err := a.leaders.Get(ctx, leaderName(h.Frontend)); err == nil && found && r.Address != "" {
+		address = r.Address
+	}
+	pool, err := client.New(client.Options{Name: fmt.Sprintf("frontend %q", h.Frontend), Address: address, MaxConns: 1, FailFast: true})
+	if err != nil {
+		return keys.Silent, address
+	}
+	defer func() { _ = pool.Close() }() // it has no error
+	c := wire.NewSchedulerClient(pool)
+	if identity, err := c.Identify(ctx); err != nil || identity.Name != h.Frontend {
+		return keys.Silent, address
+	}
+	_, err = c.Status(ctx, job)
+	if e, refused := errors.AsType[*api.Error](err); refused && e.Problem == api.NotFound {
+		return keys.Ignorant, address
+	} else if err != nil {
+		return keys.Silent, address
+	}
+	return keys.Knows, address
+}
+
+// takeKey makes this frontend the home of the key of a job that it does not know, where keys
+// are the cluster's and the client may ask any frontend. accepted must be called once when the
+// job is known, or was refused.
+func (srv *schedulerService) takeKey(ctx context.Context, r *api.Request) (accepted func(known bool), taken bool, err error) {
+	if srv.keys == nil || r.Frontend != "" {
+		return func(bool) {}, false, nil
+	}
+	accepted, err = srv.keys.Take(ctx, r.Key)
+	return accepted, err == nil, err
+}
+
+// accepting reports whether a job may become known at any moment. Who looks it up asks this first.
+func (srv *schedulerService) accepting(job string) bool {
+	return srv.keys != nil && srv.keys.Accepting(job)
+}
+
+// unknown returns the error for a job that this frontend does not have: where it is, if that is
+// known.
+func (srv *schedulerService) unknown(ctx context.Context, job string, plain *api.Error) error {
+	if srv.keys != nil {
+		if err := srv.keys.Find(ctx, job); err != nil {
+			return err
+		}
+	}
+	return plain
+}

@@ -1,0 +1,87 @@
+package frontend_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+)
+
+// A key is the same job at every frontend whose journal is replicated: another one names who has
+// it, wherever its name is served, and a client follows. A key without a job is taken over, and
+// one whose home does not answer is refused until it does.
+func TestKeysAreTheClusters(t *testing.T) {
+	w := newShared(t)
+	w.master()
+	w.node(0, 4)
+	f := w.leads(w.begin(func(c *frontend.Config) { c.MaxTasks = 4 }))
+	g := w.leads(w.begin(func(c *frontend.Config) { c.ID = "g" }))
+	w.submit(f, sleeps("mine", 1, 0))
+	elsewhere := func(err error, at *frontOf) {
+		t.Helper()
+		if e := refusal(t, err); e.Problem != api.NotFound || e.Address != at.Addr() || !strings.Contains(e.What, at.cfg.ID) {
+			t.Errorf("%v, at %q", e, e.Address)
+		}
+	}
+	_, _, err := g.Submit(t.Context(), sleeps("mine", 1, 0))
+	elsewhere(err, f)
+	_, err = g.Status(t.Context(), "mine")
+	elsewhere(err, f)
+	_, err = g.Wait(t.Context(), "mine", time.Second)
+	elsewhere(err, f)
+	_, err = g.Cancel(t.Context(), "mine")
+	elsewhere(err, f)
+
+	c, err := frontends.New(frontends.Options{Addresses: []string{g.Addr()}, Timeout: 10 * time.Second, Retry: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	j, duplicate, err := c.Submit(t.Context(), sleeps("mine", 1, 0), false)
+	if err != nil || !duplicate || j.Frontend().Address != f.Addr() {
+		t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
+	}
+
+	// A key that its client has made is asked of one frontend, and costs nobody a look-up.
+	made := sleeps("made", 1, 0)
+	made.Frontend = "f"
+	w.submit(f, made)
+	_, err = g.Status(t.Context(), "made")
+	if e := refusal(t, err); e.Problem != api.NotFound || e.Address != "" {
+		t.Errorf("%v, at %q", e, e.Address)
+	}
+
+	// f takes the key and refuses the job: nobody has it.
+	if _, _, err := f.Submit(t.Context(), sleeps("large", 5, 0)); refusal(t, err).Problem != api.Invalid {
+		t.Errorf("more than max_tasks: %v", err)
+	}
+	w.submit(g, sleeps("large", 5, 0))
+	_, _, err = f.Submit(t.Context(), sleeps("large", 5, 0))
+	elsewhere(err, g)
+
+	// The standby of f has its keys.
+	second := w.begin()
+	w.standsBy(second, f)
+	f.process.Stop()
+	w.leads(second)
+	_, _, err = g.Submit(t.Context(), sleeps("mine", 1, 0))
+	elsewhere(err, second)
+	if j, _, err = c.Find(t.Context(), "mine"); err != nil || j.Frontend().Address != second.Addr() {
+		t.Errorf("%+v, %v", j, err)
+	}
+
+	// Nobody has the name of f: whether it has the job is not known.
+	second.process.Stop()
+	_, _, err = g.Submit(t.Context(), sleeps("mine", 1, 0))
+	if e := refusal(t, err); e.Problem != api.NotReady || !strings.Contains(e.What, `"f"`) {
+		t.Errorf("its home is gone: %v", e)
+	}
+	w.submit(g, sleeps("new", 1, 0))
+}
