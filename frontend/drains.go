@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
@@ -31,11 +32,17 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	if n == nil {
 		return api.NodeDrain{}, unknownNode(states, name, tried)
 	}
+	if n.Gone() {
+		return api.NodeDrain{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it is %s: %s", n.State, n.Reason), Subject: fmt.Sprintf("node %q", name), Tried: tried,
+			Next: "nothing runs there; start its node monitor, and try again"}
+	}
 	pool, err := client.New(client.Options{Name: "node " + name, Address: n.Address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes})
 	if err != nil {
 		return api.NodeDrain{}, err
 	}
 	defer func() { _ = pool.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
 	r, err := wire.NewPeerClient(pool, srv.codec).Drain(ctx, o)
 	if err != nil {
 		return api.NodeDrain{}, err
@@ -47,12 +54,17 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	return d, nil
 }
 
+// drainTimeout bounds the call to the node.
+const drainTimeout = 5 * time.Second
+
 // findNode returns the node of that name, nil when no master has it.
 func findNode(states []api.MasterState, name string) *api.Node {
 	for i := range states {
-		for k := range states[i].Nodes {
-			if n := &states[i].Nodes[k]; n.ID == name {
-				return n
+		for _, list := range [][]api.Node{states[i].Nodes, states[i].Departed} {
+			for k := range list {
+				if list[k].ID == name {
+					return &list[k]
+				}
 			}
 		}
 	}

@@ -26,6 +26,7 @@ type Config struct {
 	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
 	RestartGrace     time.Duration `mapstructure:"restart_grace" doc:"for how long exec tasks outlive this node monitor when it is killed, or stopped by SIGUSR2: one that is started again within it takes them over; 0s: they end with it"`
 	WorkDir          string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
+	StopWait         time.Duration `mapstructure:"stop_wait" doc:"how long a node monitor that is stopped (SIGTERM) waits for running tasks before it gives them back; they run elsewhere then, which is no loss and no retry. A second signal ends the wait; 0s: none"`
 	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of each of an exec attempt's two outputs"`
 	LogRetention     time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs; the oldest go first"`
@@ -46,7 +47,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
-		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second, RestartGrace: time.Minute,
+		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second, RestartGrace: time.Minute, StopWait: 30 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
@@ -68,6 +69,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"),
 		daemon.Refuse("grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"),
 		daemon.Refuse("restart_grace", c.RestartGrace < 0 || c.RestartGrace > time.Hour, "use 0s (tasks end with the node monitor) to 1h"),
+		daemon.Refuse("stop_wait", c.StopWait < 0 || c.StopWait > 24*time.Hour, "use 0s (give back at once) to 24h"),
 		daemon.Refuse("output_limit", c.OutputLimit < 1, "use 1 byte or more"),
 		daemon.Refuse("log_retention", c.LogRetention <= 0, "use a duration above zero"),
 		daemon.Refuse("log_limit", c.LogLimit < 1, "use 1 byte or more"),

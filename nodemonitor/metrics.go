@@ -51,9 +51,20 @@ func Metrics() *telemetry.Metrics {
 	m.watchBackends(func() app.Stats { return app.Stats{} })
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
+	m.watchDrain(func() bool { return false })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
 	return m.Metrics
+}
+
+// watchDrain exports whether the node takes nothing new.
+func (m *metrics) watchDrain(draining func() bool) {
+	m.GaugeFunc("draining", "1 while the node takes nothing new: it drains, is drained, or waits for running tasks before it stops.", func() float64 {
+		if draining() {
+			return 1
+		}
+		return 0
+	})
 }
 
 // watchLogs exports which reads of outputs were refused.

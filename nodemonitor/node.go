@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -60,6 +61,7 @@ type NodeMonitor struct {
 	link         *link.Link           // to the master
 	calls        *connections.Calls
 	endReports   context.CancelFunc
+	draining     atomic.Bool
 	notices      *notices // nil without NATS
 
 	metrics   *metrics
@@ -135,7 +137,7 @@ func (n *NodeMonitor) assemble(deps Deps) error {
 		return err
 	}
 	n.takeOver()
-	return nil
+	return n.resumeDrain()
 }
 
 // openBackends opens the backends of tasks.
@@ -153,6 +155,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchGrants(n.backends.Applications().Grants().Stats)
 	n.metrics.watchMessages(n.backends.MessageStats)
 	n.metrics.watchLogs(n.backends.Logs().Stats)
+	n.metrics.watchDrain(n.draining.Load)
 	return nil
 }
 
@@ -169,7 +172,7 @@ func (n *NodeMonitor) openTracing(deps Deps) (*telemetry.Tracing, error) {
 func (n *NodeMonitor) listen() (err error) {
 	apps := n.backends.Applications()
 	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{
-		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
+		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps, Drain: drains{n}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
 	}, n.codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20,
 	})

@@ -56,6 +56,7 @@ type owner struct {
 	numbered       atomic.Bool                 // the workers have their cores; read when batches come in
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 	pauses         protocol.Pauses             // of this process, between two heartbeats
+	drain          *drain                      // nil while the node does not drain
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.

@@ -60,6 +60,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 		Policy: n.cfg.Policy, Version: daemon.Version(), Features: daemon.Features(),
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
+	h.Draining, _ = w.Draining()
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
 	}
@@ -72,5 +73,6 @@ func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	epoch, _ := w.Epoch()
 	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
 	s.ListsKept = w.ListKept(s.Slots)
+	s.Draining, _ = w.Draining()
 	return s
 }

@@ -69,18 +69,13 @@ func (n *NodeMonitor) repeat(ctx context.Context) {
 	}
 }
 
-// stopWorkers withdraws the slots from the master, kills every attempt, and hands over the
-// results. Results that are not acknowledged in time are lost with this process; their
+// stopWorkers kills every attempt, hands over the results, and only then withdraws the slots
+// from the master. Results that are not acknowledged in time are lost with this process; their
 // tasks are tried again.
 func (n *NodeMonitor) stopWorkers() {
 	o := n.owner
 	var last *wire.Snapshot
-	n.call(func() {
-		o.workers.Stop()
-		last = n.snapshot()
-		last.Stopping = true
-	})
-	n.registration.Withdraw(last)
+	n.call(o.workers.Stop)
 	n.backends.KillAll() // the ends are in the inbox when it returns
 	enough, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
@@ -93,6 +88,11 @@ func (n *NodeMonitor) stopWorkers() {
 	case <-drained:
 	case <-enough.Done():
 	}
+	// Only now is the node gone for others: who is told so before has the results would take
+	// what ran here for lost.
+	n.call(func() { last = n.snapshot() })
+	last.Stopping = true
+	n.registration.Withdraw(last)
 	n.call(func() {
 		o.results.Mute()
 		o.inventories.Mute()

@@ -22,7 +22,8 @@ type state struct {
 	Address     string              `json:"address"`
 	Master      string              `json:"master"`
 	Standing    registration.Status `json:"standing"`
-	NATS        bool                `json:"nats"` // connected
+	State       string              `json:"state"` // up, draining or drained
+	NATS        bool                `json:"nats"`  // connected
 	Epoch       uint64              `json:"epoch"`
 	Serves      []string            `json:"serves"`
 	Slots       []slots.Status      `json:"slots"`
@@ -59,7 +60,7 @@ func (n *NodeMonitor) currentState() state {
 	o, apps := n.owner, n.backends.Applications()
 	s := state{
 		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.self.incarnation, Address: n.self.address, Master: n.cfg.Master,
-		Standing: n.registration.Status(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
+		Standing: n.registration.Status(), State: n.drainState(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
 		Backends: n.backends.BackendStats(), Grants: apps.Grants().Stats(), Frontends: o.results.Frontends(),
 	}
 	held := apps.Held()

@@ -273,7 +273,7 @@ process takes it over (restart_grace).`,
 				return listening{}, err
 			}
 			a := n.Addrs()
-			return listening{n, c.Named().ID, addresses("backends", a.Listen, "daemons", a.Internal, "http", a.HTTP)}, nil
+			return listening{stoppable{n}, c.Named().ID, addresses("backends", a.Listen, "daemons", a.Internal, "http", a.HTTP)}, nil
 		},
 	}.command()
 }

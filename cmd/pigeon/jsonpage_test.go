@@ -48,6 +48,8 @@ func printedObjects() []printed {
 		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
 		{"nodes", "for each node", reflect.TypeFor[api.Node]()},
 		{"nodes", "with --groups, for each group", reflect.TypeFor[api.MasterState]()},
+		{"node drain", "for each node", reflect.TypeFor[api.NodeDrain]()},
+		{"node resume", "for each node", reflect.TypeFor[api.NodeDrain]()},
 		{"node forget", "for each node", reflect.TypeFor[forgottenNode]()},
 		{"shares", "", reflect.TypeFor[sharesPage]()},
 		{"shares", "with --by-group or --group, for each group", reflect.TypeFor[api.GroupOwners]()},

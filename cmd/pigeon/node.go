@@ -6,9 +6,9 @@ func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "node",
 		GroupID: groupCluster,
-		Short:   "Do something with nodes of the cluster",
+		Short:   "Drain nodes, resume them, or stop showing those that are gone",
 		Args:    cobra.NoArgs,
 	}
-	cmd.AddCommand(nodeForgetCommand())
+	cmd.AddCommand(nodeDrainCommand(), nodeResumeCommand(), nodeForgetCommand())
 	return cmd
 }

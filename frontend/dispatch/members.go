@@ -17,7 +17,7 @@ func (p *peers) stepMembers() {
 	for _, n := range p.nodes { // sorted below
 		for _, number := range n.Numbers {
 			if number > 0 && !n.excluded {
-				members = append(members, sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Master: of, Node: n.Name})
+				members = append(members, sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Master: of, Node: n.Name, Draining: n.Draining})
 			}
 		}
 	}

@@ -147,6 +147,7 @@ func (p *peers) addNodes() {
 			p.sessions.Enter(nodeRef(n.Name), n.Incarnation)
 			p.links.Add(nodeRef(n.Name), n.Address, n.Incarnation)
 		}
+		n.Draining = found.Draining
 		n.Numbers = append(n.Numbers, make([]int32, max(0, len(found.Numbers)-len(n.Numbers)))...)
 		for slot, number := range found.Numbers {
 			if number == n.Numbers[slot] {

@@ -17,3 +17,12 @@ type NodeDrain struct {
 	Results int      `json:"results"`        // ends of tasks that their frontends have not acknowledged yet
 	Only    []string `json:"only,omitempty"` // applications whose tasks no other node can run now
 }
+
+// Gone reports whether the node is only shown: it is lost, stopped or refused.
+func (n *Node) Gone() bool {
+	switch n.State {
+	case "", StateUp, StateDraining, StateDrained, StateUnreachable:
+		return false
+	}
+	return true
+}

@@ -221,6 +221,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
 	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
+	c.StopWait = 0 // what still runs when the cluster ends is wanted by nobody
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, "work", c.ID)

@@ -116,7 +116,8 @@ const (
 	// in order), Kept (attempts that are not lost with it: the next process of the node has
 	// taken them over).
 	WorkerLost
-	// WorkerServes: the applications a slot serves changed. Peer, Serves.
+	// WorkerServes: the applications a slot serves changed. Peer, Serves. Full: its node
+	// drains, so that it takes nothing new and ends what it has.
 	WorkerServes
 	// EpochIs: the epoch this master works under. Epoch.
 	EpochIs

@@ -23,9 +23,15 @@ func (n *node) state() (state, reason string) {
 		return api.StateStopped, stoppedInOrder
 	case !n.up:
 		return api.StateUnreachable, n.problem
+	case n.draining && len(n.slots) == 0:
+		return api.StateDrained, takesNothing
+	case n.draining:
+		return api.StateDraining, takesNothing
 	}
 	return api.StateUp, ""
 }
+
+const takesNothing = "it was told to drain, and takes nothing until it is resumed"
 
 const stoppedInOrder = "its node monitor was stopped in order"
 

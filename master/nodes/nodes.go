@@ -67,6 +67,7 @@ type node struct {
 	host        string // as applications know it
 	slots       map[int32]*slot
 	up          bool       // messages reach it
+	draining    bool       // it takes nothing new
 	life        int64      // tells the registrations of nodes apart
 	successor   *successor // nil unless the next process has taken attempts over
 	version     string
@@ -124,7 +125,7 @@ func (t *Nodes) Members() []wire.MemberNode {
 	list := make([]wire.MemberNode, 0, len(t.byName))
 	for _, n := range t.sorted() {
 		list = append(list, wire.MemberNode{
-			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host,
+			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host, Draining: n.draining,
 		})
 	}
 	return list

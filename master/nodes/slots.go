@@ -52,6 +52,9 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 		Kind: sched.WorkerUp, Peer: w, Node: n.ref.Name, Seq: s.Seq, Reserved: s.Reserved, Fixed: s.Fixed, Kept: s.Kept,
 		Serves: n.servesNow(s.Slot),
 	}
+	if n.draining && !t.cfg.Policy.Sequenced { // such cores know a worker before they know that it drains
+		up.Serves = n.slots[s.Slot].serves
+	}
 	bare := up
 	if s.Running.Attempt > 0 {
 		t.cfg.Jobs.Adopt(s.Running.Job, s.JobName, s.FrontendAddress)
@@ -65,6 +68,9 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 	bare.Kept = nil
 	for i := range s.Held {
 		t.announceHeld(bare, &s.Held[i])
+	}
+	if n.draining {
+		t.stepServes(n, s.Slot)
 	}
 }
 
@@ -129,9 +135,9 @@ func owners(list []string, s *wire.Slot) []string {
 }
 
 // servesNow returns the applications that a slot can serve: none while its node cannot be
-// reached.
+// reached or drains.
 func (n *node) servesNow(slot int32) []string {
-	if !n.up {
+	if !n.up || n.draining {
 		return []string{}
 	}
 	return n.slots[slot].serves

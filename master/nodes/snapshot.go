@@ -15,6 +15,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
 	}
 	n := t.byName[s.Sender.Name]
+	t.setDraining(n, s.Draining)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {
 		seen[s.Slots[i].Slot] = true
@@ -61,7 +62,20 @@ func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
 
 // stepServes reports to the core what a slot serves now.
 func (t *Nodes) stepServes(n *node, slot int32) {
-	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot].worker, Serves: n.servesNow(slot)})
+	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot].worker, Serves: n.servesNow(slot), Full: n.draining})
+}
+
+// setDraining stops launches at a node that takes nothing new, or allows them again.
+func (t *Nodes) setDraining(n *node, draining bool) {
+	if n.draining == draining {
+		return
+	}
+	n.draining, n.since = draining, t.cfg.Now()
+	t.cfg.Log.Info("a node takes nothing new, or takes tasks again", "node", n.ref.Name, "draining", draining)
+	for _, slot := range n.sorted() {
+		t.stepServes(n, slot)
+	}
+	t.cfg.Changed()
 }
 
 // suspended lists the attempts that a slot has suspended.

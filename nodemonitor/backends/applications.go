@@ -93,6 +93,18 @@ func ParseRuntimes(list []string) (map[string]string, error) {
 	return m, nil
 }
 
+// Drain has the node take no executors and no grants any more, or, when off, again. Grants
+// that have reached no executor are given back, and leases end.
+func (a *Applications) Drain(on bool) {
+	a.executors.Drain(on)
+	a.table.Drain(on)
+}
+
+// EndExecutors stops all executors: the node withdraws what still runs.
+func (a *Applications) EndExecutors() {
+	a.executors.EndAll("its node drains, and the deadline is over")
+}
+
 // Held returns the executors here.
 func (a *Applications) Held() wire.Holdings { return a.executors.Held() }
 

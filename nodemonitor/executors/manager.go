@@ -69,13 +69,14 @@ type Manager struct {
 
 	folders folders
 
-	mu      sync.Mutex
-	apps    applications
-	version int64
-	wake    chan struct{} // closed and replaced with each version
-	living  int           // executors that have not ended
-	none    *sync.Cond    // living became 0
-	closed  bool
+	mu       sync.Mutex
+	apps     applications
+	version  int64
+	wake     chan struct{} // closed and replaced with each version
+	living   int           // executors that have not ended
+	none     *sync.Cond    // living became 0
+	closed   bool
+	draining bool // no executor is started
 }
 
 // executor is an executor that has not ended. The manager's lock guards it.

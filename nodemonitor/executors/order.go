@@ -77,7 +77,7 @@ func (m *Manager) follow(a *application, o *wire.Order) {
 	}
 	for _, x := range a.executors {
 		if !slices.Contains(o.Executors, x.id) {
-			m.stopExecutor(x, "the application or its frontend does not need it any more")
+			m.leave(x, "the application or its frontend does not need it any more")
 		}
 	}
 	for _, id := range o.Executors {
@@ -103,6 +103,10 @@ func (m *Manager) begin(a *application, id string) {
 	if m.cfg.Web != "" {
 		base := fmt.Sprintf("%s/applications/%s/%s/", m.cfg.Web, a.ID, id)
 		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
+	}
+	if m.draining {
+		m.keepEnd(x, end{reason: fmt.Sprintf("node %s is draining", m.cfg.Node), refused: true, noRoom: true})
+		return
 	}
 	if err := m.apps.checkRoom(&m.cfg, a, x); err != nil {
 		m.keepEnd(x, end{reason: err.Error(), refused: true, noRoom: true})

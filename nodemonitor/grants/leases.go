@@ -14,6 +14,7 @@ const leaseWithoutNotices = time.Second
 type leases struct {
 	longest    time.Duration // 0 for none
 	hasNotices bool          // the master's notices of tasks that wait can arrive
+	none       bool          // the node drains
 	stats      *Stats
 }
 
@@ -29,7 +30,7 @@ func (l *leases) length() time.Duration {
 // or the lease was ended before the grant was answered once more.
 func (l *leases) offer(g *grant) api.Grant {
 	o := api.Grant{ID: g.task.ID.String(), Level: string(g.task.Payload.Message), Class: g.class().String()}
-	if l.longest > 0 && !g.task.Contended {
+	if l.longest > 0 && !l.none && !g.task.Contended {
 		if !g.offered {
 			g.offered, g.leased = true, true
 			l.stats.Leased++

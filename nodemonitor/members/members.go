@@ -151,6 +151,9 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 			m.cfg.Log.Error("a number on the membership belongs to another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue
 		}
+		if n.Draining {
+			continue // it takes nothing, and gives nothing away
+		}
 		w := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Node: n.Name}
 		if m.cfg.Policy.Central {
 			w.Master = m.cfg.Master

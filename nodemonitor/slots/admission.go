@@ -20,6 +20,8 @@ type admission struct {
 	out      *Outbox
 	full     bool // slots are withheld
 	stopping bool
+	draining string     // why nothing new is taken, "" while there is no drain
+	since    sched.Time // of the drain
 }
 
 // Limit is what a node has no room for. It does not change.
@@ -52,12 +54,20 @@ func (d *admission) hasRoom(distributor sched.Addr) bool {
 	return d.cfg.Kept.HasRoom(distributor, d.attempts)
 }
 
+// nothingNew returns why the node takes nothing new, "" when it does.
+func (d *admission) nothingNew() string {
+	if d.stopping {
+		return "the node monitor is stopping"
+	}
+	return d.draining
+}
+
 // denial returns the shell's reason to deny a launch, "" for none.
 func (d *admission) denial(it *wire.Item) string {
 	distributor := it.Msg.Distributor
 	switch {
-	case d.stopping:
-		return "the node monitor is stopping"
+	case d.nothingNew() != "":
+		return d.nothingNew()
 	case !d.cfg.Results.CanReport(distributor):
 		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Node.Name)
 	case !d.hasRoom(distributor):
@@ -93,6 +103,7 @@ func (d *admission) release(inTurn bool) {
 	for _, w := range d.workers.live() {
 		switch {
 		case !w.withheld:
+		case w.withdrawn || d.draining != "":
 		case d.hasRoom(w.deniedTo), inTurn && d.cfg.Kept.IsSilent(w.deniedTo):
 			w.withheld = false
 			d.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})

@@ -37,6 +37,7 @@ func (s *Workers) FrontendGone(frontend sched.Addr) { s.requests.frontendGone(fr
 // requested work.
 func (s *Workers) Flush(flushResults func()) {
 	s.deliverLocal()
+	s.withdrawEmpty()
 	s.admission.release(false)
 	flushResults()
 	s.out.flush()

@@ -38,8 +38,11 @@ func (s *Workers) Deliver(b *wire.Batch, at time.Time) {
 			s.cfg.Metrics.ignored.Inc()
 		case (kind == sched.Launch || kind == sched.Preempt) && w == nil && from == s.cfg.Master:
 			s.refuseMissing(it)
+		case w == nil && kind == sched.Launch && from.Role == sched.Distributor:
+			s.returnTask(0, it)
 		case w == nil:
 			s.cfg.Metrics.ignored.Inc()
+		case s.handBack(w, from, it):
 		default:
 			s.deliver(w, from, it, at)
 		}

@@ -14,11 +14,17 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 	}
 	slots := make([]wire.Slot, 0, len(s.workers.all))
 	at := make([]int, len(s.workers.all))
+	if hello {
+		s.workers.described = make([]*worker, 0, len(s.workers.all))
+	}
 	for i, w := range s.workers.all {
 		at[i] = -1
-		if w != nil && !w.leaving {
+		if w != nil && !w.leaving && !w.withdrawn {
 			at[i] = len(slots)
 			slots = append(slots, w.describe(s.serves, s.cfg.Policy.SingleMaster(), s.cfg.Names))
+			if hello {
+				s.workers.described = append(s.workers.described, w)
+			}
 		}
 	}
 	if hello && len(slots) > 0 {

@@ -120,8 +120,12 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	if end == nil {
 		end = &backend.Result{ID: a.id, Outcome: m.Outcome, Reason: m.Reason}
 	}
+	outcome, reason := m.Outcome, m.Reason
+	if w.ended == nil && a.cut != "" { // it waited, and this node gives it back
+		outcome, reason = sched.Yielded, a.cut
+	}
 	kept := results.Result{
-		ID: end.ID, Outcome: m.Outcome, Slot: w.number, Reason: m.Reason, Tail: end.Tail, Exit: end.ExitCode, Started: end.Started, Finished: end.Finished,
+		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Started: end.Started, Finished: end.Finished,
 		Trace: r.spans.record(r.cfg.Node.Name, a, end),
 	}
 	if !end.Started.IsZero() {
@@ -131,7 +135,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 		}
 		r.cfg.Metrics.ran[a.class].Observe(kept.Elapsed.Seconds())
 	}
-	r.cfg.Metrics.ended[m.Outcome].Inc()
+	r.cfg.Metrics.ended[outcome].Inc()
 	r.cfg.Results.Keep(to, kept)
 }
 

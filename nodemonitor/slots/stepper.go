@@ -55,7 +55,7 @@ func (s *stepper) send(w *worker, to sched.Addr, m *sched.Message) {
 	case m.Kind == sched.Refused:
 		s.refuse(w, to, m)
 	case to.Role != sched.Master:
-		if !s.admission.stopping { // otherwise no answer would be of use
+		if !s.admission.stopping && (m.Kind != sched.Steal || s.admission.draining == "") { // otherwise no answer would be of use
 			s.requests.send(w, to, m)
 		}
 	case m.Kind == sched.Idle && s.cfg.Policy.Sequenced:

@@ -33,6 +33,8 @@ type worker struct {
 	counted  int     // the kind under which the metrics count it
 	request  request // of the core to a frontend, not answered yet
 
+	withdrawn bool // of a drain: nothing is left here, and snapshots do not list it
+
 	// While an Idle is withheld, snapshots report the sequence number before it, which
 	// the master has already.
 	withheld    bool

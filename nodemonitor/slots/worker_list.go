@@ -14,6 +14,9 @@ type workerList struct {
 	all    []*worker // by number on this node; nil where a backend's slot was removed
 	gaps   bool      // some are nil
 	bySelf map[sched.Addr]*worker
+	// described is those that the last hello listed, which its answer numbers; nil before
+	// the first.
+	described []*worker
 }
 
 // live returns the workers that were not removed, in the order of their numbers.
@@ -30,10 +33,19 @@ func (l *workerList) at(number int32) *worker {
 		return nil
 	}
 	w := l.all[number]
-	if w == nil || w.leaving || w.core == nil {
+	if w == nil || w.leaving || w.withdrawn || w.core == nil {
 		return nil
 	}
 	return w
+}
+
+// there returns the worker with that number on this node, also one that a drain has
+// withdrawn; nil when there is none.
+func (l *workerList) there(number int32) *worker {
+	if number < 0 || int(number) >= len(l.all) || l.all[number] == nil || l.all[number].leaving {
+		return nil
+	}
+	return l.all[number]
 }
 
 // add makes the next worker.
@@ -62,7 +74,9 @@ func (l *workerList) removeIfEmpty(w *worker) {
 	if !w.leaving || len(w.attempts.list) > 0 {
 		return
 	}
-	l.cfg.Metrics.count(w, -1)
+	if !w.withdrawn {
+		l.cfg.Metrics.count(w, -1)
+	}
 	delete(l.bySelf, w.self)
 	l.all[w.number], l.gaps = nil, true
 }

@@ -143,7 +143,7 @@ func (s *Workers) AddClassic(b app.Slot) {
 // RemoveClassic removes a classic backend's slot. The backend's own tasks have ended by
 // now; a task of a built-in backend is killed.
 func (s *Workers) RemoveClassic(b app.Slot, reason string) {
-	w := s.workers.at(b.Number)
+	w := s.workers.there(b.Number)
 	if w == nil {
 		return
 	}

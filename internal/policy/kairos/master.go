@@ -79,6 +79,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
 		s.workerLost(m, out)
+	case sched.WorkerServes:
+		s.drains(s.node(m.Peer), m.Full)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.DistributorUp:

@@ -19,6 +19,7 @@ type node struct {
 	place    int    // in the ranking
 	launched uint64 // number of the last launch, at least as high as the node knows
 	ended    ended.List
+	leaving  bool // it takes nothing new
 }
 
 // node returns the live node that sent the message, nil when it is none.
@@ -64,9 +65,23 @@ func (s *Master) rerank(n *node) {
 	}
 }
 
+// drains records that a node takes nothing new, or takes tasks again. What runs there goes
+// on.
+func (s *Master) drains(n *node, leaving bool) {
+	if n == nil || n.leaving == leaving {
+		return
+	}
+	n.leaving = leaving
+	if leaving {
+		s.ranking.remove(n)
+		return
+	}
+	s.admit(n)
+}
+
 // admit ranks a node again after it has refused a task.
 func (s *Master) admit(n *node) {
-	if n.place == unranked {
+	if n.place == unranked && !n.leaving {
 		s.ranking.push(n)
 	}
 }

@@ -32,6 +32,7 @@ type worker struct {
 	addr     sched.Addr
 	node     string
 	general  bool
+	leaving  bool       // it takes nothing new, and counts no more
 	assigned []*task    // not started, in the order in which they were assigned
 	waiting  sched.Time // sum of their estimates
 	running  *task
@@ -70,12 +71,16 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.started(now, from, m)
 	case sched.Idle:
 		s.ended(now, from, m, out)
+	case sched.Refused:
+		s.refused(now, from, m, out)
 	case sched.Drop:
 		s.drop(now, m, out)
 	case sched.WorkerUp:
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
 		s.workerLost(m, out)
+	case sched.WorkerServes:
+		s.workerDrains(now, m, out)
 	case sched.DistributorUp:
 		s.distributorUp(m.Distributor, out)
 	case sched.ResultsKept:
@@ -179,6 +184,19 @@ func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *s
 		w.ended.Add(now, t.msg.AttemptID(), t.msg.Distributor)
 		s.remove(now, t, out)
 	}
+}
+
+// refused places a task elsewhere that a worker returns because it takes nothing new.
+func (s *Master) refused(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	t := s.tasks[m.AttemptID()]
+	if t == nil || t.at.addr != from || t.at.running == t {
+		return
+	}
+	w := t.at
+	s.unassign(w, t)
+	s.mark(w)
+	s.workerDrains(now, &sched.Message{Peer: from, Full: true}, out)
+	s.place(now, t, s.snapshot(now), out)
 }
 
 // remove removes a task from its worker and from the master.

@@ -97,10 +97,8 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	s.ranking.remove(w)
 	s.lately = ended.Index{}
 	s.workers[m.Peer.ID] = nil
-	s.alive--
-	s.divided = false
-	if s.alive == s.reserved() {
-		s.announce(nil, out)
+	if !w.leaving {
+		s.left(out)
 	}
 	w.ended.Each(func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node, m) })
 	if t := w.running; t != nil {
@@ -115,6 +113,36 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	for _, t := range assigned {
 		out.SendReturned(t.msg.Distributor, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false).Resent = true
 		s.forget(t, out)
+	}
+}
+
+// left no longer counts a worker.
+func (s *Master) left(out *sched.Actions) {
+	s.alive--
+	s.divided = false
+	if s.alive == s.reserved() {
+		s.announce(nil, out)
+	}
+}
+
+// workerDrains records that a slot takes nothing new, or takes tasks again. Its node
+// returns what waits there; what runs there goes on.
+func (s *Master) workerDrains(now sched.Time, m *sched.Message, out *sched.Actions) {
+	w := s.worker(m.Peer.ID)
+	if m.Peer.Role != sched.Worker || w == nil || w.leaving == m.Full {
+		return
+	}
+	w.leaving = m.Full
+	if m.Full {
+		w.general = false
+		s.ranking.update(now, w)
+		s.left(out)
+		return
+	}
+	s.alive++
+	s.divided = false
+	if s.serves == nil && s.alive > s.reserved() {
+		s.announce(slices.Clone(m.Serves), out)
 	}
 }
 
@@ -136,7 +164,7 @@ func (s *Master) sendPartitions(now sched.Time) {
 	s.divided = true
 	reserved, seen := s.reserved(), 0
 	for _, w := range s.workers {
-		if w == nil {
+		if w == nil || w.leaving {
 			continue
 		}
 		w.general = seen >= reserved

@@ -23,7 +23,8 @@ type Distributor struct {
 	o        Options
 	led      *ledger.Ledger
 	jobs     map[sched.JobID]*Job
-	members  []sched.Member // ascending
+	members  []sched.Member // ascending, without those that take nothing new
+	leaving  []sched.Member // these, ascending: what is bound to them runs there
 	scratch  scratch
 	restored bool // false while the journal is being read
 	doubt    bool // tasks of an earlier life may be at workers that have not reported them
@@ -41,7 +42,7 @@ func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 // Job returns an unfinished job, nil when there is none.
 func (d *Distributor) Job(id sched.JobID) *Job { return d.jobs[id] }
 
-// Members returns the live workers in ascending order.
+// Members returns the live workers that take tasks, in ascending order.
 func (d *Distributor) Members() []sched.Member { return d.members }
 
 // Step implements [sched.Core].
@@ -122,7 +123,7 @@ func (d *Distributor) Probe(j *Job, to sched.Addr, try int32, out *sched.Actions
 }
 
 // getTask binds the next unbound task to the worker that asks. A worker that is
-// not known (any more) gets none, and another reservation replaces its own.
+// not known (any more), or that takes nothing new, gets none, and another reservation replaces its own.
 func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if from.Role != sched.Worker {
 		return
@@ -131,7 +132,7 @@ func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Acti
 	if !d.restored {
 		j = nil // it is probed for again
 	}
-	if known := d.alive(from.ID); j == nil || j.unbound == 0 || !known {
+	if known := isMember(d.members, from.ID); j == nil || j.unbound == 0 || !known {
 		answer := out.Send(from, sched.NoTask)
 		answer.Job, answer.Seq = m.Job, m.Seq
 		if j != nil && !known {

@@ -10,7 +10,7 @@ import (
 )
 
 // membersChanged records the list of live workers. A task that was bound to one that has left is
-// lost, and so are all reservations there; with Resent, other workers may have dropped
+// lost, and so are all reservations there. Of one that takes nothing new the reservations alone are; with Resent, other workers may have dropped
 // reservations too. A message that names a job means the reservations of that job alone.
 func (d *Distributor) membersChanged(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if (m.Job != sched.JobID{}) {
@@ -22,15 +22,16 @@ func (d *Distributor) membersChanged(now sched.Time, m *sched.Message, out *sche
 	if m.More == nil || !wellFormed(m.More.Members) {
 		return
 	}
-	old := d.members
-	d.members = m.More.Members
+	old, left := d.members, d.leaving
+	d.members, d.leaving = split(m.More.Members)
 	d.workersBack(old, out)
-	lost := slices.ContainsFunc(old, func(o sched.Member) bool { return !d.alive(o.Worker.ID) })
+	lost := slices.ContainsFunc(old, func(o sched.Member) bool { return !isMember(d.members, o.Worker.ID) }) ||
+		slices.ContainsFunc(left, func(o sched.Member) bool { return !d.alive(o.Worker.ID) })
 	d.led.Each(func(entry *ledger.Job) {
 		j := d.jobs[entry.ID]
 		again := lost || j.waiting || m.Resent
 		if lost {
-			d.loseTasks(now, j, old, out)
+			d.loseTasks(now, j, old, left, out)
 		}
 		if again && d.jobs[entry.ID] != nil {
 			d.probe(j, out)
@@ -47,7 +48,7 @@ func (d *Distributor) workersBack(old []sched.Member, out *sched.Actions) {
 }
 
 // loseTasks unbinds the tasks that are bound to workers that have left.
-func (d *Distributor) loseTasks(now sched.Time, j *Job, old []sched.Member, out *sched.Actions) {
+func (d *Distributor) loseTasks(now sched.Time, j *Job, old, leaving []sched.Member, out *sched.Actions) {
 	for i := range j.bound {
 		if b := j.bound[i]; b < 0 || d.alive(b) {
 			continue
@@ -58,6 +59,8 @@ func (d *Distributor) loseTasks(now sched.Time, j *Job, old []sched.Member, out 
 		}
 		if at, found := find(old, j.bound[i]); found {
 			m.Node = old[at].Node
+		} else if at, found := find(leaving, j.bound[i]); found {
+			m.Node = leaving[at].Node
 		}
 		switch _, v := d.led.Lost(now, &m, out); v {
 		case ledger.Again:
@@ -94,7 +97,24 @@ func (d *Distributor) restore(out *sched.Actions) {
 	})
 }
 
-func (d *Distributor) alive(id int32) bool { return isMember(d.members, id) }
+// alive reports whether a worker is there, also one that takes nothing new.
+func (d *Distributor) alive(id int32) bool { return isMember(d.members, id) || isMember(d.leaving, id) }
+
+// split separates the workers that take nothing new from the others.
+func split(list []sched.Member) (members, leaving []sched.Member) {
+	drains := func(m sched.Member) bool { return m.Draining }
+	if !slices.ContainsFunc(list, drains) {
+		return list, nil
+	}
+	for _, m := range list {
+		if m.Draining {
+			leaving = append(leaving, m)
+		} else {
+			members = append(members, m)
+		}
+	}
+	return members, leaving
+}
 
 func isMember(list []sched.Member, id int32) bool {
 	_, found := find(list, id)

@@ -1,0 +1,184 @@
+package nodemonitor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// drainFile is the file in the node's work folder by which a drain outlives the process.
+const drainFile = "drain.json"
+
+// drain is the drain of a node, as the file has it. The deadline is compared with the clock of
+// this host only.
+type drain struct {
+	Deadline time.Time `json:"deadline"` // zero: none
+	timer    *time.Timer
+}
+
+// drains passes orders of frontends to the owner goroutine.
+type drains struct{ n *NodeMonitor }
+
+var _ wire.DrainReceiver = drains{}
+
+// Drain implements wire.DrainReceiver.
+func (d drains) Drain(ctx context.Context, o wire.DrainOrder) (wire.DrainReply, error) {
+	n := d.n
+	mailbox := daemon.Mailbox{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
+	tried := "draining it"
+	if o.Resume {
+		tried = "resuming it"
+	}
+	type answer struct {
+		reply wire.DrainReply
+		err   error
+	}
+	a, err := daemon.Ask(ctx, mailbox, tried, func() (a answer) {
+		if o.Resume {
+			a.err = n.resume()
+		} else {
+			a.err = n.drain(o)
+		}
+		a.reply = n.drainReply()
+		return a
+	})
+	if err == nil {
+		err = a.err
+	}
+	return a.reply, err
+}
+
+// drainReply returns the state of the node, and what is left there.
+func (n *NodeMonitor) drainReply() wire.DrainReply {
+	kept, _ := n.owner.results.Kept()
+	return wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts(), Results: kept}
+}
+
+// drainState returns the node's state by the words of the user interface.
+func (n *NodeMonitor) drainState() string {
+	switch draining, drained := n.owner.workers.Draining(); {
+	case drained:
+		return api.StateDrained
+	case draining:
+		return api.StateDraining
+	}
+	return api.StateUp
+}
+
+// drain begins a drain, or changes the deadline of the one that goes on.
+func (n *NodeMonitor) drain(o wire.DrainOrder) error {
+	d := &drain{}
+	switch {
+	case o.Kill:
+		d.Deadline = time.Now()
+	case o.Deadline > 0:
+		d.Deadline = time.Now().Add(o.Deadline)
+	}
+	if err := d.write(n.drainPath()); err != nil {
+		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording in its work folder that it drains; it takes tasks as before", Next: "make room there, or make it writable, and try again"}
+	}
+	n.log.Info("the node drains: it takes nothing new", "deadline", d.Deadline, "attempts", n.owner.workers.Attempts())
+	n.applyDrain(d)
+	return nil
+}
+
+// applyDrain has the parts of the node drain. It runs on the owner goroutine, or before that
+// runs.
+func (n *NodeMonitor) applyDrain(d *drain) {
+	n.endDrainTimer()
+	o := n.owner
+	o.drain = d
+	n.draining.Store(true)
+	o.workers.Drain(fmt.Sprintf("node %s is draining", n.cfg.ID))
+	n.backends.Applications().Drain(true)
+	if !d.Deadline.IsZero() {
+		d.timer = time.AfterFunc(time.Until(d.Deadline), func() {
+			n.do(func() {
+				if o.drain == d {
+					n.withdrawAttempts()
+				}
+			})
+		})
+	}
+}
+
+// withdrawAttempts gives back what still runs.
+func (n *NodeMonitor) withdrawAttempts() {
+	if attempts := n.owner.workers.Withdraw(); attempts > 0 {
+		n.log.Info("the drain's deadline is over: attempts that still run are given back", "attempts", attempts)
+	}
+	n.backends.Applications().EndExecutors()
+}
+
+// resume ends a drain.
+func (n *NodeMonitor) resume() error {
+	o := n.owner
+	if o.drain == nil {
+		return &api.Error{Problem: api.Invalid, What: "it is not draining or drained", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "nothing: it takes tasks"}
+	}
+	if err := os.Remove(n.drainPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording that its drain is over; it goes on draining", Next: "make its work folder writable, and try again"}
+	}
+	n.endDrainTimer()
+	o.drain = nil
+	n.draining.Store(false)
+	n.log.Info("the drain is over: the node takes tasks")
+	n.backends.Applications().Drain(false)
+	o.workers.Resume()
+	if o.policy.SingleMaster() {
+		n.registration.RegisterAgain() // its workers receive new numbers
+	}
+	return nil
+}
+
+func (n *NodeMonitor) endDrainTimer() {
+	if d := n.owner.drain; d != nil && d.timer != nil {
+		d.timer.Stop()
+	}
+}
+
+// resumeDrain goes on with the drain of an earlier process of this node, if there was one.
+func (n *NodeMonitor) resumeDrain() error {
+	data, err := os.ReadFile(n.drainPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	d := &drain{}
+	if err == nil {
+		err = json.Unmarshal(data, d)
+	}
+	if err != nil {
+		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "file " + n.drainPath(), Tried: "reading whether the node drains", Next: "remove the file to have the node take tasks"}
+	}
+	n.log.Info("the node drains, as it did before it was started again; `pigeon node resume` ends that", "deadline", d.Deadline)
+	n.applyDrain(d)
+	return nil
+}
+
+func (n *NodeMonitor) drainPath() string {
+	return filepath.Join(n.cfg.workDir(os.TempDir()), drainFile)
+}
+
+// write writes the file, in place of an older one.
+func (d *drain) write(path string) error {
+	data, err := json.Marshal(d)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+package executors
+
+import "time"
+
+// leaveEvery is how often a draining node looks whether executors that are to leave still
+// hold grants.
+const leaveEvery = 100 * time.Millisecond
+
+// Drain has no other executor started here, or, when off, has them started again. An
+// executor that its frontend does not want any more ends when it holds no grant.
+func (m *Manager) Drain(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.draining = on
+}
+
+// EndAll stops all executors. Their applications stay known, so that their frontends learn
+// how they ended.
+func (m *Manager) EndAll(reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.apps {
+		for _, x := range a.executors {
+			x.blameless = true
+			m.stopExecutor(x, reason)
+		}
+	}
+}
+
+// leave stops an executor that is not wanted any more; on a draining node only when it holds
+// no grant, so that its pieces of work end. It needs the lock.
+func (m *Manager) leave(x *executor, reason string) {
+	if _, held := m.cfg.Table.Attached(x.app.ID, x.id); !m.draining || held == 0 {
+		m.stopExecutor(x, reason)
+		return
+	}
+	time.AfterFunc(leaveEvery, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if x.app.executors[x.id] == x && x.stopping == "" {
+			m.leave(x, reason)
+		}
+	})
+}

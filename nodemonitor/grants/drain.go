@@ -1,0 +1,22 @@
+package grants
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Drain gives back the grants that have reached no executor, and ends all leases, also
+// those that would begin later: the slots are free when what runs there ends. Off, leases
+// are given again.
+func (t *Table) Drain(on bool) {
+	t.update(func(e *ends) {
+		s := t.assignments
+		s.leases.none = on
+		if !on {
+			return
+		}
+		for _, g := range s.grants { // they do not depend on each other
+			if !g.answered {
+				s.end(e, g, sched.Yielded, "node "+s.node+" is draining")
+			}
+		}
+		s.leases.recall(s.grants, sched.Short, func(*grant) bool { return false })
+	})
+}

@@ -1,0 +1,195 @@
+package slots
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// # A drain
+//
+//	up ──Drain──▶ draining ──nothing is left at any worker──▶ drained
+//	 ▲               │                                          │
+//	 └────Resume─────┴──────────────────Resume──────────────────┘
+//
+// A draining worker takes nothing new. What waits in its queue goes back at once: a task by
+// a result, Yielded, which counts for nothing, and a reservation by a request to which its
+// frontend answers that there is none, and for which it reserves elsewhere. What runs or is
+// suspended goes on. A worker at which nothing is left, no kept result either, is
+// withdrawn: snapshots do not list it any more. Its frontend and master have seen all that
+// happened there by then, so that nothing of it can be taken for lost.
+
+// Drain has every worker take nothing new, also those that are made later. why is the
+// reason that refusals and attempts that are given back have.
+func (s *Workers) Drain(why string) {
+	if s.admission.draining != "" {
+		return
+	}
+	s.admission.draining, s.admission.since = why, s.cfg.Now()
+	for _, w := range s.workers.live() {
+		for _, a := range slices.Clone(w.attempts.list) {
+			if a.phase == waiting {
+				s.giveBack(w, a)
+			}
+		}
+	}
+	s.cfg.Changed()
+}
+
+// Draining reports whether the workers take nothing new, and whether all are withdrawn.
+func (s *Workers) Draining() (draining, drained bool) {
+	if s.admission.draining == "" {
+		return false, false
+	}
+	return true, !slices.ContainsFunc(s.workers.live(), func(w *worker) bool { return !w.withdrawn })
+}
+
+// Resume ends a drain: every worker takes tasks again. Where workers are numbered, the
+// node has to register again.
+func (s *Workers) Resume() {
+	s.admission.draining = ""
+	s.admission.full = true // slots that refused meanwhile are reported idle again
+	for _, w := range s.workers.live() {
+		if w.withdrawn {
+			w.withdrawn, w.withheld = false, false
+			s.cfg.Metrics.count(w, 1)
+		}
+	}
+	s.cfg.Changed()
+}
+
+// Withdraw has what runs and what is suspended at draining workers end and given back, and
+// returns how many attempts that are. It runs elsewhere, and nothing is held against it.
+func (s *Workers) Withdraw() (attempts int) {
+	for _, w := range s.workers.live() {
+		for _, a := range slices.Clone(w.attempts.list) {
+			if a.phase == waiting || a.backend == nil || a.cut != "" {
+				continue
+			}
+			a.cut = s.admission.draining
+			a.kill()
+			attempts++
+		}
+	}
+	s.cfg.Metrics.withdrawn.Add(float64(attempts))
+	return attempts
+}
+
+// giveBack returns a task that waits in the worker's queue to its frontend, and reports to
+// the central scheduler that queued it here that it has left.
+func (s *Workers) giveBack(w *worker, a *attempt) {
+	id := a.id
+	a.cut = s.admission.draining
+	s.cfg.Metrics.withdrawn.Inc()
+	s.kill(w, sched.Addr{}, &sched.Message{Kind: sched.Kill, Job: id.Job, First: id.Task, Attempt: id.Attempt, Epoch: s.epoch})
+	if w.attempts.find(id) != nil || s.cfg.Kept.Keeps(id) {
+		return // its core has reported both
+	}
+	s.refuseDraining(w, &sched.Message{Job: id.Job, First: id.Task, Attempt: id.Attempt})
+}
+
+// refuseDraining returns a task that never began to the central scheduler that sent it, which
+// sends nothing more to this worker.
+func (s *Workers) refuseDraining(w *worker, m *sched.Message) {
+	s.cfg.Metrics.refusals[refusedByNode].Inc()
+	s.out.toMaster(w, &sched.Message{Kind: sched.Refused, Job: m.Job, First: m.First, Attempt: m.Attempt, Seq: m.Seq, Reason: s.admission.nothingNew()})
+}
+
+// handBack returns what a message brings to a draining worker, and reports whether it has:
+// all other messages are for the core. Launches that are numbered are denied instead.
+func (s *Workers) handBack(w *worker, from sched.Addr, it *wire.Item) bool {
+	m := &it.Msg
+	switch {
+	case s.admission.nothingNew() == "" || s.cfg.Policy.Sequenced:
+		return false
+	case m.Kind == sched.Launch:
+		if w.core.Holds(m.AttemptID()) {
+			return false // a repetition
+		}
+		if from == s.cfg.Master {
+			s.refuseDraining(w, m)
+			return true
+		}
+		s.returnTask(w.number, it)
+		if w.request.to == from && w.request.seq == m.Seq && w.request.job == m.Job {
+			w.request = request{}
+			s.cores.step(w, from, &sched.Message{Kind: sched.NoTask, Job: m.Job, Seq: m.Seq})
+		}
+	case m.Kind == sched.Probe:
+		s.returnReservation(w, m.Distributor, m.Job)
+	case m.Kind == sched.Stolen || m.Kind == sched.Rotated:
+		if m.More == nil {
+			return false
+		}
+		for i := range m.More.Probes {
+			s.returnReservation(w, m.More.Probes[i].Distributor, m.More.Probes[i].Job)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// returnReservation has the frontend of a job reserve elsewhere: it answers a request of a
+// draining worker with NoTask and probes again. The core knows nothing of that request.
+func (s *Workers) returnReservation(w *worker, to sched.Addr, job sched.JobID) {
+	s.requests.queue(w, to, &sched.Message{Kind: sched.GetTask, Job: job})
+}
+
+// returnTask reports to its frontend that a task which it has bound to a worker of this
+// node does not run there: the worker drains, or is gone. It does so by a result, as
+// runner.yield does.
+func (s *Workers) returnTask(slot int32, it *wire.Item) {
+	m := &it.Msg
+	s.cfg.Metrics.refusals[refusedByNode].Inc()
+	if !s.cfg.Results.CanReport(m.Distributor) {
+		return
+	}
+	s.cfg.Results.Reached(m.Distributor, it.FrontendAddress)
+	why := s.admission.nothingNew()
+	if why == "" {
+		why = fmt.Sprintf("node %s has no slot %d now", s.cfg.Node.Name, it.To.Slot)
+	}
+	s.cfg.Results.Keep(m.Distributor, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: slot, Reason: why})
+}
+
+// peersLearn is for how long the workers of a draining node stay where workers exchange
+// messages with frontends and other nodes: these learn meanwhile, by the membership, that
+// nothing is sent there, and what they send until then goes back.
+const peersLearn = sched.Second
+
+// withdrawEmpty withdraws the draining workers at which nothing is left.
+func (s *Workers) withdrawEmpty() {
+	if s.admission.draining == "" || s.cfg.Policy.SingleMaster() && s.cfg.Now()-s.admission.since < peersLearn {
+		return
+	}
+	var empty []*worker
+	for _, w := range s.workers.live() {
+		if !w.withdrawn && !w.leaving && len(w.attempts.list) == 0 && w.request.to == (sched.Addr{}) {
+			empty = append(empty, w)
+		}
+	}
+	if len(empty) == 0 {
+		return
+	}
+	owes := map[int32]bool{}
+	s.cfg.Kept.EachKept(func(r *results.Result) bool { owes[r.Slot] = true; return true })
+	changed := false
+	for _, w := range empty {
+		if owes[w.number] {
+			continue
+		}
+		changed, w.withdrawn = true, true
+		s.cfg.Metrics.count(w, -1)
+		if s.cfg.Policy.SingleMaster() { // its number goes back, too
+			delete(s.workers.bySelf, w.self)
+			w.core, w.self = nil, sched.Addr{}
+		}
+	}
+	if changed {
+		s.cfg.Changed()
+	}
+}
