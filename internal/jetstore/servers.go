@@ -50,7 +50,7 @@ func (s *Store) checkServers(ctx context.Context) error {
 	_, err := s.js.AccountInfo(asking)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return s.refuse("JetStream is not switched on: "+err.Error(), "checking the servers", "start the servers with JetStream (pigeon nats --jetstream), and allow it to the user's account")
+		return s.refuse("JetStream is not switched on: "+err.Error(), "checking the servers", "start the servers with JetStream (pigeon nats --jetstream), and allow it to the user's account; a server whose disk was full has switched it off, and starts with it again")
 	case err != nil:
 		return err
 	}

@@ -120,6 +120,7 @@ func (s *Store) check(ctx context.Context) error {
 const (
 	renewals = 5
 	probes   = 3
+	pings    = 10 // within a TTL
 )
 
 // checkRenewal refuses a TTL in which a leader could not renew.
@@ -140,7 +141,7 @@ func (s *Store) checkRenewal(ctx context.Context) error {
 
 // connect begins to connect; servers that are away are tried until the store is closed.
 func (s *Store) connect() error {
-	ping := max(s.opts.TTL/renewals, leastPing)
+	ping := max(s.opts.TTL/pings, leastPing) // two without an answer: another server
 	options := append(s.opts.NATSOptions(),
 		nats.Name(s.opts.Name),
 		nats.RetryOnFailedConnect(true),
@@ -148,7 +149,7 @@ func (s *Store) connect() error {
 		nats.ReconnectWait(50*time.Millisecond),
 		nats.ReconnectJitter(25*time.Millisecond, 25*time.Millisecond),
 		nats.ReconnectBufSize(-1), // a write that waits for a server would come too late
-		nats.Timeout(ping),
+		nats.Timeout(2*ping),
 		nats.PingInterval(ping),
 		nats.MaxPingsOutstanding(2),
 		nats.FlusherTimeout(ping),

@@ -28,11 +28,11 @@ const (
 // StreamName returns a name for a stream, bucket or object store of the cluster; no two lists of
 // parts have the same.
 func (s *Store) StreamName(parts ...string) string {
-	name := "pigeon-" + plain(s.opts.Cluster)
+	names := []string{"pigeon", plain(s.opts.Cluster)}
 	for _, p := range parts {
-		name += "-" + plain(p)
+		names = append(names, plain(p))
 	}
-	return name
+	return strings.Join(names, "-")
 }
 
 // plain makes a text one of letters and digits; others become _ and two hexadecimal digits.

@@ -37,13 +37,16 @@ func Start(t testing.TB, servers int, change ...func(*natsserver.Options)) *Clus
 // free returns addresses that nobody listens at.
 func free(t testing.TB, n int) (addresses []string) {
 	t.Helper()
+	var held []net.Listener
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
-		addresses = append(addresses, l.Addr().String())
+		held, addresses = append(held, l), append(addresses, l.Addr().String())
+	}
+	for _, l := range held {
+		_ = l.Close() // nobody has connected
 	}
 	return addresses
 }

@@ -51,7 +51,9 @@ func serve(text string) error {
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	fmt.Println("ready")
+	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
+		return err
+	}
 	<-asked
 	return s.Close()
 }
@@ -122,6 +124,16 @@ func (p *Processes) Kill(i int) {
 	}
 	p.Signal(i, syscall.SIGKILL)
 	_ = p.running[i].Wait() // it was killed
+	p.running[i] = nil
+}
+
+// End ends a server in order, and returns when it has ended.
+func (p *Processes) End(i int) {
+	p.t.Helper()
+	p.Signal(i, syscall.SIGTERM)
+	if err := p.running[i].Wait(); err != nil {
+		p.t.Errorf("server %d: %v", i, err)
+	}
 	p.running[i] = nil
 }
 
