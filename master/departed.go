@@ -50,10 +50,7 @@ func (f *frontendStates) linkState(peer wire.Ref, state link.State) {
 	if peer.Role != sched.Distributor || s == nil || s.stopping {
 		return
 	}
-	problem := ""
-	if state.Err != nil {
-		problem = state.Err.Error()
-	}
+	problem := api.Reason(state.Err)
 	if (problem == "") != (s.problem == "") {
 		s.since = f.now()
 	}

@@ -42,8 +42,12 @@ func nobodyToAsk(states []api.MasterState) error {
 			return nil
 		}
 	}
+	subject := fmt.Sprintf("%d groups", len(states))
+	if len(states) == 1 {
+		subject = "1 group"
+	}
 	return &api.Error{
-		Problem: api.NotReady, What: "no master of any group can be reached, so nothing is known of the nodes", Subject: fmt.Sprintf("%d groups", len(states)),
+		Problem: api.NotReady, What: "no master of any group can be reached, so nothing is known of the nodes", Subject: subject,
 		Tried: "listing the nodes", Next: "start the masters, or correct masters in the settings of the frontends",
 	}
 }

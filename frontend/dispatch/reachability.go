@@ -23,10 +23,7 @@ func newReachability() *reachability {
 
 // answered notes the outcome of a hello; version is that of the master that answered.
 func (r *reachability) answered(version string, err error) {
-	problem := ""
-	if err != nil {
-		problem = err.Error()
-	}
+	problem := api.Reason(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if (problem == "") != (r.problem == "") {
@@ -44,7 +41,7 @@ func (r *reachability) state(group int, address string, why error) *api.DaemonSt
 	defer r.mu.Unlock()
 	d := &api.DaemonState{Name: strconv.Itoa(group), Address: address, State: api.StateUnreachable, Reason: r.problem, Version: r.version}
 	if r.problem == "" { // it answered the last hello
-		d.Reason = why.Error()
+		d.Reason = api.Reason(why)
 	} else {
 		d.StateSeconds = time.Since(r.since).Seconds()
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -48,4 +49,16 @@ func (e *Error) Error() string {
 		s += fmt.Sprintf("; retry after %v", e.RetryAfter)
 	}
 	return s
+}
+
+// Reason returns what happened by an error, without what was tried and what to do next; ""
+// for nil.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.What
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

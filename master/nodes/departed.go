@@ -100,10 +100,3 @@ func (t *Nodes) ForgetDeparted(name string) (forgotten bool, err error) {
 		Tried: "forgetting it; nothing was changed", Next: fmt.Sprintf("stop its node monitor; %v after its last heartbeat the node can be forgotten", t.cfg.LostAfter),
 	}
 }
-
-func reasonOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}

@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -22,7 +23,7 @@ func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 		t.setUp(n, true, "")
 	case link.Down:
 		t.cfg.Log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.ref.Name, "error", s.Err)
-		t.setUp(n, false, reasonOf(s.Err))
+		t.setUp(n, false, api.Reason(s.Err))
 	case link.Lost:
 		if t.waitsFor(n) {
 			return
