@@ -75,6 +75,7 @@ func (s *server) clientGone() {
 		return
 	}
 	s.expired = time.After(s.grace)
+	_ = unix.Dup3(s.null, int(os.Stderr.Fd()), 0) // whoever reads the client's error output reads its end now
 	for _, c := range s.handles {
 		if c.spec.Note == nil {
 			s.kill(c, 0) // no other client would know what it is
