@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/leadership"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 
 	dto "github.com/prometheus/client_model/go"
 )
@@ -51,7 +52,9 @@ func Crash(d *Daemon) {
 // Pause has a leader send nothing any more, as if its leadership were over; it accepts
 // connections and does not know.
 func Pause(d *Daemon) {
-	d.current().standing.candidate.Store(leadership.New(leadership.Options{}))
+	m := d.current()
+	m.standing.candidate.Store(leadership.New(leadership.Options{}))
+	settle(m) // OnLost posts, too
 }
 
 // Incarnation returns the process that a daemon is now.
@@ -61,4 +64,21 @@ func Incarnation(d *Daemon) int64 { return d.current().incarnation }
 func Expects(d *Daemon) int {
 	e := d.current().following.expected()
 	return len(e.addresses)
+}
+
+// Receive has a master step a message of a frontend as if it had been accepted before the
+// master's leadership ended.
+func Receive(d *Daemon, it wire.Item) {
+	m := d.current()
+	m.post(func() { m.owner.deliverTasks(m.owner.addrs.Addr(it.From), &it) })
+	settle(m)
+}
+
+// settle returns when what was posted was done, and what it caused was sent or dropped.
+func settle(m *Master) {
+	for range 2 { // the second one begins after the batch of the first
+		done := make(chan struct{})
+		m.post(func() { close(done) })
+		<-done
+	}
 }

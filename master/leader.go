@@ -64,6 +64,7 @@ func (m *Master) stand(ctx context.Context) {
 			m.post(func() { begun <- m.lead(token) })
 		},
 		OnLost: func(reason error) {
+			m.post(func() {}) // the batch's end drops what is on its way
 			if !errors.Is(reason, leadership.ErrResigned) {
 				lost.Store(true)
 				m.life.Fail(&LeadershipError{reason})

@@ -203,10 +203,10 @@ func (s *Set) Flush() {
 	s.dirty = s.dirty[:0]
 }
 
-// Discard drops what was queued since the last Flush.
+// Discard drops what was queued for all peers or is under way to them.
 func (s *Set) Discard() {
-	for _, w := range s.dirty {
-		w.pending = nil
+	for _, w := range s.links { // they do not depend on each other
+		w.discard()
 	}
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]
