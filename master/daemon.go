@@ -57,7 +57,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case !ok:
 			return err
 		case ctx.Err() != nil:
-			return nil // it was to stop in any case
+			return nil //nolint:nilerr // it was to stop in any case
 		}
 		m.log.Warn("another master takes the place of this one, with nothing of what it held", "error", lost.Reason)
 		if err := d.again(m); err != nil {

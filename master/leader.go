@@ -173,8 +173,8 @@ func (m *Master) lead(token uint64) expectation {
 
 // lead begins to schedule with the core as it was made: empty.
 func (o *owner) lead(token uint64, e *expectation) {
-	known := false
-	o.expected, known = protocol.Begin(e.peers(), e.read, o.core.clock.Now())
+	expected, known := protocol.Begin(e.peers(), e.read, o.core.clock.Now())
+	o.expected = expected
 	o.log.Info("this master leads its group", "epoch", token, "expected", len(e.addresses), "known", known)
 	o.core.idle = false
 	o.publication.publisher.Begin()
