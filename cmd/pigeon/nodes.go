@@ -144,5 +144,23 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 			s.Group, len(s.Nodes), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
 			s.QueuedShort, s.OldestShort, s.QueuedLong, s.OldestLong, s.Launches, s.Lost, s.RefusedLaunch)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return printMasters(out, states)
+}
+
+// printMasters shows who leads the groups that have standbys, and these.
+func printMasters(out io.Writer, states []api.MasterState) error {
+	w, some := newTable(out), false
+	for i := range states {
+		for _, m := range states[i].Masters {
+			if !some {
+				fmt.Fprintln(w, "\nGROUP\tMASTER\tROLE")
+				some = true
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\n", states[i].Group, m.Address, cmp.Or(m.Role, "cannot be reached"))
+		}
+	}
 	return w.Flush()
 }

@@ -71,3 +71,16 @@ func TestNodesNobodyAnswers(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
+
+// Groups with standbys show which master leads.
+func TestMastersOfGroups(t *testing.T) {
+	var out strings.Builder
+	led := api.MasterState{Group: 1, Epoch: 5, Role: api.Leader, Masters: []api.GroupMaster{{Address: "a:1", Role: api.Standby}, {Address: "b:1", Role: api.Leader}, {Address: "c:1"}}}
+	if err := printGroups(&out, []api.MasterState{{Epoch: 3}, led}); err != nil || !strings.Contains(fields(out.String()), "GROUP MASTER ROLE\n1 a:1 standby\n1 b:1 leader\n1 c:1 cannot be reached") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	out.Reset()
+	if err := printGroups(&out, []api.MasterState{{Epoch: 3}}); err != nil || strings.Contains(out.String(), "ROLE") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}

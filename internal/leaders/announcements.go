@@ -36,7 +36,7 @@ func (a Announcements) Snapshot(_ context.Context, s *wire.Snapshot) (wire.Snaps
 
 func (a Announcements) refusal(what string) error {
 	return &api.Error{
-		Problem: api.Invalid, What: what + ", and only masters register daemons", Subject: a.Self.String(),
+		Problem: api.Invalid, What: what + ", and this daemon is no master", Subject: a.Self.String(),
 		Tried: "registering", Next: "correct the address of the master",
 	}
 }
