@@ -122,3 +122,15 @@ func holdsSlots(app string) bool {
 	_, err := strconv.Atoi(app[at+1:])
 	return at > 0 && err == nil
 }
+
+// drainSentences name the nodes that take nothing new, for explanations of what waits.
+func drainSentences(states []api.MasterState) (why []string) {
+	for i := range states {
+		for k := range states[i].Nodes {
+			if n := &states[i].Nodes[k]; n.State == api.StateDraining || n.State == api.StateDrained {
+				why = append(why, fmt.Sprintf("Node %s is %s: it takes nothing new until it is resumed.", n.ID, n.State))
+			}
+		}
+	}
+	return why
+}

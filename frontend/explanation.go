@@ -52,6 +52,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		return e.Explanation, nil
 	}
 	e.Why = append(waits, e.Why...)
+	e.Why = append(e.Why, drainSentences(srv.owner.dispatch.MasterStates(ctx))...)
 	explainShares(e.Explanation, srv.owner.dispatch.GroupOwners(ctx), views)
 	return e.Explanation, nil
 }

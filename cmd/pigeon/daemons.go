@@ -262,7 +262,8 @@ func nodeMonitorCommand() *cobra.Command {
 		long: `Runs the daemon of one machine. It offers slots, each a worker that runs one task at
 a time, in a built-in backend (sleep, exec) or in processes of applications that
 register with it. It is ready once its master has accepted it, and keeps trying
-until then. On SIGUSR2 it stops to be started again: what runs goes on, and the next
+until then. On SIGTERM it takes nothing new and waits up to stop_wait for running tasks;
+a second SIGTERM ends the wait. On SIGUSR2 it stops to be started again: what runs goes on, and the next
 process takes it over (restart_grace).`,
 		example: `  pigeon nodemonitor --id node-1 --slots 4 --master 127.0.0.1:20502
   pigeon nodemonitor --config configs/nodemonitor.yaml --listen 127.0.0.1:0`,

@@ -52,7 +52,7 @@ func devCommand() *cobra.Command {
 		Short:   "Run a whole cluster in this process, on loopback",
 		Long: `Runs a whole cluster in this process, on loopback: NATS, frontends, masters, node
 monitors, and a web page that shows them. The other commands find it by themselves.
-Ctrl-C ends it and everything that runs in it.`,
+Ctrl-C ends it and everything that runs in it, without waiting for tasks.`,
 		Example: `  pigeon dev
   pigeon dev --nodes 120 --slots 1 --groups 3 --frontends 10     the paper's EC2 cluster
   pigeon dev --policy sparrow                                    another policy, in all daemons

@@ -229,3 +229,61 @@ func TestDrainRefusals(t *testing.T) {
 		t.Errorf("the last node: %+v, %v", d, err)
 	}
 }
+
+// TestOrderlyRestarts: a task whose node is stopped in order while it runs, three times and
+// each time another one, is not lost: it starts at once elsewhere, and ends.
+func TestOrderlyRestarts(t *testing.T) {
+	for _, policy := range []string{"pigeon", "sparrow", "hawk"} {
+		t.Run(policy, func(t *testing.T) {
+			c := start(t, cluster.Spec{Groups: []int{4}, Slots: 1, Isolation: cluster.Process, Policy: policy})
+			s := scheduler(t, c.Frontends()[0])
+			p := submitProcesses(t, s, "job", "long", 1, "")
+			stopped := map[string]bool{}
+			for stops := range 3 {
+				await.Until(t, "a start at another node", func() bool { return len(p.starts()) == stops+1 }, func() string { return fmt.Sprint(p.starts()) })
+				node := p.latest()
+				if stopped[node] {
+					t.Fatalf("it started again at %s, which was stopped: %v", node, p.starts())
+				}
+				stopped[node] = true
+				for i := range c.Count(cluster.NodeMonitor) {
+					if strings.HasSuffix(node, fmt.Sprint(i)) {
+						if err := c.Terminate(cluster.NodeMonitor, i); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			await.Until(t, "the fourth start", func() bool { return len(p.starts()) == 4 }, func() string { return fmt.Sprint(p.starts()) })
+			p.finish()
+			p.await()
+			if e, err := s.Explain(t.Context(), "job"); err != nil || strings.Contains(fmt.Sprint(e.Why), "lost") {
+				t.Errorf("%+v, %v", e, err)
+			}
+		})
+	}
+}
+
+// TestDrainSurvivesRestart: a node that drains goes on draining when its node monitor was
+// killed and is started again, until it is resumed.
+func TestDrainSurvivesRestart(t *testing.T) {
+	c := start(t, cluster.Spec{Groups: []int{2}, Slots: 1, Isolation: cluster.Process})
+	s := scheduler(t, c.Frontends()[0])
+	const node = "node-0-000"
+	if _, err := s.DrainNode(t.Context(), node, api.DrainOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, s, node, api.StateDrained)
+	if err := c.Kill(cluster.NodeMonitor, 0); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the node is gone", func() bool { return nodeState(t, s, node).State != api.StateDrained })
+	if err := c.Restart(cluster.NodeMonitor, 0); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, s, node, api.StateDrained)
+	if _, err := s.ResumeNode(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, s, node, api.StateUp)
+}

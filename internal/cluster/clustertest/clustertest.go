@@ -100,7 +100,7 @@ func runNode(ctx context.Context, file string) error {
 		n.PrepareRestart()
 		end()
 	}()
-	return n.Run(ctx)
+	return n.RunUntilDrained(ctx, nil)
 }
 
 func load[T any](file string, defaults T) (T, error) {
