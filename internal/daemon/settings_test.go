@@ -37,10 +37,11 @@ func TestRules(t *testing.T) {
 		t.Error(err)
 	}
 	for key, change := range map[string]func(*daemon.Settings){
-		"cluster":  func(s *daemon.Settings) { s.Cluster = "a b" },
-		"http":     func(s *daemon.Settings) { s.HTTP = "80" },
-		"cutoff":   func(s *daemon.Settings) { s.Cutoff = -1 },
-		"reserved": func(s *daemon.Settings) { s.Reserved = math.NaN() },
+		"cluster":   func(s *daemon.Settings) { s.Cluster = "a b" },
+		"http":      func(s *daemon.Settings) { s.HTTP = "80" },
+		"cutoff":    func(s *daemon.Settings) { s.Cutoff = -1 },
+		"reserved":  func(s *daemon.Settings) { s.Reserved = math.NaN() },
+		"nats_cert": func(s *daemon.Settings) { s.NATSCert = "cert.pem" },
 	} {
 		s := daemon.DefaultSettings()
 		change(&s)
