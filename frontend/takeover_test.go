@@ -27,7 +27,7 @@ type shared struct {
 	servers string
 }
 
-func newShared(t *testing.T) *shared {
+func newShared(t testing.TB) *shared {
 	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.MaxStore = 512 << 20 })
 	w := &shared{&world{t: t, natsURL: c.URL()}, c.URL()}
 	return w
@@ -52,7 +52,7 @@ func (w *shared) begin(change ...func(*frontend.Config)) *frontOf {
 	}
 	cfg.Listen, cfg.InternalListen = f.Addr(), f.InternalAddr()
 	p := daemontest.Begin(w.t, f)
-	pool, err := client.New(client.Options{Name: "frontend", Address: f.Addr(), MaxConns: 4})
+	pool, err := client.New(client.Options{Name: "frontend", Address: f.Addr(), MaxConns: 64})
 	if err != nil {
 		w.t.Fatal(err)
 	}
