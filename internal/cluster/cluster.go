@@ -129,6 +129,18 @@ func (c *Cluster) fail(err error) {
 // processes can be killed.
 func (c *Cluster) Kill(r Role, i int) error { return c.member(r, i, (*member).kill) }
 
+// Lose kills a process and removes what its machine had on its disk. Restart then starts
+// another machine in its place.
+func (c *Cluster) Lose(r Role, i int) error {
+	return c.member(r, i, func(m *member) error {
+		err := m.kill()
+		for _, folder := range m.folders {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+		return err
+	})
+}
+
 // Restart starts a process again that was killed, with its former settings. It
 // does not wait until it is ready.
 func (c *Cluster) Restart(r Role, i int) error {

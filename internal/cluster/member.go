@@ -61,6 +61,7 @@ func (s *Spec) environment() []string {
 type member struct {
 	command childproc.Command
 	http    string // where it serves its status, "" when off
+	folders []string
 
 	mu       sync.Mutex
 	process  *childproc.Process // the last incarnation, nil before the first
@@ -77,7 +78,7 @@ func (p *processes) add(r Role, d daemonSpec, args ...string) error {
 	if n := p.c.spec.Network; n != nil {
 		argv = n.Command(r, len(p.members[r]), argv)
 	}
-	m := &member{http: d.http, command: childproc.Command{
+	m := &member{http: d.http, folders: d.folders, command: childproc.Command{
 		Name: d.name, Argv: argv, Env: env,
 		Log: filepath.Join(p.c.places.dir, "logs", d.name+".log"), Dir: p.c.places.dir,
 	}}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
@@ -45,9 +46,10 @@ func (p *processes) start(ctx context.Context) error {
 		}
 	}
 	groups := len(s.masters())
-	needed := 1 + groups + 3*s.Frontends
+	masters := groups * (1 + s.MasterStandbys)
+	needed := 2*s.NATSServers + masters + 3*s.frontends()
 	if s.HTTP {
-		needed += groups + s.nodes()
+		needed += masters + s.nodes()
 	}
 	ports, err := takePorts(needed)
 	if err != nil {
@@ -55,20 +57,31 @@ func (p *processes) start(ctx context.Context) error {
 	}
 	p.ports = ports
 	take := func(r Role, i int) string { return s.at(r, i, ports.take()) }
-	nats := take(NATS, 0)
-	at.nats = "nats://" + nats
-	for g := range groups {
-		at.masters = append(at.masters, take(Master, g))
-	}
-	if err := p.add(NATS, daemonSpec{name: "nats"}, "--listen", nats); err != nil {
-		return err
-	}
-	for g := range groups {
-		c := s.master(*at, g, at.masters[g], "")
-		if s.HTTP {
-			c.HTTP = take(Master, g)
+	var servers [][]string
+	at.nats, servers = s.natsServers(at.dir, take)
+	for i, args := range servers {
+		name := "nats"
+		if len(servers) > 1 {
+			name = natsName(i)
 		}
-		if err := addConfigured(p, Master, daemonSpec{fmt.Sprintf("master-%d", g), c.HTTP}, c, master.Default()); err != nil {
+		if err := p.add(NATS, daemonSpec{name: name, folders: []string{natsFolder(at.dir, i)}}, args...); err != nil {
+			return err
+		}
+	}
+	listens := make([]string, masters)
+	for i := range listens {
+		listens[i] = take(Master, i)
+	}
+	for g := range groups {
+		at.masters = append(at.masters, strings.Join(listens[g*(1+s.MasterStandbys):(g+1)*(1+s.MasterStandbys)], "/"))
+	}
+	for i := range masters {
+		g, which := s.groupOf(i)
+		c := s.master(*at, g, listens[i], "")
+		if s.HTTP {
+			c.HTTP = take(Master, i)
+		}
+		if err := addConfigured(p, Master, daemonSpec{name: masterName(g, which), http: c.HTTP}, c, master.Default()); err != nil {
 			return err
 		}
 	}
@@ -84,24 +97,32 @@ func (p *processes) start(ctx context.Context) error {
 				c.HTTP = take(NodeMonitor, number)
 			}
 			number++
-			if err := addConfigured(p, NodeMonitor, daemonSpec{c.ID, c.HTTP}, c, nodemonitor.Default()); err != nil {
+			if err := addConfigured(p, NodeMonitor, daemonSpec{name: c.ID, http: c.HTTP, folders: []string{c.WorkDir}}, c, nodemonitor.Default()); err != nil {
 				return err
 			}
 		}
 	}
-	for i := range s.Frontends {
-		c := s.frontend(*at, i)
+	for i := range s.frontends() {
+		c := s.frontend(*at, i%s.Frontends)
+		name := s.frontendName(i)
+		if i >= s.Frontends {
+			c.Data += "-standby"
+		}
 		c.Listen, c.InternalListen, c.HTTP = take(Frontend, i), take(Frontend, i), take(Frontend, i)
 		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
-		if err := addConfigured(p, Frontend, daemonSpec{c.ID, c.HTTP}, c, frontend.Default()); err != nil {
+		if err := addConfigured(p, Frontend, daemonSpec{name: name, http: c.HTTP, folders: []string{c.Data}}, c, frontend.Default()); err != nil {
 			return err
 		}
 	}
 	return p.await(ctx)
 }
 
-// daemonSpec is the name of a daemon and the address of its status page.
-type daemonSpec struct{ name, http string }
+// daemonSpec is the name of a daemon, the address of its status page, and the folders that
+// are gone with its machine.
+type daemonSpec struct {
+	name, http string
+	folders    []string
+}
 
 // addConfigured starts a daemon with a configuration file of its own.
 func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) error {
@@ -126,7 +147,7 @@ const pollEvery = 20 * time.Millisecond
 // await waits until every frontend reports that it is ready and every master has
 // all its nodes.
 func (p *processes) await(ctx context.Context) error {
-	for i, at := range p.status {
+	for i, at := range p.status[:p.c.spec.Frontends] {
 		if err := p.poll(ctx, func() error { return readyz(ctx, at) }); err != nil {
 			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].command.Log)
 		}

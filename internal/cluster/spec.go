@@ -53,6 +53,16 @@ type Spec struct {
 	// Frontends; default 1. They are named frontend-0, frontend-1, ...
 	Frontends int
 
+	// NATSServers is 1, the default, without JetStream; or 3 with it, as a cluster. Only for
+	// the isolation Process, as the standbys.
+	NATSServers int
+	// MasterStandbys are further masters of each group: number group*(1+MasterStandbys)+k of
+	// the role is the k-th of a group. They need three NATS servers.
+	MasterStandbys int
+	// FrontendStandbys has a standby of each frontend, with a folder of its own: number
+	// Frontends+i of the role is that of frontend i. The journals are replicated then.
+	FrontendStandbys bool
+
 	// Policy, Reserved, Weight, Cutoff and Seed are the scheduler's settings;
 	// defaults as those of the daemons, except that Reserved 0 means none.
 	Policy   string
@@ -117,13 +127,14 @@ type Network interface {
 
 func (s Spec) withDefaults() Spec {
 	s.Slots, s.Frontends, s.Isolation = cmp.Or(s.Slots, 1), cmp.Or(s.Frontends, 1), cmp.Or(s.Isolation, Goroutine)
+	s.NATSServers = cmp.Or(s.NATSServers, 1)
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.StartTimeout == 0 {
 		s.StartTimeout = 20 * time.Second
 		if s.Isolation == Process {
-			s.StartTimeout += time.Duration(s.nodes()+s.Frontends) * time.Second / 2
+			s.StartTimeout += time.Duration(s.nodes()+s.frontends()+len(s.Groups)*(1+s.MasterStandbys)+s.NATSServers) * time.Second / 2
 		}
 	}
 	return s
@@ -175,6 +186,9 @@ func (s Spec) check() error {
 	if err := s.Isolation.Check(); err != nil {
 		return fmt.Errorf("%w; nothing was started", err)
 	}
+	if err := s.checkStandbys(); err != nil {
+		return err
+	}
 	for g, size := range s.Groups {
 		if size < 1 || size > maxNodes {
 			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; use fewer nodes with more slots each", g, maxNodes, size)
@@ -195,7 +209,7 @@ func (s Spec) check() error {
 type places struct {
 	dir     string
 	nats    string   // URL
-	masters []string // host:port by group
+	masters []string // host:port by group; with standbys all of them, with / between them
 }
 
 func (s *Spec) master(p places, group int, listen, http string) master.Config {

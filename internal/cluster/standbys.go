@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Standbys need JetStream, of three NATS servers that are processes.
+func (s *Spec) checkStandbys() error {
+	switch standbys := s.MasterStandbys > 0 || s.FrontendStandbys; {
+	case s.NATSServers != 1 && s.NATSServers != natsCluster:
+		return fmt.Errorf("a cluster on one machine has 1 NATS server, or %d with JetStream, not %d; nothing was started", natsCluster, s.NATSServers)
+	case s.MasterStandbys < 0 || s.MasterStandbys > maxStandbys:
+		return fmt.Errorf("a group on one machine has 0 to %d standby masters, not %d; nothing was started", maxStandbys, s.MasterStandbys)
+	case standbys && s.NATSServers != natsCluster:
+		return fmt.Errorf("standbys need %d NATS servers with JetStream, and there is %d; nothing was started", natsCluster, s.NATSServers)
+	case (standbys || s.NATSServers > 1) && s.Isolation != Process:
+		return fmt.Errorf("standbys and several NATS servers need the isolation %s, not %s; nothing was started", Process, s.Isolation)
+	}
+	return nil
+}
+
+const (
+	natsCluster = 3
+	maxStandbys = 4
+)
+
+// frontends returns the number of frontends with their standbys.
+func (s *Spec) frontends() int {
+	if s.FrontendStandbys {
+		return 2 * s.Frontends
+	}
+	return s.Frontends
+}
+
+// groupOf returns the group of a master by its number, and which of the group's it is.
+func (s *Spec) groupOf(master int) (group, which int) {
+	return master / (1 + s.MasterStandbys), master % (1 + s.MasterStandbys)
+}
+
+// masterName names a master as its files and logs: the standbys of a group are numbered.
+func masterName(group, which int) string {
+	if which == 0 {
+		return fmt.Sprintf("master-%d", group)
+	}
+	return fmt.Sprintf("master-%d-standby-%d", group, which)
+}
+
+// frontendName names frontend number i as its files and logs.
+func (s *Spec) frontendName(i int) string {
+	if i >= s.Frontends {
+		return fmt.Sprintf("frontend-%d-standby", i-s.Frontends)
+	}
+	return fmt.Sprintf("frontend-%d", i)
+}
+
+// natsServers takes the ports of the NATS servers and returns the arguments of each.
+func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string) {
+	var clients, routes []string
+	for i := range s.NATSServers {
+		clients = append(clients, take(NATS, i))
+	}
+	if s.NATSServers == 1 {
+		return "nats://" + clients[0], [][]string{{"--listen", clients[0]}}
+	}
+	for i := range s.NATSServers {
+		routes = append(routes, take(NATS, i))
+	}
+	for i := range clients {
+		args = append(args, []string{
+			"--listen", clients[i], "--cluster-listen", routes[i], "--routes", strings.Join(routes, ","),
+			"--name", natsName(i), "--data", natsFolder(dir, i),
+		})
+	}
+	return "nats://" + strings.Join(clients, ",nats://"), args
+}
+
+func natsName(i int) string { return fmt.Sprintf("nats-%d", i) }
+
+func natsFolder(dir string, i int) string { return filepath.Join(dir, "nats", natsName(i)) }
