@@ -2,8 +2,8 @@ package chaos
 
 import "golang.org/x/sys/unix"
 
-// now returns ns of the clock that all processes of this machine share and nobody sets.
-func now() int64 {
+// Now returns ns of the clock that all processes of this machine share and nobody sets.
+func Now() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
 		return 0 // every Linux has this clock

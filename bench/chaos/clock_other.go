@@ -4,5 +4,5 @@ package chaos
 
 import "time"
 
-// now returns ns of the wall clock.
-func now() int64 { return time.Now().UnixNano() }
+// Now returns ns of the wall clock.
+func Now() int64 { return time.Now().UnixNano() }

@@ -54,7 +54,7 @@ func (in *injector) run(ctx context.Context, programme []planned) {
 
 // inject carries out one fault from its begin to its end.
 func (in *injector) inject(ctx context.Context, p planned) {
-	f := history.Fault{Number: p.number, Kind: p.kind, Victim: in.name(p.of), From: now()}
+	f := history.Fault{Number: p.number, Kind: p.kind, Victim: in.name(p.of), From: Now()}
 	in.log(fmt.Sprintf("fault %d at %.1f s: %s", p.number, float64(f.From-in.began)/1e9, p.describe(in)))
 	var err error
 	switch p.kind {
@@ -80,7 +80,7 @@ func (in *injector) inject(ctx context.Context, p planned) {
 	default:
 		f.Peer, err = in.network(ctx, p)
 	}
-	f.To, f.Void = now(), err != nil
+	f.To, f.Void = Now(), err != nil
 	if err != nil {
 		in.log(fmt.Sprintf("fault %d did not take place: %v", p.number, err))
 	}
@@ -107,8 +107,8 @@ func (in *injector) stopped(ctx context.Context, p planned) error {
 		in.hold(p.of, false)
 		return err
 	}
-	for end := now() + stopWithin.Nanoseconds(); in.c.Pid(p.of.role, p.of.number) != 0; {
-		if now() > end {
+	for end := Now() + stopWithin.Nanoseconds(); in.c.Pid(p.of.role, p.of.number) != 0; {
+		if Now() > end {
 			in.ended(p.of, fmt.Sprintf("it did not end within %v of SIGTERM and was killed", stopWithin))
 			_ = in.c.Kill(p.of.role, p.of.number) // it may end by now
 			break
@@ -177,7 +177,7 @@ func (in *injector) restart(v victim) {
 		return
 	}
 	if v.role == cluster.Frontend {
-		from := now()
+		from := Now()
 		in.recovering.Go(func() {
 			if took, ok := serving(in.c.Frontends()[v.number], from); ok {
 				in.recovered(recoveryFrontend, took)
@@ -213,7 +213,7 @@ func (in *injector) ended(v victim, what string) {
 	in.log(in.name(v) + ": " + what)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.ends = append(in.ends, history.ProcessEnd{Time: now(), Daemon: in.name(v), What: what})
+	in.ends = append(in.ends, history.ProcessEnd{Time: Now(), Daemon: in.name(v), What: what})
 }
 
 func (in *injector) recovered(kind string, took time.Duration) {
@@ -259,7 +259,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func sleepUntil(ctx context.Context, at int64) bool { return sleep(ctx, time.Duration(at-now())) }
+func sleepUntil(ctx context.Context, at int64) bool { return sleep(ctx, time.Duration(at-Now())) }
 
 // killGuard kills the guard of a node monitor.
 func killGuard(node int) error {

@@ -52,7 +52,7 @@ func (c *clients) close() {
 // ends.
 func (c *clients) submitAll(ctx, load context.Context, o *Options) {
 	draw := rand.New(rand.NewPCG(o.Seed, 0x10ad)) //nolint:gosec // it is to be repeated
-	for at, n := now(), 0; ; n++ {
+	for at, n := Now(), 0; ; n++ {
 		at += int64(draw.ExpFloat64() / o.Jobs * 1e9)
 		j, request := c.draw(draw, n)
 		var cancelAfter time.Duration
@@ -103,11 +103,11 @@ func (c *clients) change(n int, set func(*history.Job)) {
 // its end.
 func (c *clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
 	f := c.frontends[n%len(c.frontends)]
-	c.change(n, func(j *history.Job) { j.Submitted = now() })
+	c.change(n, func(j *history.Job) { j.Submitted = Now() })
 	for {
 		_, _, err := f.Submit(ctx, request)
 		if err == nil {
-			c.change(n, func(j *history.Job) { j.Accepted = now() })
+			c.change(n, func(j *history.Job) { j.Accepted = Now() })
 			break
 		}
 		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
@@ -127,7 +127,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 		switch {
 		case err == nil && s.State.Ended():
 			c.change(n, func(j *history.Job) {
-				j.Ended, j.State, j.Completed, j.Reason = now(), string(s.State), s.Completed, s.Reason
+				j.Ended, j.State, j.Completed, j.Reason = Now(), string(s.State), s.Completed, s.Reason
 			})
 			return
 		case errors.As(err, &refusal) && refusal.Problem == api.NotFound:
@@ -145,7 +145,7 @@ func (c *clients) cancel(ctx context.Context, n int, f *wire.SchedulerClient, ke
 		s, err := f.Cancel(ctx, key)
 		if err == nil {
 			if s.State == api.StateCancelled {
-				c.change(n, func(j *history.Job) { j.Cancelled = now() })
+				c.change(n, func(j *history.Job) { j.Cancelled = Now() })
 			}
 			return
 		}
@@ -200,12 +200,12 @@ func serving(address string, from int64) (time.Duration, bool) {
 	}
 	defer pool.Close() //nolint:errcheck // as above
 	f := wire.NewSchedulerClient(pool)
-	for now()-from < (15 * time.Second).Nanoseconds() {
+	for Now()-from < (15 * time.Second).Nanoseconds() {
 		call, stop := context.WithTimeout(context.Background(), time.Second)
 		err := f.Ping(call)
 		stop()
 		if err == nil {
-			return time.Duration(now() - from), true
+			return time.Duration(Now() - from), true
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -65,10 +65,10 @@ func (o *observer) pause() time.Duration {
 // late measures by how much this program is late itself, once all is healed.
 func (o *observer) late(ctx context.Context) {
 	const tick = 50 * time.Millisecond
-	for before := now(); sleep(ctx, tick); before = now() {
+	for before := Now(); sleep(ctx, tick); before = Now() {
 		if o.calm.Load() {
 			o.mu.Lock()
-			o.stall = max(o.stall, time.Duration(now()-before)-tick)
+			o.stall = max(o.stall, time.Duration(Now()-before)-tick)
 			o.mu.Unlock()
 		}
 	}
@@ -80,7 +80,7 @@ func (o *observer) footprint(ctx context.Context, v victim, goroutines bool) {
 	if pid == 0 || err != nil {
 		return
 	}
-	f := history.Footprint{Time: now(), Daemon: o.c.Name(v.role, v.number), Role: string(v.role), Pid: pid, RSS: rss, Descriptors: descriptors}
+	f := history.Footprint{Time: Now(), Daemon: o.c.Name(v.role, v.number), Role: string(v.role), Pid: pid, RSS: rss, Descriptors: descriptors}
 	if goroutines && v.role != cluster.NATS {
 		f.Goroutines = goroutinesOf(ctx, o.c.HTTP(v.role, v.number))
 	}
@@ -149,7 +149,7 @@ func (o *observer) node(ctx context.Context, v victim) {
 	defer o.mu.Unlock()
 	for _, slot := range s.Slots {
 		o.slots = append(o.slots, history.Slot{
-			Time: now(), Node: o.c.Name(v.role, v.number), Incarnation: s.Incarnation, Epoch: s.Epoch, Slot: slot.Slot, Seq: slot.Seq,
+			Time: Now(), Node: o.c.Name(v.role, v.number), Incarnation: s.Incarnation, Epoch: s.Epoch, Slot: slot.Slot, Seq: slot.Seq,
 			Reserved: slot.Reserved, Job: slot.Job, Task: slot.Task, Attempt: slot.Attempt, Asks: slot.Request != nil,
 		})
 	}
@@ -170,7 +170,7 @@ func (o *observer) groupsOf(ctx context.Context, frontend int) (idle bool) {
 	for i := range groups {
 		g := &groups[i]
 		o.groups = append(o.groups, history.Group{
-			Time: now(), Frontend: frontend, Group: g.Group, Workers: g.Workers, Idle: g.IdleGeneral + g.IdleReserved, Busy: g.BusyGeneral + g.BusyReserved,
+			Time: Now(), Frontend: frontend, Group: g.Group, Workers: g.Workers, Idle: g.IdleGeneral + g.IdleReserved, Busy: g.BusyGeneral + g.BusyReserved,
 			IdleGeneral: g.IdleGeneral, IdleReserved: g.IdleReserved, QueuedShort: g.QueuedShort, QueuedLong: g.QueuedLong,
 		})
 		idle = idle && g.Workers > 0 && g.IdleGeneral+g.IdleReserved == g.Workers && g.QueuedShort+g.QueuedLong == 0
@@ -181,8 +181,8 @@ func (o *observer) groupsOf(ctx context.Context, frontend int) (idle bool) {
 // last takes samples until every worker is idle and none asks, or the patience is over, and
 // leaves those of the last round as the end.
 func (o *observer) last(ctx context.Context, patience time.Duration) (done int64) {
-	for end := now() + patience.Nanoseconds(); ; {
-		done = now()
+	for end := Now() + patience.Nanoseconds(); ; {
+		done = Now()
 		idle := true
 		for i := range o.frontends {
 			idle = o.groupsOf(ctx, i) && idle
@@ -199,7 +199,7 @@ func (o *observer) last(ctx context.Context, patience time.Duration) (done int64
 			}
 		}
 		o.mu.Unlock()
-		if idle || now() > end || !sleep(ctx, 500*time.Millisecond) {
+		if idle || Now() > end || !sleep(ctx, 500*time.Millisecond) {
 			return done
 		}
 	}

@@ -192,7 +192,7 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
-	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Began: now()}
+	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Began: Now()}
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}
@@ -213,16 +213,16 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 
 	w.injector.run(ctx, plan(w.o, w.masters))
 	sleepUntil(ctx, run.Began+w.o.Lasts.Nanoseconds())
-	run.Healed = now()
+	run.Healed = Now()
 	watch.calm.Store(true)
 	w.o.Progress(fmt.Sprintf("%.1f s: all faults are over", float64(run.Healed-run.Began)/1e9))
 	sleep(ctx, calmFor)
-	run.Until = now()
+	run.Until = Now()
 	endLoad()
 	<-submitted
-	for end := now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && now() < end && sleep(ctx, 50*time.Millisecond); {
+	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && sleep(ctx, 50*time.Millisecond); {
 	}
-	r.Seconds = float64(now()-run.Began) / 1e9
+	r.Seconds = float64(Now()-run.Began) / 1e9
 	run.Jobs = w.clients.all(context.WithoutCancel(ctx))
 	giveUp()
 	w.clients.running.Wait()

@@ -46,14 +46,14 @@ func runTask(args []string) error {
 	}
 	defer file.Close() //nolint:errcheck // every write was checked
 	write := func(what string) error {
-		e.Event, e.Time = what, now()
+		e.Event, e.Time = what, Now()
 		return history.Append(file, e)
 	}
 	if err := write(history.Start); err != nil {
 		return err
 	}
-	for end := now() + lasts.Nanoseconds(); ; {
-		left := time.Duration(end - now())
+	for end := Now() + lasts.Nanoseconds(); ; {
+		left := time.Duration(end - Now())
 		time.Sleep(max(0, min(left, aliveEvery)))
 		if left <= aliveEvery {
 			return write(history.End)

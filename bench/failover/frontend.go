@@ -1,0 +1,71 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// The job that goes on beyond the death of its frontend.
+const (
+	longTasks = 400
+	longLasts = 100 * time.Millisecond
+)
+
+var errNotOn = errors.New("the standby accepted no further result of the job for 20 s")
+
+// loseFrontend kills the frontend that leads and removes its disk, while it has a job of
+// many tasks, and returns how long it takes until the standby has accepted a further result.
+func (w *world) loseFrontend(ctx, loaded context.Context) (time.Duration, error) {
+	leader, err := w.leader(ctx, cluster.Frontend, frontends)
+	if err != nil {
+		return 0, err
+	}
+	l := w.load
+	l.mu.Lock()
+	l.next++
+	key := l.prefix + "-" + time.Duration(l.next).String()
+	l.mu.Unlock()
+	if _, _, err := l.at[leader].Submit(ctx, l.request(key, "short", longTasks, longLasts)); err != nil {
+		return 0, err
+	}
+	var before api.Status
+	for before.Completed == 0 {
+		if before, err = l.at[leader].Status(ctx, key); err != nil {
+			return 0, err
+		}
+		sleep(ctx, 50*time.Millisecond)
+	}
+	at := chaos.Now()
+	if err := w.c.Lose(cluster.Frontend, leader); err != nil {
+		return 0, err
+	}
+	pause, standby, answers := time.Duration(0), l.at[1-leader], false
+	for pause == 0 {
+		call, stop := context.WithTimeout(ctx, time.Second)
+		s, err := standby.Status(call, key)
+		stop()
+		switch took := time.Duration(chaos.Now() - at); {
+		case err == nil && !answers: // results that the former one accepted are in its journal
+			before, answers = s, true
+		case err == nil && s.Completed > before.Completed:
+			pause = took
+		case took > 20*time.Second:
+			return 0, errors.Join(errNotOn, err)
+		case !sleep(ctx, 5*time.Millisecond):
+			return 0, ctx.Err()
+		}
+	}
+	if err := w.c.Restart(cluster.Frontend, leader); err != nil {
+		return 0, err
+	}
+	for ended := false; !ended && ctx.Err() == nil; {
+		s, err := standby.Wait(ctx, key, 2*time.Second)
+		ended = err == nil && s.State.Ended()
+	}
+	return pause, nil
+}

@@ -1,0 +1,84 @@
+package failover
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+)
+
+// Kinds of failures.
+const (
+	MasterCrash     = "master-crash"
+	MasterPause     = "master-pause"
+	MasterPartition = "master-partition"
+	FrontendLost    = "frontend-lost"
+	NATSLost        = "nats-lost"
+)
+
+// Options describe what is measured.
+type Options struct {
+	Runs     int      // of each kind
+	Kinds    []string // nil: all that are possible here
+	Command  []string // of the daemons; nil: this program
+	Dir      string   // keeps logs and journals
+	Progress func(string)
+}
+
+// kind is a failure and what is measured.
+type kind struct {
+	name, means, until string
+	goal, most         time.Duration // of p50 and p99; 0: none
+	network            bool          // it needs hosts of the daemons' own
+}
+
+var kinds = []kind{
+	{name: MasterCrash, means: "a leading master killed (SIGKILL)", until: "the next launch", goal: 600 * time.Millisecond, most: time.Second},
+	{name: MasterPause, means: "a leading master paused (SIGSTOP) for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond},
+	{name: MasterPartition, means: "a leading master cut off from all others for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond, network: true},
+	{name: FrontendLost, means: "a frontend killed and its disk removed", until: "its standby has accepted another result of a job", goal: 2 * time.Second, most: 3 * time.Second},
+	{name: NATSLost, means: "one of three NATS servers killed", until: "the end of the longest pause of launches", most: 500 * time.Millisecond},
+}
+
+// Kinds returns the names of all kinds.
+func Kinds() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// NeedsNetwork reports whether a kind needs hosts of the daemons' own.
+func NeedsNetwork(name string) bool {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	return i >= 0 && kinds[i].network
+}
+
+// Check refuses options that cannot work.
+func (o *Options) Check() error {
+	if o.Runs < 1 || o.Runs > 1000 {
+		return fmt.Errorf("--runs %d is outside 1 to 1000; nothing was started", o.Runs)
+	}
+	for _, name := range o.Kinds {
+		if !slices.Contains(Kinds(), name) {
+			return fmt.Errorf("there is no kind of failure %q; the kinds are %s; nothing was started", name, strings.Join(Kinds(), ", "))
+		}
+	}
+	return nil
+}
+
+// wanted returns the kinds that are measured, and what is left out.
+func (o *Options) wanted() (list []kind, leftOut []string) {
+	for _, k := range kinds {
+		switch {
+		case len(o.Kinds) > 0 && !slices.Contains(o.Kinds, k.name):
+		case k.network && !network.Entered():
+			leftOut = append(leftOut, k.name+": this program may not make network namespaces here")
+		default:
+			list = append(list, k)
+		}
+	}
+	return list, leftOut
+}

@@ -1,0 +1,272 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// RollingOptions describe a rolling restart.
+type RollingOptions struct {
+	Groups, Nodes, Slots, Frontends int           // of the cluster; nodes in all
+	Standbys                        bool          // of masters and frontends, with three NATS servers
+	Load                            float64       // share of the slots that tasks occupy
+	Shortest, Longest               time.Duration // tasks of jobs of the long class
+	Short                           time.Duration // tasks of jobs of the short class
+	Quiet                           time.Duration // load before the first restart
+	Pause                           time.Duration // after each restart
+	Seed                            uint64
+	Command                         []string
+	Dir                             string
+	Progress                        func(string)
+}
+
+// Rolling is what "pigeon bench rolling" prints; times in seconds.
+type RollingResult struct {
+	Bench      string         `json:"bench"`           // rolling
+	Restarts   int            `json:"restarts"`        // daemons that were stopped in order and started again
+	Took       measure.Number `json:"took"`            // from the first restart to the last
+	Jobs       int            `json:"jobs"`            // submitted
+	Failed     int            `json:"failed"`          // of them, or without an end
+	Starts     int            `json:"starts"`          // of tasks
+	Lost       int            `json:"lost"`            // attempts that began and did not end
+	Again      int            `json:"again"`           // tasks that began more than once
+	QuietP99   measure.Number `json:"quiet_p99"`       // completion of jobs of the short class before the restarts
+	RestartP99 measure.Number `json:"restart_p99"`     // and during them
+	Slowest    measure.Number `json:"slowest_restart"` // from the request to stop until it served again
+	Load       Load           `json:"load"`            // of the machine
+	Reasons    []string       `json:"reasons"`         // why jobs failed, the first few
+}
+
+// Check refuses options that cannot work.
+func (o *RollingOptions) Check() error {
+	switch {
+	case o.Groups < 1 || o.Nodes < o.Groups || o.Slots < 1 || o.Frontends < 1:
+		return fmt.Errorf("%d groups, %d nodes, %d slots, %d frontends: each is at least 1, and no group is without a node; nothing was started", o.Groups, o.Nodes, o.Slots, o.Frontends)
+	case !(o.Load > 0 && o.Load < 1):
+		return fmt.Errorf("a load of %v is outside 0 to 1; nothing was started", o.Load)
+	case o.Short <= 0 || o.Shortest <= 0 || o.Longest < o.Shortest:
+		return fmt.Errorf("tasks of %v, and of %v to %v: times are above 0, the second not above the third; nothing was started", o.Short, o.Shortest, o.Longest)
+	case o.Quiet <= 0:
+		return fmt.Errorf("%v before the first restart is not above 0; nothing was started", o.Quiet)
+	}
+	return nil
+}
+
+// shareOfShort is the share of the work that is of the short class.
+const shareOfShort = 0.2
+
+// Rolling restarts every daemon of a cluster under load, one after another.
+func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	tasks := filepath.Join(o.Dir, "tasks")
+	if err := os.MkdirAll(tasks, 0o755); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	spec := cluster.Spec{
+		Groups: even(o.Nodes, o.Groups), Slots: o.Slots, Frontends: o.Frontends, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), HTTP: true, Command: o.Command,
+	}
+	if o.Standbys {
+		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
+	}
+	r := &RollingResult{Bench: "rolling", Load: Load{Before: loadAverage()}}
+	c, err := cluster.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	l, err := newLoad(c, o.Frontends, []string{self, chaos.TaskVerb, tasks})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	all, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	loaded, stop := context.WithCancel(all)
+	defer stop()
+	o.begin(all, loaded, l)
+
+	began := chaos.Now()
+	if !sleep(ctx, o.Quiet) {
+		return nil, ctx.Err()
+	}
+	restarts := chaos.Now()
+	if err := o.restartAll(ctx, c, r); err != nil {
+		return nil, err
+	}
+	over := chaos.Now()
+	stop()
+	ended := make(chan struct{})
+	go func() { l.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(2*o.Longest + 30*time.Second):
+		giveUp()
+		<-ended
+	}
+	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), loadAverage()
+	r.count(l.between(0, over+int64(time.Hour)))
+	r.QuietP99, r.RestartP99 = shortP99(l.between(began, restarts)), shortP99(l.between(restarts, over))
+	events, err := history.ReadFolder(tasks)
+	if err != nil {
+		return nil, err
+	}
+	r.attempts(events)
+	return r, nil
+}
+
+func even(nodes, groups int) (sizes []int) {
+	for g := range groups {
+		sizes = append(sizes, (nodes+groups-1-g)/groups)
+	}
+	return sizes
+}
+
+// begin submits jobs until loaded ends; they are followed until all ends.
+func (o *RollingOptions) begin(all, loaded context.Context, l *load) {
+	draw := rand.New(rand.NewPCG(o.Seed, 0x2011)) //nolint:gosec // it is to be repeated
+	work := o.Load * float64(o.Nodes*o.Slots)     // seconds of tasks a second
+	mean := (o.Shortest + o.Longest) / 2
+	every := func(class string, share float64, lasts func() time.Duration, mean time.Duration) {
+		for gap := mean.Seconds() / (share * work); sleep(loaded, time.Duration(gap*1e9)); {
+			l.submit(all, class, 1, lasts())
+		}
+	}
+	go every("short", shareOfShort, func() time.Duration { return o.Short }, o.Short)
+	go every("long", 1-shareOfShort, func() time.Duration { return o.Shortest + time.Duration(draw.Int64N(int64(o.Longest-o.Shortest)+1)) }, mean)
+}
+
+// restartAll restarts the daemons, role by role.
+func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *RollingResult) error {
+	for _, role := range []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, cluster.NodeMonitor} {
+		for i := range c.Count(role) {
+			from := time.Now()
+			if err := restart(ctx, c, role, i); err != nil {
+				return err
+			}
+			took := time.Since(from)
+			r.Restarts++
+			r.Slowest = max(r.Slowest, measure.Number(took.Seconds()))
+			o.Progress(fmt.Sprintf("%s was restarted in %.1f s", c.Name(role, i), took.Seconds()))
+			if !sleep(ctx, o.Pause) {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// stopWithin bounds how long a daemon may take to end in order: a node waits for what runs.
+const stopWithin = 90 * time.Second
+
+// restart stops a daemon in order, starts it again, and waits until it serves.
+func restart(ctx context.Context, c *cluster.Cluster, role cluster.Role, i int) error {
+	if err := c.Terminate(role, i); err != nil {
+		return err
+	}
+	for end := time.Now().Add(stopWithin); c.Pid(role, i) != 0; {
+		if time.Now().After(end) || !sleep(ctx, 20*time.Millisecond) {
+			return errors.Join(fmt.Errorf("%s did not end within %v of SIGTERM", c.Name(role, i), stopWithin), ctx.Err())
+		}
+	}
+	if err := c.Restart(role, i); err != nil {
+		return err
+	}
+	at := c.HTTP(role, i)
+	for end := time.Now().Add(stopWithin); at != "" && !answers(ctx, "http://"+at+"/healthz"); {
+		if time.Now().After(end) || !sleep(ctx, 20*time.Millisecond) {
+			return errors.Join(fmt.Errorf("%s does not serve for %v after its start", c.Name(role, i), stopWithin), ctx.Err())
+		}
+	}
+	return nil
+}
+
+// count counts jobs and those that failed.
+func (r *RollingResult) count(jobs []jobOutcome) {
+	r.Jobs = len(jobs)
+	for _, j := range jobs {
+		if j.state == api.StateCompleted {
+			continue
+		}
+		r.Failed++
+		if len(r.Reasons) < 5 {
+			r.Reasons = append(r.Reasons, fmt.Sprintf("%s, state %q", j.class, j.state))
+		}
+	}
+}
+
+// attempts counts what tasks wrote.
+func (r *RollingResult) attempts(events []history.Event) {
+	type attempt struct {
+		job           string
+		task, attempt int
+	}
+	begun, tasks := map[attempt]int{}, map[attempt]int{}
+	for _, e := range events {
+		id := attempt{e.Job, e.Task, e.Attempt}
+		switch e.Event {
+		case history.Start:
+			r.Starts++
+			begun[id]++
+			tasks[attempt{e.Job, e.Task, 0}]++
+		case history.End:
+			begun[id]--
+		}
+	}
+	for _, n := range begun {
+		r.Lost += max(0, n)
+	}
+	for _, n := range tasks {
+		if n > 1 {
+			r.Again++
+		}
+	}
+}
+
+// shortP99 returns the 99th percentile of the completion of jobs of the short class.
+func shortP99(jobs []jobOutcome) measure.Number {
+	var all []measure.Number
+	for _, j := range jobs {
+		if j.class == "short" && j.ended != 0 {
+			all = append(all, measure.Number(float64(j.ended-j.submitted)/1e9))
+		}
+	}
+	slices.Sort(all)
+	return percentile(all, 99)
+}
+
+// Write writes the result as Markdown.
+func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when string) error {
+	row := func(what, value, goal string) []string { return []string{what, value, goal} }
+	t := markdown.Table{Head: []string{"what", "measured", "goal"}, Rows: [][]string{
+		row("daemons restarted", fmt.Sprint(r.Restarts), "-"), row("jobs submitted", fmt.Sprint(r.Jobs), "-"), row("jobs failed", fmt.Sprint(r.Failed), "0"),
+		row("attempts that began and did not end", fmt.Sprint(r.Lost), "0"), row("tasks that began again", fmt.Sprint(r.Again), "-"),
+		row("p99 of short jobs before (s)", seconds(r.QuietP99), "-"), row("p99 of short jobs meanwhile (s)", seconds(r.RestartP99), "at most twice that"),
+		row("slowest restart (s)", seconds(r.Slowest), "-"),
+	}}
+	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class); each daemon is sent SIGTERM and started again, one after another.",
+		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest)
+	return report.Write(out, "rolling", map[string]any{"Machine": machine, "When": when, "Table": t, "R": r, "What": what})
+}

@@ -1,0 +1,190 @@
+package failover
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+const (
+	nodes       = 2
+	slots       = 4
+	jobEvery    = 30 * time.Millisecond
+	taskLasts   = 10 * time.Millisecond
+	hangs       = 6 * time.Second // a paused or cut-off leader
+	watchFor    = 8 * time.Second // after a failure
+	settleFor   = 2 * time.Second // before the next one
+	beginWithin = time.Second     // a pause that a failure causes begins so soon
+)
+
+// Run measures each kind on a cluster of its own.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	r := &Result{Bench: "failover", Runs: o.Runs, Load: Load{Before: loadAverage()}}
+	list, leftOut := o.wanted()
+	r.LeftOut = leftOut
+	for _, k := range list {
+		pauses, err := o.measure(ctx, k)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; the logs are in %s", k.name, err, filepath.Join(o.Dir, k.name))
+		}
+		r.Kinds = append(r.Kinds, newMeasure(k, pauses))
+	}
+	r.Load.After = loadAverage()
+	return r, nil
+}
+
+// world is the cluster of a kind under load.
+type world struct {
+	o     *Options
+	c     *cluster.Cluster
+	net   *network.Network // nil: loopback
+	tasks string           // folder of what tasks write
+	load  *load
+}
+
+func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, err error) {
+	w := &world{o: o, tasks: filepath.Join(o.Dir, k.name, "tasks")}
+	if err := os.MkdirAll(w.tasks, 0o755); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	spec := cluster.Spec{
+		Groups: []int{nodes}, Slots: slots, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, k.name, "cluster"), HTTP: true, Command: o.Command,
+		NATSServers: 3, MasterStandbys: 1, FrontendStandbys: true,
+	}
+	if k.network {
+		if w.net, err = network.New(1 + natsServers + masters + frontends + nodes); err != nil {
+			return nil, err
+		}
+		defer w.net.Close()
+		spec.Network = hosts{w.net}
+	}
+	if w.c, err = cluster.Start(ctx, spec); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.c.Close()) }()
+	if w.load, err = newLoad(w.c, 1, []string{self, chaos.TaskVerb, w.tasks}); err != nil {
+		return nil, err
+	}
+	defer w.load.close()
+	loaded, stop := context.WithCancel(ctx)
+	defer w.load.running.Wait()
+	defer stop()
+	if k.name != FrontendLost {
+		go w.load.every(loaded, jobEvery, func() { w.load.submit(loaded, "short", 1, taskLasts) })
+	}
+	for run := range o.Runs {
+		if !sleep(ctx, settleFor) {
+			return nil, ctx.Err()
+		}
+		pause, err := w.fail(ctx, loaded, k, run)
+		if err != nil {
+			return nil, fmt.Errorf("run %d: %w", run+1, err)
+		}
+		o.Progress(fmt.Sprintf("%s, run %d of %d: %.3f s", k.name, run+1, o.Runs, pause.Seconds()))
+		pauses = append(pauses, pause)
+	}
+	return pauses, nil
+}
+
+// fail makes one failure happen, measures the pause, and heals.
+func (w *world) fail(ctx, loaded context.Context, k kind, run int) (time.Duration, error) {
+	switch k.name {
+	case FrontendLost:
+		return w.loseFrontend(ctx, loaded)
+	case NATSLost:
+		return w.pauseOfLaunches(ctx, cluster.NATS, run%natsServers, k)
+	default:
+		leader, err := w.leader(ctx, cluster.Master, masters)
+		if err != nil {
+			return 0, err
+		}
+		return w.pauseOfLaunches(ctx, cluster.Master, leader, k)
+	}
+}
+
+// pauseOfLaunches ends, pauses or cuts off a daemon, and returns the pause of launches.
+func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k kind) (pause time.Duration, err error) {
+	at := chaos.Now()
+	restore := func() error { return w.c.Restart(r, i) }
+	switch k.name {
+	case MasterPause:
+		err = w.c.Pause(r, i)
+		restore = func() error { return w.c.Resume(r, i) }
+	case MasterPartition:
+		host := hosts{w.net}.number(r, i)
+		heal := w.net.Add(network.Rule{Cut: true}, func(from, to int) bool { return (from == host) != (to == host) && from != 0 && to != 0 })
+		restore = func() error { heal(); return nil }
+	default:
+		err = w.c.Kill(r, i)
+	}
+	if err != nil {
+		return 0, err
+	}
+	sleep(ctx, min(hangs, watchFor))
+	if err := restore(); err != nil {
+		return 0, err
+	}
+	sleep(ctx, watchFor-hangs)
+	return w.longestPause(at)
+}
+
+// longestPause returns the time from an instant to the end of the longest pause of starts
+// that begins soon after it.
+func (w *world) longestPause(at int64) (time.Duration, error) {
+	events, err := history.ReadFolder(w.tasks)
+	if err != nil {
+		return 0, err
+	}
+	return pauseAfter(events, at, chaos.Now())
+}
+
+// pauseAfter is longestPause of events, which were read at the given time.
+func pauseAfter(events []history.Event, at, read int64) (pause time.Duration, err error) {
+	last, longest, some := at, int64(0), false
+	for _, e := range events {
+		if e.Event != history.Start || e.Time < at {
+			continue
+		}
+		some = true
+		if e.Time-last > longest && last-at <= beginWithin.Nanoseconds() {
+			longest, pause = e.Time-last, time.Duration(e.Time-at)
+		}
+		last = e.Time
+	}
+	if !some {
+		return 0, fmt.Errorf("no task has started for %.1f s after the failure", float64(read-at)/1e9)
+	}
+	return pause, nil
+}
+
+// loadAverage returns that of the last minute, 0 where it is not known.
+func loadAverage() measure.Number {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := bytes.Cut(text, []byte(" "))
+	n, _ := strconv.ParseFloat(string(first), 64) // 0 if it is none
+	return measure.Number(n)
+}
