@@ -26,7 +26,37 @@ var wallShift atomic.Int64
 // ShiftWall moves the wall clock of this process by seconds from that of the machine.
 func ShiftWall(seconds int64) { wallShift.Store(seconds) }
 END
+# The clock by which a leader judges its leadership can be slowed as well (kind leader-clock).
+cat >> "$made/shift.go" <<'END'
+
+var slowBy atomic.Int64
+
+// SlowLeadership makes the clock of leaderships slow by so many thousandths.
+func SlowLeadership(thousandths int64) { slowBy.Store(thousandths) }
+
+var slow struct {
+	turn       atomic.Bool
+	last, lost int64
+}
+
+// SlowClock returns a reading of a clock as a slow one shows it.
+func SlowClock(ns int64) int64 {
+	for !slow.turn.CompareAndSwap(false, true) {
+	}
+	defer slow.turn.Store(false)
+	if slow.last != 0 {
+		slow.lost += (ns - slow.last) * slowBy.Load() / 1000
+	}
+	slow.last = ns
+	return ns - slow.lost
+}
+END
+sed 's/return sched.Time(t.Nano())/return sched.Time(time.SlowClock(t.Nano()))/; s/^import (/import (\n\t"time"\n/' internal/leadership/clock_linux.go > "$made/clock_linux.go"
+grep -q SlowClock "$made/clock_linux.go" || {
+	echo "the clock of internal/leadership is not as this script knows it; change tools/wallshift.sh" >&2
+	exit 1
+}
 cat > "$made/overlay.json" <<END
-{"Replace": {"$root/src/time/time.go": "$made/time.go", "$root/src/time/shift.go": "$made/shift.go"}}
+{"Replace": {"$PWD/internal/leadership/clock_linux.go": "$made/clock_linux.go", "$root/src/time/time.go": "$made/time.go", "$root/src/time/shift.go": "$made/shift.go"}}
 END
 $go build -overlay "$made/overlay.json" -tags wallshift -o "$1" ./cmd/pigeon

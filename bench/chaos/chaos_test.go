@@ -64,18 +64,19 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 // shorter one is its beginning, and no daemon has two faults of its process at a time.
 func TestPlanFollowsFromTheSeed(t *testing.T) {
 	o := &Options{Seed: 7, Lasts: 10 * time.Minute, Rate: 2, Kinds: Kinds()}
-	list := plan(o, groups)
-	if !reflect.DeepEqual(list, plan(o, groups)) {
+	f := fleetOf(&Options{Standbys: true}, groups)
+	list := plan(o, f)
+	if !reflect.DeepEqual(list, plan(o, f)) {
 		t.Error("the same seed drew other faults")
 	}
 	first := *o
 	first.Faults = 50
-	if !reflect.DeepEqual(list[:50], plan(&first, groups)) {
+	if !reflect.DeepEqual(list[:50], plan(&first, f)) {
 		t.Error("the first faults are others")
 	}
 	other := *o
 	other.Seed = 8
-	if reflect.DeepEqual(list, plan(&other, groups)) {
+	if reflect.DeepEqual(list, plan(&other, f)) {
 		t.Error("another seed drew the same faults")
 	}
 	kinds, until := map[string]int{}, map[victim]time.Duration{}

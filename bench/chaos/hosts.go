@@ -15,8 +15,8 @@ type hosts struct {
 	beside  string // program of every second daemon of a role, "" for the same
 }
 
-func newHosts(masters int) (*hosts, error) {
-	all := daemons(masters)
+func newHosts(f fleet) (*hosts, error) {
+	all := f.daemons()
 	n, err := network.New(1 + len(all))
 	if err != nil {
 		return nil, err
@@ -35,6 +35,15 @@ func (h *hosts) Command(r cluster.Role, i int, argv []string) []string {
 		argv = append([]string{h.beside}, argv[1:]...)
 	}
 	return h.network.Command(h.of(victim{r, i}), argv)
+}
+
+// around is all packets between some daemons and all others.
+func (h *hosts) around(side []victim) func(from, to int) bool {
+	inside := map[int]bool{}
+	for _, v := range side {
+		inside[h.of(v)] = true
+	}
+	return func(from, to int) bool { return from != 0 && to != 0 && inside[from] != inside[to] }
 }
 
 // between is all packets between a daemon and another one, or all others, as far as they

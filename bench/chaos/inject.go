@@ -22,6 +22,7 @@ const superviseEvery = 100 * time.Millisecond
 // as well: one that ends by itself is started again.
 type injector struct {
 	c     *cluster.Cluster
+	fleet fleet
 	hosts *hosts // nil: no network of their own
 	disk  *disk  // of one frontend's journal; nil: none of its own
 	walls string // folder of the files by which wall clocks are moved
@@ -36,8 +37,8 @@ type injector struct {
 	recovering sync.WaitGroup
 }
 
-func newInjector(c *cluster.Cluster, h *hosts, d *disk, walls string, began int64, log func(string)) *injector {
-	return &injector{c: c, hosts: h, disk: d, walls: walls, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
+func newInjector(c *cluster.Cluster, f fleet, h *hosts, d *disk, walls string, began int64, log func(string)) *injector {
+	return &injector{c: c, fleet: f, hosts: h, disk: d, walls: walls, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
 }
 
 // run carries out the programme, and returns when the last fault is over.
@@ -77,6 +78,8 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		err = in.badDisk(ctx, p)
 	case history.WallJump:
 		err = in.wallJump(ctx, p)
+	case history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock, history.Rolling:
+		f.Victim, f.Peer, err = in.ofStandbys(ctx, p)
 	default:
 		f.Peer, err = in.network(ctx, p)
 	}
@@ -176,7 +179,7 @@ func (in *injector) restart(v victim) {
 		in.ended(v, "it could not be started again: "+err.Error())
 		return
 	}
-	if v.role == cluster.Frontend {
+	if v.role == cluster.Frontend && in.fleet.standbys == 0 {
 		from := Now()
 		in.recovering.Go(func() {
 			if took, ok := serving(in.c.Frontends()[v.number], from); ok {
@@ -189,7 +192,7 @@ func (in *injector) restart(v victim) {
 // supervise starts daemons again that ended by themselves, until ctx ends.
 func (in *injector) supervise(ctx context.Context) {
 	for sleep(ctx, superviseEvery) {
-		for _, v := range daemons(in.c.Count(cluster.Master)) {
+		for _, v := range in.fleet.daemons() {
 			if in.held(v) || in.c.Pid(v.role, v.number) != 0 {
 				continue
 			}

@@ -21,6 +21,7 @@ const retries = 20
 // clients submit jobs and wait for them.
 type clients struct {
 	frontends []*wire.SchedulerClient
+	names     int // of frontends; the standbys follow
 	pools     []*client.Pool
 	program   []string // of a task, to which its folder and duration are added
 	running   sync.WaitGroup
@@ -29,8 +30,8 @@ type clients struct {
 	jobs []history.Job
 }
 
-func newClients(addresses, program []string) (*clients, error) {
-	c := &clients{program: program}
+func newClients(addresses []string, names int, program []string) (*clients, error) {
+	c := &clients{program: program, names: names}
 	for _, at := range addresses {
 		pool, err := client.New(client.Options{Name: "frontend", Address: at, MaxConns: 512, CallTimeout: 5 * time.Second, BackoffMax: 100 * time.Millisecond})
 		if err != nil {
@@ -47,6 +48,18 @@ func (c *clients) close() {
 		_ = p.Close() // it only closes connections
 	}
 }
+
+// places returns the clients of a frontend's name: of the first process of that name, and of
+// its standby.
+func (c *clients) places(name int) (list []*wire.SchedulerClient) {
+	for i := name; i < len(c.frontends); i += c.names {
+		list = append(list, c.frontends[i])
+	}
+	return list
+}
+
+// submitWithin is how long a submission may take at one place.
+const submitWithin = 5 * time.Second
 
 // submitAll submits jobs at random times until load ends. Jobs are waited for until ctx
 // ends.
@@ -72,7 +85,7 @@ func (c *clients) submitAll(ctx, load context.Context, o *Options) {
 // draw makes job n.
 func (c *clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
 	long, writes := draw.IntN(10) == 0, draw.IntN(10) > 0
-	j := history.Job{Key: fmt.Sprintf("short-%d", n), Frontend: n % len(c.frontends), Tasks: 1 + draw.IntN(6), Long: long, Writes: writes}
+	j := history.Job{Key: fmt.Sprintf("short-%d", n), Frontend: n % c.names, Tasks: 1 + draw.IntN(6), Long: long, Writes: writes}
 	class, least, most := "short", 0.05, 0.6
 	if long {
 		j.Key, j.Tasks, class, least, most = history.LongJob+strconv.Itoa(n), 1+draw.IntN(2), "long", 1.5, 4
@@ -102,14 +115,17 @@ func (c *clients) change(n int, set func(*history.Job)) {
 // follow submits a job until it is accepted, cancels it where that was drawn, and waits for
 // its end.
 func (c *clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
-	f := c.frontends[n%len(c.frontends)]
+	places, at := c.places(n%c.names), 0
 	c.change(n, func(j *history.Job) { j.Submitted = Now() })
 	for {
-		_, _, err := f.Submit(ctx, request)
+		call, stop := context.WithTimeout(ctx, submitWithin)
+		_, _, err := places[at%len(places)].Submit(call, request)
+		stop()
 		if err == nil {
 			c.change(n, func(j *history.Job) { j.Accepted = Now() })
 			break
 		}
+		at++
 		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
 		var refusal *api.Error
 		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !sleep(ctx, 50*time.Millisecond) {
@@ -117,11 +133,11 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 		}
 	}
 	if cancelAfter > 0 {
-		c.cancel(ctx, n, f, request.Key, cancelAfter)
+		c.cancel(ctx, n, places, request.Key, cancelAfter)
 	}
 	for ctx.Err() == nil {
 		call, stop := context.WithTimeout(ctx, 4*time.Second)
-		s, err := f.Wait(call, request.Key, 2*time.Second)
+		s, err := places[at%len(places)].Wait(call, request.Key, 2*time.Second)
 		stop()
 		var refusal *api.Error
 		switch {
@@ -130,19 +146,20 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 				j.Ended, j.State, j.Completed, j.Reason = Now(), string(s.State), s.Completed, s.Reason
 			})
 			return
-		case errors.As(err, &refusal) && refusal.Problem == api.NotFound:
+		case errors.As(err, &refusal) && refusal.Problem == api.NotFound && len(places) == 1:
 			c.change(n, func(j *history.Job) { j.State, j.Reason = "forgotten", err.Error(); j.Why = []string{err.Error()} })
 			return
 		case err != nil:
+			at++
 			sleep(ctx, 50*time.Millisecond)
 		}
 	}
 }
 
 // cancel cancels a job; whether that came in time is what its end says.
-func (c *clients) cancel(ctx context.Context, n int, f *wire.SchedulerClient, key string, after time.Duration) {
-	for sleep(ctx, after) {
-		s, err := f.Cancel(ctx, key)
+func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
+	for at := 0; sleep(ctx, after); at++ {
+		s, err := places[at%len(places)].Cancel(ctx, key)
 		if err == nil {
 			if s.State == api.StateCancelled {
 				c.change(n, func(j *history.Job) { j.Cancelled = Now() })
@@ -164,6 +181,11 @@ func (c *clients) all(ctx context.Context) []history.Job {
 		}
 		call, stop := context.WithTimeout(ctx, 3*time.Second)
 		why, err := c.frontends[j.Frontend].Explain(call, j.Key)
+		for _, standby := range c.places(j.Frontend)[1:] {
+			if err != nil {
+				why, err = standby.Explain(call, j.Key)
+			}
+		}
 		stop()
 		if err != nil {
 			j.Why = append(j.Why, err.Error())

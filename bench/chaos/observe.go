@@ -21,6 +21,7 @@ import (
 // observer takes samples of what the daemons say of themselves.
 type observer struct {
 	c         *cluster.Cluster
+	fleet     fleet
 	frontends []*wire.SchedulerClient
 	calm      atomic.Bool // all is healed: look more often
 
@@ -34,7 +35,7 @@ type observer struct {
 // run takes samples until ctx ends.
 func (o *observer) run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, v := range daemons(o.c.Count(cluster.Master)) {
+	for _, v := range o.fleet.daemons() {
 		all.Go(func() {
 			for round := 0; sleep(ctx, time.Second); round++ {
 				o.footprint(ctx, v, round%5 == 0)
@@ -184,10 +185,14 @@ func (o *observer) last(ctx context.Context, patience time.Duration) (done int64
 	for end := Now() + patience.Nanoseconds(); ; {
 		done = Now()
 		idle := true
-		for i := range o.frontends {
-			idle = o.groupsOf(ctx, i) && idle
+		for i := range frontends {
+			at := o.groupsOf(ctx, i)
+			for standby := i + frontends; standby < len(o.frontends); standby += frontends {
+				at = o.groupsOf(ctx, standby) || at
+			}
+			idle = at && idle
 		}
-		for _, v := range daemons(o.c.Count(cluster.Master)) {
+		for _, v := range o.fleet.daemons() {
 			if v.role == cluster.NodeMonitor {
 				o.node(ctx, v)
 			}

@@ -20,8 +20,11 @@ type Options struct {
 	Kinds  []string      // of faults; nil: all that can be injected here
 	Faults int           // no more than so many; 0: no limit
 	Jobs   float64       // a second
-	Binary string        // the program of the daemons; "": this one
-	Beside string        // the program of every second daemon of a role, where they have hosts of their own; "": the same
+	// Standbys gives each master and each frontend a standby, and the cluster three NATS
+	// servers with JetStream. Kinds of faults that need them imply it.
+	Standbys bool
+	Binary   string // the program of the daemons; "": this one
+	Beside   string // the program of every second daemon of a role, where they have hosts of their own; "": the same
 	// JournalFaults are those of the disk of frontend 0 (its setting journal_faults); "": none.
 	JournalFaults string
 	Dir           string // keeps logs, journals and histories
@@ -41,10 +44,25 @@ const (
 var kinds = []string{
 	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.WallJump,
 	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat, history.FullDisk,
+	history.Machine, history.NATSLost, history.LeaderPause, history.Rolling, history.LeaderClock, history.LeaderCut,
+}
+
+// needStandbys are the kinds of faults that only a cluster with standbys survives.
+var needStandbys = kinds[16:]
+
+// NeedsStandbys reports whether only a cluster with standbys survives a kind of fault.
+func NeedsStandbys(kind string) bool { return slices.Contains(needStandbys, kind) }
+
+// choose completes the kinds and what they imply.
+func (o *Options) choose() {
+	if len(o.Kinds) == 0 {
+		o.Kinds = slices.DeleteFunc(Kinds(), func(k string) bool { return NeedsStandbys(k) && !o.Standbys })
+	}
+	o.Standbys = o.Standbys || slices.ContainsFunc(o.Kinds, NeedsStandbys)
 }
 
 // needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
-var needNetwork = kinds[8:]
+var needNetwork = append(slices.Clone(kinds[8:16]), history.LeaderCut)
 
 // withFailingDisk is the frontend whose journal's disk fails as the options say.
 const withFailingDisk = 0

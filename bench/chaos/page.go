@@ -71,7 +71,7 @@ func Report(out io.Writer, files []string, bugs string) error {
 	}
 	by := map[programs][]*Result{}
 	for _, r := range all {
-		of := programs{r.Binary, r.Beside}
+		of := programs{r.Binary, r.Beside, r.Standbys}
 		by[of] = append(by[of], r)
 		p.LeftOut = append(p.LeftOut, r.LeftOut...)
 	}
@@ -127,9 +127,18 @@ func (s *sums) row(name string) []string {
 
 // programs are those of the daemons of a run: of all, and of every second one where that is
 // another.
-type programs struct{ binary, beside string }
+type programs struct {
+	binary, beside string
+	standbys       bool
+}
 
 func (p programs) compare(other programs) int {
+	if p.standbys != other.standbys && p.binary == other.binary && p.beside == other.beside {
+		if other.standbys {
+			return -1
+		}
+		return 1
+	}
 	return cmp.Or(cmp.Compare(p.binary, other.binary), cmp.Compare(p.beside, other.beside))
 }
 
@@ -140,6 +149,9 @@ func (p programs) title() string {
 	}
 	if p.beside != "" {
 		title += " beside " + filepath.Base(p.beside)
+	}
+	if p.standbys {
+		title += ", with standbys"
 	}
 	return title
 }

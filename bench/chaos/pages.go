@@ -13,12 +13,12 @@ import (
 
 // keepPages writes what every daemon says of itself to a folder: a run that found something
 // is read by it.
-func keepPages(ctx context.Context, c *cluster.Cluster, dir string) error {
+func keepPages(ctx context.Context, c *cluster.Cluster, f fleet, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	var failed error
-	for _, v := range daemons(c.Count(cluster.Master)) {
+	for _, v := range f.daemons() {
 		for _, name := range []string{"status", "metrics"} {
 			at := c.HTTP(v.role, v.number)
 			if at == "" {

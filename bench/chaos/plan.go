@@ -32,10 +32,10 @@ var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.Half
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
 
-// plan draws the programme of faults from the seed. masters is the number of masters.
-func plan(o *Options, masters int) (list []planned) {
+// plan draws the programme of faults from the seed.
+func plan(o *Options, f fleet) (list []planned) {
 	draw := rand.New(rand.NewPCG(o.Seed, 0xfa017)) //nolint:gosec // it is to be repeated
-	all := daemons(masters)
+	all := f.daemons()
 	var weighted []victim
 	for _, v := range all {
 		for range weights[v.role] {
@@ -63,12 +63,12 @@ func plan(o *Options, masters int) (list []planned) {
 			p.of = victim{cluster.Frontend, draw.IntN(frontends)}
 		}
 		p.lasts, p.amount = durationOf(p.kind, draw), draw.Float64()
-		exclusive := slices.Contains(ofProcess, p.kind)
-		if p.of == p.peer || exclusive && busy[p.of] > at {
+		occupies := f.occupied(&p, draw)
+		if p.of == p.peer || slices.ContainsFunc(occupies, func(v victim) bool { return busy[v] > at }) {
 			continue // the next one comes later
 		}
-		if exclusive {
-			busy[p.of] = at + p.lasts + 2*time.Second
+		for _, v := range occupies {
+			busy[v] = at + p.lasts + 2*time.Second
 		}
 		list = append(list, p)
 	}
@@ -87,25 +87,16 @@ func durationOf(kind string, draw *rand.Rand) time.Duration {
 			return time.Duration(x * 0.5e9)
 		}
 		return time.Duration(0.5e9 + x*2.5e9)
+	case history.Machine:
+		return time.Duration(2e9 + x*8e9)
+	case history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock:
+		return time.Duration(1e9 + x*6e9)
+	case history.Rolling:
+		return rollingLasts
 	default:
 		if short {
 			return time.Duration(0.2e9 + x*1.3e9)
 		}
 		return time.Duration(2e9 + x*4e9)
 	}
-}
-
-// daemons lists all daemons.
-func daemons(masters int) (all []victim) {
-	all = append(all, victim{cluster.NATS, 0})
-	for i := range masters {
-		all = append(all, victim{cluster.Master, i})
-	}
-	for i := range frontends {
-		all = append(all, victim{cluster.Frontend, i})
-	}
-	for i := range groups * nodesPerGroup {
-		all = append(all, victim{cluster.NodeMonitor, i})
-	}
-	return all
 }

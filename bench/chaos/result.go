@@ -13,13 +13,14 @@ import (
 
 // Result is the outcome of a run.
 type Result struct {
-	Policy  string  `json:"policy"`  // as it was named
-	Seed    uint64  `json:"seed"`    // of the programme of faults and of the jobs
-	Binary  string  `json:"binary"`  // the daemons' program; empty: the program that ran this
-	Beside  string  `json:"beside"`  // program of every second daemon of a role; empty: the same
-	Seconds float64 `json:"seconds"` // from the first job to the end of the last
-	Rate    float64 `json:"rate"`    // faults a second
-	Command string  `json:"command"` // runs the same programme again
+	Policy   string  `json:"policy"`   // as it was named
+	Seed     uint64  `json:"seed"`     // of the programme of faults and of the jobs
+	Binary   string  `json:"binary"`   // the daemons' program; empty: the program that ran this
+	Beside   string  `json:"beside"`   // program of every second daemon of a role; empty: the same
+	Standbys bool    `json:"standbys"` // of masters and frontends, and three NATS servers with JetStream
+	Seconds  float64 `json:"seconds"`  // from the first job to the end of the last
+	Rate     float64 `json:"rate"`     // faults a second
+	Command  string  `json:"command"`  // runs the same programme again
 
 	Faults  map[string]int `json:"faults"`   // injected, by kind
 	Void    int            `json:"void"`     // planned, but the victim did not run then
@@ -125,6 +126,9 @@ func recovery(kind string, seconds []float64) Recovery {
 // command returns the command that runs the programme again.
 func (o *Options) command(kinds []string) string {
 	text := fmt.Sprintf("pigeon bench chaos --seed %d --policy %s --minutes %.3g --rate %v --jobs %v", o.Seed, cmp.Or(o.Policy, "pigeon"), o.Lasts.Minutes(), o.Rate, o.Jobs)
+	if o.Standbys {
+		text += " --standbys"
+	}
 	if o.Binary != "" {
 		text += " --binary " + o.Binary
 	}

@@ -36,19 +36,19 @@ const (
 // itself; what it found is in the result. Faults of the network are injected when this
 // program was started by network.Enter; otherwise the result says why they are left out.
 func Run(ctx context.Context, o Options) (_ *Result, err error) {
-	if len(o.Kinds) == 0 {
-		o.Kinds = Kinds()
-	}
+	o.choose()
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds)}
-	if slices.Contains(o.Kinds, history.WallJump) && !o.canShift() {
-		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == history.WallJump })
-		r.LeftOut = append(r.LeftOut, history.WallJump+": the daemons' program was not built by tools/wallshift.sh")
+	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds), Standbys: o.Standbys}
+	for _, kind := range []string{history.WallJump, history.LeaderClock} {
+		if slices.Contains(o.Kinds, kind) && !o.canShift() {
+			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == kind })
+			r.LeftOut = append(r.LeftOut, kind+": the daemons' program was not built by tools/wallshift.sh")
+		}
 	}
 	if !network.Entered() {
 		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 		return nil, err
 	}
 	r.summarize(run)
-	r.Recovery = recoveriesOf(run, w.injector.recoveries, w.masters == 1)
+	r.Recovery = recoveriesOf(run, w.injector.recoveries, w.fleet.groups == 1)
 	if err := keep(o.Dir, r, run); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 // world is the cluster of a run with what acts on it.
 type world struct {
 	o         *Options
-	masters   int
+	fleet     fleet
 	histories string // folder of what tasks write
 	walls     string // folder by which wall clocks are moved
 	suspends  bool
@@ -102,7 +102,7 @@ type world struct {
 
 // start starts the cluster.
 func start(ctx context.Context, o *Options) (_ *world, err error) {
-	w := &world{o: o, masters: groups, histories: filepath.Join(o.Dir, "tasks")}
+	w := &world{o: o, fleet: fleetOf(o, groups), histories: filepath.Join(o.Dir, "tasks")}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close())
@@ -123,7 +123,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		return nil, err
 	}
 	if p.SingleMaster() {
-		w.masters = 1
+		w.fleet = fleetOf(o, 1)
 	}
 	w.suspends = p.Name == "kairos" || p.Name == "pigeon-x"
 	w.binds = slices.Contains([]string{"sparrow", "hawk", "eagle", "peacock", "kairos", "random"}, p.Name)
@@ -134,6 +134,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	spec := cluster.Spec{
 		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
 		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)},
+		NATSServers: w.fleet.nats, FrontendStandbys: o.Standbys, MasterStandbys: w.fleet.standbys,
 	}
 	w.walls = filepath.Join(filepath.Dir(w.histories), "clocks")
 	if err := os.MkdirAll(w.walls, 0o755); err != nil {
@@ -144,7 +145,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		spec.Env = append(spec.Env, "PIGEON_CHAOS=1") // older versions do not know it and refuse to start
 	}
 	if network.Entered() {
-		if w.hosts, err = newHosts(w.masters); err != nil {
+		if w.hosts, err = newHosts(w.fleet); err != nil {
 			return nil, err
 		}
 		w.hosts.beside = o.Beside
@@ -156,7 +157,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	if w.cluster, err = cluster.Start(ctx, spec); err != nil {
 		return nil, err
 	}
-	w.clients, err = newClients(w.cluster.Frontends(), []string{self, TaskVerb, w.histories})
+	w.clients, err = newClients(w.cluster.Frontends(), frontends, []string{self, TaskVerb, w.histories})
 	return w, err
 }
 
@@ -196,8 +197,8 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}
-	w.injector = newInjector(w.cluster, w.hosts, w.disk, w.walls, run.Began, w.o.Progress)
-	watch := &observer{c: w.cluster, frontends: w.clients.frontends}
+	w.injector = newInjector(w.cluster, w.fleet, w.hosts, w.disk, w.walls, run.Began, w.o.Progress)
+	watch := &observer{c: w.cluster, fleet: w.fleet, frontends: w.clients.frontends}
 
 	jobs, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -211,7 +212,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	submitted := make(chan struct{})
 	go func() { defer close(submitted); w.clients.submitAll(jobs, load, w.o) }()
 
-	w.injector.run(ctx, plan(w.o, w.masters))
+	w.injector.run(ctx, plan(w.o, w.fleet))
 	sleepUntil(ctx, run.Began+w.o.Lasts.Nanoseconds())
 	run.Healed = Now()
 	watch.calm.Store(true)
@@ -234,7 +235,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 		return nil, fmt.Errorf("the run was ended early: %w", err)
 	}
 	run.Done = watch.last(ctx, idleWithin)
-	if err := keepPages(ctx, w.cluster, filepath.Join(w.o.Dir, "pages")); err != nil {
+	if err := keepPages(ctx, w.cluster, w.fleet, filepath.Join(w.o.Dir, "pages")); err != nil {
 		return nil, err
 	}
 	run.Stall, run.Slots, run.Groups, run.Footprints = watch.stall, watch.slots, watch.groups, watch.footprints
@@ -251,6 +252,9 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 func acceptedResults(files []string) (list []history.Result, err error) {
 	for _, path := range files {
 		text, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) { // of a standby that never led
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +287,7 @@ func Again(dir string) (*Result, error) {
 	}
 	*r = Result{
 		Policy: r.Policy, Seed: r.Seed, Binary: r.Binary, Beside: r.Beside, Seconds: r.Seconds, Rate: r.Rate, Command: r.Command, LeftOut: r.LeftOut, Recovery: r.Recovery,
-		Stall: r.Stall, Packets: r.Packets, Dir: dir,
+		Standbys: r.Standbys, Stall: r.Stall, Packets: r.Packets, Dir: dir,
 	}
 	r.summarize(run)
 	return r, nil

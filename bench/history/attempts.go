@@ -152,7 +152,7 @@ func (r *Run) unreachable(node string, from, to Time) bool {
 			continue
 		}
 		switch f.Kind {
-		case Kill, Stop, HalfOpen, GuardKill:
+		case Kill, Stop, HalfOpen, GuardKill, Machine:
 			if f.Victim == node {
 				return true
 			}
@@ -161,7 +161,7 @@ func (r *Run) unreachable(node string, from, to Time) bool {
 			if f.Victim == node && time.Duration(f.To-f.From) > r.LostAfter-heartbeat {
 				return true
 			}
-		case Partition, OneWay, Isolation, Delay, Loss:
+		case Partition, OneWay, Isolation, Delay, Loss, LeaderCut:
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func nodesTakenDown(r *Run) map[string]int {
 			continue
 		}
 		for _, f := range r.Faults {
-			if f.Victim == a.node && !f.Void && (f.Kind == Kill || f.Kind == HalfOpen || f.Kind == GuardKill) && f.From >= a.began && f.From <= a.last+Time(slackOfEnd) {
+			if f.Victim == a.node && !f.Void && (f.Kind == Kill || f.Kind == HalfOpen || f.Kind == GuardKill || f.Kind == Machine) && f.From >= a.began && f.From <= a.last+Time(slackOfEnd) {
 				if nodes[a.task] == nil {
 					nodes[a.task] = map[string]bool{}
 				}

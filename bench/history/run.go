@@ -68,6 +68,13 @@ const (
 	SlowDisk  = "slow-disk" // of a frontend's journal: writes and fsyncs take their time
 	BadDisk   = "bad-disk"  // of a frontend's journal: a write or an fsync fails, again after each restart
 	WallJump  = "wall-jump" // of the wall clock of Victim, which goes back at the end
+
+	Machine     = "machine"      // SIGKILL, and its disk is gone; at the end another machine takes its place
+	NATSLost    = "nats-lost"    // SIGKILL to one of three NATS servers, or two with Peer, started again at the end
+	LeaderPause = "leader-pause" // SIGSTOP of the master that leads beyond its leadership, SIGCONT at the end
+	LeaderCut   = "leader-cut"   // between the master that leads with half of its nodes and all other daemons
+	LeaderClock = "leader-clock" // the clock by which the master that leads judges its leadership runs at half its speed
+	Rolling     = "rolling"      // every daemon is stopped in order and started again, one after another
 )
 
 // Fault is an injected fault.

@@ -59,6 +59,7 @@ and histories is kept then.`,
 	fs.Float64Var(&f.minutes, "minutes", 4, "of faults; the run ends when everything is healed and done")
 	fs.Float64Var(&f.Rate, "rate", 0.7, "faults a second")
 	fs.StringSliceVar(&f.Kinds, "kinds", nil, "kinds of faults: "+strings.Join(chaos.Kinds(), ", ")+" (default: all that are possible here)")
+	fs.BoolVar(&f.Standbys, "standbys", false, "a standby of each master and frontend, and three NATS servers with JetStream; implied by the kinds that need them")
 	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
 	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
 	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")

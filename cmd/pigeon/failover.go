@@ -144,4 +144,3 @@ func printMade(out io.Writer, format outputFormat, r any, write func(out io.Writ
 	}
 	return write(out, launch.Machine(), "Made on "+time.Now().Format("2 January 2006")+".")
 }
-

@@ -23,6 +23,10 @@ func init() {
 					seconds, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0
 					time.ShiftWall(seconds)
 				}
+				if text, err := os.ReadFile(path + chaos.SlowSuffix); err == nil {
+					thousandths, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // 0
+					time.SlowLeadership(thousandths)
+				}
 			}
 		}()
 	}

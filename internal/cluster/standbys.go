@@ -69,8 +69,8 @@ func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls st
 	}
 	for i := range clients {
 		args = append(args, []string{
-			"--listen", clients[i], "--cluster-listen", routes[i], "--routes", strings.Join(routes, ","),
-			"--name", natsName(i), "--data", natsFolder(dir, i),
+			"--listen", clients[i], "--name", natsName(i), "--cluster-name", "pigeon", "--cluster-listen", routes[i], "--routes", strings.Join(routes, ","),
+			"--jetstream", "--store-dir", natsFolder(dir, i),
 		})
 	}
 	return "nats://" + strings.Join(clients, ",nats://"), args

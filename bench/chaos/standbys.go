@@ -1,0 +1,131 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// ofStandbys injects a fault that only a cluster with standbys survives, and returns the names
+// of the daemons to which it happened.
+func (in *injector) ofStandbys(ctx context.Context, p planned) (of, peer string, err error) {
+	switch p.kind {
+	case history.Machine:
+		return in.name(p.of), "", in.lose(ctx, p)
+	case history.NATSLost:
+		of = in.name(p.of)
+		if p.peer == (victim{}) {
+			return of, "", in.killed(ctx, p)
+		}
+		second := p
+		second.of = p.peer
+		other := make(chan error, 1)
+		go func() { other <- in.killed(ctx, second) }()
+		err = in.killed(ctx, p)
+		return of, in.name(p.peer), errors.Join(err, <-other)
+	case history.Rolling:
+		return "*", "", in.rolling(ctx)
+	}
+	leader, err := in.leader(ctx, p.of.number/(1+in.fleet.standbys))
+	if err != nil {
+		return in.name(p.of), "", err
+	}
+	p.of, of = leader, in.name(leader)
+	switch p.kind {
+	case history.LeaderPause:
+		if err = in.c.Pause(leader.role, leader.number); err == nil {
+			sleep(ctx, p.lasts)
+			_ = in.c.Resume(leader.role, leader.number) // it may have ended meanwhile
+		}
+		return of, "", err
+	case history.LeaderClock:
+		return of, "", in.slowClock(ctx, p)
+	default:
+		nodes := in.fleet.nodesOf(leader.number / (1 + in.fleet.standbys))
+		heal := in.hosts.network.Add(network.Rule{Cut: true}, in.hosts.around(append(nodes[:len(nodes)/2], leader)))
+		sleep(ctx, p.lasts)
+		heal()
+		return of, "*", nil
+	}
+}
+
+// lose ends a daemon with its machine; another machine takes its place.
+func (in *injector) lose(ctx context.Context, p planned) error {
+	in.hold(p.of, true)
+	if err := in.c.Lose(p.of.role, p.of.number); err != nil {
+		in.hold(p.of, false)
+		return err
+	}
+	sleep(ctx, p.lasts)
+	in.restart(p.of)
+	return nil
+}
+
+// rolling stops every daemon in order and starts it again, one after another. One that does
+// not run just now is left out.
+func (in *injector) rolling(ctx context.Context) error {
+	for _, v := range in.fleet.daemons() {
+		if in.held(v) || ctx.Err() != nil {
+			continue
+		}
+		_ = in.stopped(ctx, planned{of: v, lasts: 0}) // it may have ended by itself
+		sleep(ctx, betweenStops)
+	}
+	return nil
+}
+
+// betweenStops is the time from a restart to the next stop of a rolling restart.
+const betweenStops = 500_000_000
+
+var errNoLeader = errors.New("no master of the group says that it leads")
+
+// leader returns the master that leads a group, by its status page.
+func (in *injector) leader(ctx context.Context, group int) (victim, error) {
+	for _, v := range in.fleet.mastersOf(group) {
+		var status struct {
+			Role string `json:"role"`
+		}
+		err := get(ctx, "http://"+in.c.HTTP(v.role, v.number)+"/status", func(r io.Reader) error { return json.NewDecoder(r).Decode(&status) })
+		if err == nil && status.Role == "leader" {
+			return v, nil
+		}
+	}
+	return victim{cluster.Master, 0}, errNoLeader
+}
+
+// halfSpeed is by how many thousandths the clock of a leader is slow.
+const halfSpeed = 500
+
+// slowClock makes the clock of a leadership run slowly. A process that is started again has
+// the right one.
+func (in *injector) slowClock(ctx context.Context, p planned) error {
+	pid := in.c.Pid(p.of.role, p.of.number)
+	if pid == 0 {
+		return errNotRunning
+	}
+	path := filepath.Join(in.walls, strconv.Itoa(pid)+SlowSuffix)
+	set := func(thousandths int) error {
+		if err := os.WriteFile(path+".new", []byte(strconv.Itoa(thousandths)), 0o644); err != nil {
+			return fmt.Errorf("the clock of %s cannot be set: %w", in.name(p.of), err)
+		}
+		return os.Rename(path+".new", path) // the process reads it at any time
+	}
+	if err := set(halfSpeed); err != nil {
+		return err
+	}
+	sleep(ctx, p.lasts)
+	return set(0)
+}
+
+// SlowSuffix ends the name of the file from which a process reads by how many thousandths the
+// clock of its leadership is slow.
+const SlowSuffix = ".slow"
