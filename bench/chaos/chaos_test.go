@@ -63,7 +63,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 // TestPlanFollowsFromTheSeed: the programme of faults is a function of the options, a
 // shorter one is its beginning, and no daemon has two faults of its process at a time.
 func TestPlanFollowsFromTheSeed(t *testing.T) {
-	o := &Options{Seed: 7, Lasts: 10 * time.Minute, Rate: 2, Kinds: Kinds()}
+	o := &Options{Seed: 7, Lasts: 20 * time.Minute, Rate: 2, Kinds: Kinds()}
 	f := fleetOf(&Options{Standbys: true}, groups)
 	list := plan(o, f)
 	if !reflect.DeepEqual(list, plan(o, f)) {

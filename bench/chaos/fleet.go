@@ -57,6 +57,9 @@ func (f fleet) nodesOf(group int) (list []victim) {
 	return list
 }
 
+// everyDaemon stands for all of them: one rolling restart at a time.
+var everyDaemon = victim{"", -1}
+
 // rollingLasts is about how long a rolling restart takes.
 const rollingLasts = 20 * time.Second
 
@@ -80,8 +83,7 @@ func (f fleet) occupied(p *planned, draw *rand.Rand) []victim {
 		p.of = victim{cluster.Master, draw.IntN(f.groups) * (1 + f.standbys)}
 		return f.mastersOf(p.of.number / (1 + f.standbys))
 	case history.Rolling:
-		p.of = servers[0]
-		return f.daemons()
+		return []victim{everyDaemon} // others may have faults meanwhile
 	case history.Machine:
 		if p.of.role == cluster.NATS {
 			return servers

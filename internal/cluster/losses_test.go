@@ -54,9 +54,15 @@ func attempts(t *testing.T, s *wire.SchedulerClient) (awaitStarts func(n int), e
 // end waits for the job's end.
 func end(t *testing.T, s *wire.SchedulerClient) api.Status {
 	t.Helper()
+	return endOf(t, s, "job")
+}
+
+// endOf waits for the end of the job with a key.
+func endOf(t *testing.T, s *wire.SchedulerClient, key string) api.Status {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
-	got, err := s.Wait(ctx, "job", await.Limit)
+	got, err := s.Wait(ctx, key, await.Limit)
 	if err != nil {
 		t.Fatal(err)
 	}
