@@ -38,7 +38,7 @@ func (h hosts) Command(r cluster.Role, i int, argv []string) []string {
 func (w *world) leader(ctx context.Context, r cluster.Role, count int) (int, error) {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && sleep(ctx, 50*time.Millisecond); {
 		for i := range count {
-			if leads(ctx, w.c.HTTP(r, i)) {
+			if at := w.c.HTTP(r, i); r == cluster.Frontend && answers(ctx, "http://"+at+"/readyz") || r != cluster.Frontend && leads(ctx, at) {
 				return i, nil
 			}
 		}

@@ -107,7 +107,7 @@ func (c *Cluster) Histories() []string {
 	if !c.spec.History {
 		return nil
 	}
-	files := make([]string, c.spec.Frontends)
+	files := make([]string, c.spec.frontends())
 	for i := range files {
 		files[i] = historyFile(c.places.dir, i)
 	}

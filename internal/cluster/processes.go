@@ -107,6 +107,9 @@ func (p *processes) start(ctx context.Context) error {
 		name := s.frontendName(i)
 		if i >= s.Frontends {
 			c.Data += "-standby"
+			if s.History {
+				c.History = historyFile(at.dir, i)
+			}
 		}
 		c.Listen, c.InternalListen, c.HTTP = take(Frontend, i), take(Frontend, i), take(Frontend, i)
 		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
@@ -147,12 +150,19 @@ const pollEvery = 20 * time.Millisecond
 // await waits until every frontend reports that it is ready and every master has
 // all its nodes.
 func (p *processes) await(ctx context.Context) error {
-	for i, at := range p.status[:p.c.spec.Frontends] {
-		if err := p.poll(ctx, func() error { return readyz(ctx, at) }); err != nil {
+	leads := 0
+	for i := range p.c.spec.Frontends {
+		if err := p.poll(ctx, func() error {
+			at, err := p.leading(ctx, i)
+			if i == 0 {
+				leads = at
+			}
+			return err
+		}); err != nil {
 			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].command.Log)
 		}
 	}
-	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[0]})
+	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[leads]})
 	if err != nil {
 		return err
 	}
@@ -170,6 +180,19 @@ func (p *processes) await(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// leading returns the number of the process that is ready under the name of a frontend: of
+// the first or of its standby.
+func (p *processes) leading(ctx context.Context, name int) (i int, err error) {
+	for i = name; i < len(p.status); i += p.c.spec.Frontends {
+		e := readyz(ctx, p.status[i])
+		if e == nil {
+			return i, nil
+		}
+		err = errors.Join(err, e)
+	}
+	return 0, err
 }
 
 // poll repeats a request until it succeeds.

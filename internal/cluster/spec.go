@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -219,6 +220,9 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	if s.crossGroup() {
 		c.Masters = p.masters
 	}
+	if s.MasterStandbys > 0 {
+		c.Leadership, c.Masters = settings.JetStreamLeadership, p.masters
+	}
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
@@ -258,6 +262,9 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	c.Data = filepath.Join(p.dir, "journal", c.ID)
 	if s.History {
 		c.History = historyFile(p.dir, number)
+	}
+	if s.FrontendStandbys {
+		c.Leadership, c.Journal = settings.JetStreamLeadership, "replicated"
 	}
 	setIf(&c.Classes, s.Classes)
 	setIf(&c.Policy, s.Policy)
