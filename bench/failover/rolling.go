@@ -23,6 +23,7 @@ import (
 type RollingOptions struct {
 	Groups, Nodes, Slots, Frontends int           // of the cluster; nodes in all
 	Standbys                        bool          // of masters and frontends, with three NATS servers
+	Grace                           time.Duration // what runs outlives the restart of its node monitor for so long; 0: nodes are stopped with SIGTERM
 	Load                            float64       // share of the slots that tasks occupy
 	Shortest, Longest               time.Duration // tasks of jobs of the long class
 	Short                           time.Duration // tasks of jobs of the short class
@@ -86,7 +87,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 		return nil, err
 	}
 	spec := cluster.Spec{
-		Groups: even(o.Nodes, o.Groups), Slots: o.Slots, Frontends: o.Frontends, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), HTTP: true, Command: o.Command,
+		Groups: even(o.Nodes, o.Groups), Slots: o.Slots, Frontends: o.Frontends, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), HTTP: true, Command: o.Command, RestartGrace: o.Grace,
 	}
 	if o.Standbys {
 		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
@@ -163,7 +164,7 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 	for _, role := range []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, cluster.NodeMonitor} {
 		for i := range c.Count(role) {
 			from := time.Now()
-			if err := restart(ctx, c, role, i); err != nil {
+			if err := o.restart(ctx, c, role, i); err != nil {
 				return err
 			}
 			took := time.Since(from)
@@ -182,8 +183,12 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 const stopWithin = 90 * time.Second
 
 // restart stops a daemon in order, starts it again, and waits until it serves.
-func restart(ctx context.Context, c *cluster.Cluster, role cluster.Role, i int) error {
-	if err := c.Terminate(role, i); err != nil {
+func (o *RollingOptions) restart(ctx context.Context, c *cluster.Cluster, role cluster.Role, i int) error {
+	stop := func() error { return c.Terminate(role, i) }
+	if role == cluster.NodeMonitor && o.Grace > 0 {
+		stop = func() error { return c.HandOver(i) }
+	}
+	if err := stop(); err != nil {
 		return err
 	}
 	for end := time.Now().Add(stopWithin); c.Pid(role, i) != 0; {
@@ -257,6 +262,14 @@ func shortP99(jobs []jobOutcome) measure.Number {
 	return percentile(all, 99)
 }
 
+// nodesToo says how nodes are stopped.
+func (o *RollingOptions) nodesToo() string {
+	if o.Grace > 0 {
+		return ": SIGUSR2, which leaves what runs to the next process"
+	}
+	return " as well, which gives them 30 s for what runs"
+}
+
 // Write writes the result as Markdown.
 func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when string) error {
 	row := func(what, value, goal string) []string { return []string{what, value, goal} }
@@ -266,7 +279,7 @@ func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when st
 		row("p99 of short jobs before (s)", seconds(r.QuietP99), "-"), row("p99 of short jobs meanwhile (s)", seconds(r.RestartP99), "at most twice that"),
 		row("slowest restart (s)", seconds(r.Slowest), "-"),
 	}}
-	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class); each daemon is sent SIGTERM and started again, one after another.",
-		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest)
+	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class); each daemon is sent SIGTERM (nodes%s) and started again, one after another.",
+		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest, o.nodesToo())
 	return report.Write(out, "rolling", map[string]any{"Machine": machine, "When": when, "Table": t, "R": r, "What": what})
 }

@@ -89,6 +89,7 @@ meanwhile. The exit status is 1 when an attempt was lost or a job failed.`,
 	fs.IntVar(&o.Slots, "slots", 2, "of each node")
 	fs.IntVar(&o.Frontends, "frontends", 2, "without standbys")
 	fs.BoolVar(&o.Standbys, "standbys", true, "a standby of each master and frontend, and three NATS servers")
+	fs.DurationVar(&o.Grace, "grace", time.Minute, "restart_grace of nodes, which are handed over by SIGUSR2; 0: they are stopped by SIGTERM")
 	fs.Float64Var(&o.Load, "load", 0.6, "share of the slots that tasks occupy")
 	fs.DurationVar(&o.Short, "short", 500*time.Millisecond, "tasks of jobs of the short class")
 	fs.DurationVar(&o.Shortest, "shortest", time.Second, "tasks of jobs of the long class, at least")
