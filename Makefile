@@ -97,14 +97,20 @@ soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names
 	@mkdir -p $(OUT)
 	$(BIN) bench soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
-chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT; STANDBYS=1
 	@mkdir -p $(OUT)/chaos
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
-	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' KINDS='$(KINDS)' \
+	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
 		sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
 
+failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs; writes docs/results-failover.md (half an hour)
+	@mkdir -p $(OUT)
+	$(BIN) bench failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
+	-$(BIN) bench rolling --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
+	mv $(OUT)/failover.md docs/results-failover.md
+
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
-	$(GO) test ./bench/chaos -run '^TestNothingIsLostUnderFaults$$' -v -count 1 -timeout 20m
+	$(GO) test ./bench/chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
 
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch

@@ -7,7 +7,7 @@
 # BESIDE=COMMIT gives every second daemon of each role the program of that commit (version
 # skew), BINARY=COMMIT all of them (the negative control: 996ffc3 is the version before the
 # work on attempt identity, which the checks must catch); BESIDE=last or BINARY=last is the
-# last tag.
+# last tag. STANDBYS=1 gives masters and frontends standbys, and the cluster three NATS servers.
 set -eu
 
 pigeon=$1 folder=$2 page=$3
@@ -48,6 +48,10 @@ if [ -n "${BINARY:-}" ]; then
 	program=$(built "$BINARY")
 	set -- "$@" --binary "$program"
 	suffix=$suffix-of-${program##*-}
+fi
+if [ -n "${STANDBYS:-}" ]; then
+	set -- "$@" --standbys
+	suffix=$suffix-standbys
 fi
 if [ -n "${KINDS:-}" ]; then set -- "$@" --kinds "$KINDS"; fi
 failed=

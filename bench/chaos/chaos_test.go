@@ -25,6 +25,18 @@ func TestMain(m *testing.M) {
 // TestNothingIsLostUnderFaults: half a minute of overlapping faults of all kinds that are
 // possible here, with no contradiction in the end. `make chaos` runs longer programmes.
 func TestNothingIsLostUnderFaults(t *testing.T) {
+	underFaults(t, Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.7, Jobs: 2})
+}
+
+// TestNothingIsLostWithStandbys: the same of a cluster with standbys, whose machines do not
+// all return.
+func TestNothingIsLostWithStandbys(t *testing.T) {
+	kinds := []string{history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.Rolling, history.Kill}
+	underFaults(t, Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.5, Jobs: 2, Kinds: kinds})
+}
+
+func underFaults(t *testing.T, o Options) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
@@ -44,7 +56,8 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.7, Jobs: 2, Dir: dir, Progress: func(s string) { t.Log(s) }})
+	o.Dir, o.Progress = dir, func(s string) { t.Log(s) }
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatalf("%v; its folder is %s", err, dir)
 	}

@@ -19,6 +19,13 @@
 // half-open connections, delays with reordering, loss and repetition of packets; and the
 // disk of one frontend's journal is small, and full for a time.
 //
+// With Options.Standbys the cluster has three NATS servers with JetStream and a standby of
+// each master and frontend, and these happen as well: the machine of any daemon never returns
+// and its disk is gone, one or two of the NATS servers are lost, a master that leads is
+// paused beyond its leadership or cut off with half of its nodes, the clock by which it judges
+// its leadership runs at half its speed (in a program of tools/wallshift.sh), and every
+// daemon is restarted in order.
+//
 // # What is left out
 //
 // TCP hides the repetition and the order of packets from the daemons; both only delay. A

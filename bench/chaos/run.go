@@ -193,7 +193,7 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
-	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Began: Now()}
+	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Standbys: w.o.Standbys, Began: Now()}
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}

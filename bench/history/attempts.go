@@ -105,9 +105,9 @@ func slotsHoldOne(r *Run) (list []Finding) {
 // ranTwice: a task runs to its end twice only when the node of one of these attempts was
 // lost, or out of reach of another daemon, at that time.
 func ranTwice(r *Run) (list []Finding) {
-	submitted := map[string]Time{}
+	submitted, accepted := map[string]Time{}, map[string]Time{}
 	for _, j := range r.Jobs {
-		submitted[j.Key] = j.Submitted
+		submitted[j.Key], accepted[j.Key] = j.Submitted, j.Accepted
 	}
 	for _, runs := range r.endedTwice() {
 		for k := 1; k < len(runs); k++ {
@@ -116,6 +116,9 @@ func ranTwice(r *Run) (list []Finding) {
 			if from > to { // the launch of the earlier attempt was still on its way
 				from, to = submitted[before.job], from
 			}
+			if accepted[before.job]-before.began > Time(unacceptedFor) {
+				continue // it was submitted again: nobody was told that it would run
+			}
 			if !r.unreachable(before.node, from, to) {
 				list = append(list, Finding{What: fmt.Sprintf("task %d of job %s ran to its end twice, and %s was neither lost nor out of reach: %v; %v after its begin: %v", after.task.task, after.job, before.node, before, time.Duration(after.began-before.began), after), At: max(before.began, after.began)})
 			}
@@ -123,6 +126,11 @@ func ranTwice(r *Run) (list []Finding) {
 	}
 	return list
 }
+
+// unacceptedFor is how long before the answer to its submission a task ran whose job the client
+// submitted again: frontends send tasks to masters while the journal is being written, and a
+// replicated journal takes nothing while two of three NATS servers are lost.
+const unacceptedFor = time.Second
 
 // endedTwice returns the attempts that ended, of tasks with more than one of them, by
 // number.

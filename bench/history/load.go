@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -114,12 +115,20 @@ func median(list []Footprint, of func(Footprint) float64) float64 {
 // processes: a daemon ends when it is asked to, and only then.
 func processes(r *Run) (list []Finding) {
 	for _, e := range r.Ends {
-		if e.Daemon == r.FailingDisk || r.diskFailed(e) {
+		if e.Daemon == r.FailingDisk || r.diskFailed(e) || r.ledNoMore(e) {
 			continue // a frontend ends when its journal cannot be written
 		}
 		list = append(list, Finding{What: e.Daemon + ": " + e.What, At: e.Time})
 	}
 	return list
+}
+
+// ledNoMore reports whether a frontend ended that could not renew its leadership: a fault was
+// under way, or had just been.
+func (r *Run) ledNoMore(e ProcessEnd) bool {
+	return r.Standbys && strings.HasPrefix(e.Daemon, "frontend") && slices.ContainsFunc(r.Faults, func(f Fault) bool {
+		return !f.Void && f.From <= e.Time && e.Time <= f.To+Time(5*time.Second)
+	})
 }
 
 // diskFailed reports whether the disk of a daemon was full or failed when it ended.

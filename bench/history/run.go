@@ -19,6 +19,8 @@ type Run struct {
 	// FailingDisk is a frontend whose journal cannot always be written, "" for none: it may
 	// end by itself.
 	FailingDisk string
+	// Standbys reports whether frontends have standbys: one that loses its leadership ends.
+	Standbys bool
 	// Stall is the longest time by which the program that injected the faults was late
 	// itself after Healed. The bounds in time are longer by it.
 	Stall time.Duration
