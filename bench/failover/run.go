@@ -23,7 +23,8 @@ const (
 	jobEvery    = 30 * time.Millisecond
 	taskLasts   = 10 * time.Millisecond
 	hangs       = 6 * time.Second // a paused or cut-off leader
-	watchFor    = 8 * time.Second // after a failure
+	downFor     = 3 * time.Second // a killed daemon
+	watchFor    = 2 * time.Second // after its return
 	settleFor   = 2 * time.Second // before the next one
 	beginWithin = time.Second     // a pause that a failure causes begins so soon
 )
@@ -141,11 +142,15 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 	if err != nil {
 		return 0, err
 	}
-	sleep(ctx, min(hangs, watchFor))
+	if k.name == MasterPause || k.name == MasterPartition {
+		sleep(ctx, hangs)
+	} else {
+		sleep(ctx, downFor)
+	}
 	if err := restore(); err != nil {
 		return 0, err
 	}
-	sleep(ctx, watchFor-hangs)
+	sleep(ctx, watchFor)
 	return w.longestPause(at)
 }
 
