@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/check"
 	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
@@ -68,6 +69,8 @@ func printedObjects() []printed {
 		{"bench faults", "", reflect.TypeFor[check.Result]()},
 		{"bench chaos", "for each run", reflect.TypeFor[chaos.Result]()},
 		{"bench soak", "", reflect.TypeFor[soak.Result]()},
+		{"bench failover", "", reflect.TypeFor[failover.Result]()},
+		{"bench rolling", "", reflect.TypeFor[failover.RollingResult]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},
