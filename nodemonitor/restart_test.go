@@ -302,3 +302,24 @@ func TestHandoverThatIsNotUsed(t *testing.T) {
 		t.Errorf("rubbish is used: %+v", h)
 	}
 }
+
+// A node that drains and is started again goes on draining, with what it runs.
+func TestRestartOfADrainingNode(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(nil)
+	c, id := n.cfg, attemptOf(1, 0)
+	n.deliver(w.launch(0, 0, id, shell("while [ ! -e go ]; do sleep 0.01; done; exit 3")))
+	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
+	if _, err := n.peer.Drain(t.Context(), wire.DrainOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	n = n.again(c)
+	if h := w.lastHello(); !h.Draining || !h.Complete || h.Slots[0].Running != id {
+		t.Errorf("the hello is %+v", h)
+	}
+	n.look(func(o *owner) {
+		if draining, drained := o.workers.Draining(); !draining || drained {
+			t.Errorf("draining %v, drained %v", draining, drained)
+		}
+	})
+}
