@@ -74,6 +74,9 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		NATSServers: 3, MasterStandbys: 1, FrontendStandbys: true,
 	}
 	if k.network {
+		if len(spec.Command) == 0 { // a process of a namespace is not started by this program itself
+			spec.Command = []string{self}
+		}
 		if w.net, err = network.New(1 + natsServers + masters + frontends + nodes); err != nil {
 			return nil, err
 		}
@@ -95,7 +98,8 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		go w.load.every(loaded, jobEvery, func() { w.load.submit(loaded, "short", 1, taskLasts) })
 	}
 	for run := range o.Runs {
-		if !sleep(ctx, settleFor) {
+		w.revive()
+		if !sleep(ctx, k.settle()) {
 			return nil, ctx.Err()
 		}
 		pause, err := w.fail(ctx, loaded, k, run)
@@ -106,6 +110,25 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		pauses = append(pauses, pause)
 	}
 	return pauses, nil
+}
+
+// settle returns how long it takes until the next failure: a NATS server that has returned
+// catches up first, since another one without quorum is another failure.
+func (k *kind) settle() time.Duration {
+	if k.name == NATSLost {
+		return 5 * settleFor
+	}
+	return settleFor
+}
+
+// revive starts frontends again that have ended because they could not renew their
+// leadership, as a supervisor does.
+func (w *world) revive() {
+	for i := range frontends {
+		if w.c.Pid(cluster.Frontend, i) == 0 {
+			_ = w.c.Restart(cluster.Frontend, i) // it may run by now
+		}
+	}
 }
 
 // fail makes one failure happen, measures the pause, and heals.
