@@ -38,7 +38,7 @@ func (s *shared) String() string {
 func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 	t.Setenv("PIGEON_FRONTEND", "")
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")
-	spawn(t, "nodemonitor", "--master", m.line.Addresses["daemons"], "--slots", "8", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")
+	spawn(t, "nodemonitor", "--work-dir", t.TempDir(), "--master", m.line.Addresses["daemons"], "--slots", "8", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")
 	data := t.TempDir()
 	front := func(name, listen, internal string) *process {
 		return spawn(t, "frontend", "--id", name, "--masters", m.line.Addresses["daemons"], "--data", filepath.Join(data, name), "--listen", listen, "--internal-listen", internal, "--http", "")
