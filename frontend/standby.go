@@ -185,7 +185,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 // unlessEnded returns an error, nil when it came because the daemon ends.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it came because the daemon ends
 	}
 	return err
 }

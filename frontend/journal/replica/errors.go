@@ -51,8 +51,7 @@ func (s *Store) unreachable(tried string, err error) error {
 
 // code returns the error code of JetStream, 0 for none.
 func code(err error) jetstream.ErrorCode {
-	var e *jetstream.APIError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return e.ErrorCode
 	}
 	var j jetstream.JetStreamError

@@ -167,7 +167,7 @@ func (s *Store) find(ctx context.Context, data []byte) (in, done bool, err error
 		case isCode(err, jetstream.JSErrCodeStreamNotFound):
 			return false, true, s.lost("it was removed")
 		case err != nil:
-			return false, false, nil
+			return false, false, nil //nolint:nilerr // sending it again decides it as well
 		case info.Config.Metadata[metaID] != s.id:
 			return false, true, s.lost("it was removed and made again while this process ran")
 		case info.State.LastSeq < s.last.sequence:
