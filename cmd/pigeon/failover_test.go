@@ -131,3 +131,51 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 		t.Errorf("explain after another restart: %s", out)
 	}
 }
+
+// The machine of a frontend is gone for good: its standby, at another address, goes on with its
+// job, and whoever follows the job sees all that it writes, once, and how it ends. Its key is
+// the same job at every frontend.
+func TestClientsFollowATakeover(t *testing.T) {
+	t.Setenv("PIGEON_FRONTEND", "")
+	nats := spawn(t, "nats", "--listen", "127.0.0.1:0", "--jetstream", "--name", "n1", "--store-dir", t.TempDir())
+	url := nats.line.Addresses["nats"]
+	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "", "--nats", url)
+	spawn(t, "nodemonitor", "--nats", url, "--work-dir", t.TempDir(), "--master", m.line.Addresses["daemons"], "--slots", "4", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")
+	front := func(name string) *process {
+		return spawn(t, "frontend", "--id", name, "--masters", m.line.Addresses["daemons"], "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "",
+			"--nats", url, "--journal", "replicated", "--leadership", "jetstream", "--leader-ttl", "10s", "--nats-replicas", "1")
+	}
+	leader := front("f")
+	standby, other := front("f"), front("g")
+	at := func(p *process) string { return p.line.Addresses["applications"] }
+	all := strings.Join([]string{at(standby), at(leader), at(other)}, ",")
+
+	gates := t.TempDir()
+	gate := filepath.Join(gates, "gate")
+	script := "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; [ $i -ne 3 ] || while ! [ -e " + gate + " ]; do sleep 0.02; done; done; touch " + filepath.Join(gates, "ended") + "; exit 7"
+	var out, errs shared
+	ended := make(chan int, 1)
+	// The key leads to the standby, which names the leader.
+	go func() {
+		ended <- run(context.Background(), []string{"run", "--frontend", all, "--key", "5", "--", "sh", "-c", script}, strings.NewReader(""), &out, &errs)
+	}()
+	await.Until(t, "the program writes", func() bool { return strings.HasSuffix(out.String(), "line 3\n") })
+	if err := leader.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = leader.wait() // it was killed
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-ended; code != 7 {
+		t.Errorf("status %d, %s", code, errs.String())
+	}
+	if got := strings.Count(out.String(), "line "); got != 9 || !strings.HasSuffix(out.String(), "line 9\n") {
+		t.Errorf("it wrote %q; %s; %s", out.String(), errs.String(), succeed(t, "explain", "5", "--frontend", all, "-o", "json"))
+	}
+	// The other frontend, asked alone, names the one that has taken the job over.
+	job := lines[submitted](t, succeed(t, "submit", "--frontend", at(other), "--key", "5", "-o", "json", "--", "sh", "-c", script))[0]
+	if !job.Duplicate || job.Frontend != at(standby) {
+		t.Errorf("its key again: %+v", job)
+	}
+}
