@@ -193,7 +193,7 @@ func (w *world) goOn(i int, f fate) {
 // kill ends the process of a frontend, with its submissions.
 func (w *world) kill(f *frontend, how fate) {
 	f.keeper = nil
-	for i := len(w.waiting) - 1; i >= 0; i-- {
+	for i := len(w.waiting) - 1; i >= 0; i-- { //nolint:modernize // goOn changes the list
 		if w.waiting[i].at == f {
 			w.goOn(i, how)
 			if how == diesLater {
@@ -201,7 +201,7 @@ func (w *world) kill(f *frontend, how fate) {
 			}
 		}
 	}
-	for i := len(w.waiting) - 1; i >= 0; i-- { // those that stopped once more before they noticed
+	for i := len(w.waiting) - 1; i >= 0; i-- { //nolint:modernize // those that stopped once more; goOn changes the list
 		if w.waiting[i].at == f {
 			w.goOn(i, dies)
 		}

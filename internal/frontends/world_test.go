@@ -3,7 +3,6 @@ package frontends_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -72,7 +71,7 @@ type process struct {
 func (w *world) start(address string, p *process) *process {
 	w.t.Helper()
 	p.pipes = servertest.NewPipes()
-	s, err := server.New(wire.SchedulerProcessor(p), server.Options{Listener: p.pipes, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s, err := server.New(wire.SchedulerProcessor(p), server.Options{Listener: p.pipes, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
