@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
@@ -33,7 +34,8 @@ func (in *injector) ofStandbys(ctx context.Context, p planned) (of, peer string,
 		err = in.killed(ctx, p)
 		return of, in.name(p.peer), errors.Join(err, <-other)
 	case history.Rolling:
-		return "*", "", in.rolling(ctx)
+		in.rolling(ctx)
+		return "*", "", nil
 	}
 	leader, err := in.leader(ctx, p.of.number/(1+in.fleet.standbys))
 	if err != nil {
@@ -72,7 +74,7 @@ func (in *injector) lose(ctx context.Context, p planned) error {
 
 // rolling stops every daemon in order and starts it again, one after another. One that does
 // not run just now is left out.
-func (in *injector) rolling(ctx context.Context) error {
+func (in *injector) rolling(ctx context.Context) {
 	for _, v := range in.fleet.daemons() {
 		if in.held(v) || ctx.Err() != nil {
 			continue
@@ -80,11 +82,10 @@ func (in *injector) rolling(ctx context.Context) error {
 		_ = in.stopped(ctx, planned{of: v, lasts: 0}) // it may have ended by itself
 		sleep(ctx, betweenStops)
 	}
-	return nil
 }
 
 // betweenStops is the time from a restart to the next stop of a rolling restart.
-const betweenStops = 500_000_000
+const betweenStops = 500 * time.Millisecond
 
 var errNoLeader = errors.New("no master of the group says that it leads")
 

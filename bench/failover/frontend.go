@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
@@ -20,7 +21,7 @@ var errNotOn = errors.New("the standby accepted no further result of the job for
 
 // loseFrontend kills the frontend that leads and removes its disk, while it has a job of
 // many tasks, and returns how long it takes until the standby has accepted a further result.
-func (w *world) loseFrontend(ctx, loaded context.Context) (time.Duration, error) {
+func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 	leader, err := w.leader(ctx, cluster.Frontend, frontends)
 	if err != nil {
 		return 0, err
@@ -28,7 +29,7 @@ func (w *world) loseFrontend(ctx, loaded context.Context) (time.Duration, error)
 	l := w.load
 	l.mu.Lock()
 	l.next++
-	key := l.prefix + "-" + time.Duration(l.next).String()
+	key := fmt.Sprintf("%s-%d", l.prefix, l.next)
 	l.mu.Unlock()
 	if _, _, err := l.at[leader].Submit(ctx, l.request(key, "short", longTasks, longLasts)); err != nil {
 		return 0, err

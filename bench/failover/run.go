@@ -102,7 +102,7 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		if !sleep(ctx, k.settle()) {
 			return nil, ctx.Err()
 		}
-		pause, err := w.fail(ctx, loaded, k, run)
+		pause, err := w.fail(ctx, k, run)
 		if err != nil {
 			return nil, fmt.Errorf("run %d: %w", run+1, err)
 		}
@@ -132,10 +132,10 @@ func (w *world) revive() {
 }
 
 // fail makes one failure happen, measures the pause, and heals.
-func (w *world) fail(ctx, loaded context.Context, k kind, run int) (time.Duration, error) {
+func (w *world) fail(ctx context.Context, k kind, run int) (time.Duration, error) {
 	switch k.name {
 	case FrontendLost:
-		return w.loseFrontend(ctx, loaded)
+		return w.loseFrontend(ctx)
 	case NATSLost:
 		return w.pauseOfLaunches(ctx, cluster.NATS, run%natsServers, k)
 	default:

@@ -136,7 +136,9 @@ func (l *Lifecycle) standBy(ctx context.Context, standby func(context.Context) e
 		return err
 	case err := <-l.failed:
 		cancel()
-		<-done
+		if ended := <-done; !errors.Is(ended, context.Canceled) {
+			err = errors.Join(err, ended)
+		}
 		return err
 	}
 }

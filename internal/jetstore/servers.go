@@ -15,6 +15,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// joinWait is for how long servers of a cluster may be fewer than the replicas: those that start
+// join it one after another.
+const joinWait = 15 * time.Second
+
 // The oldest version whose JetStream Pigeon is tested with.
 const leastMajor, leastMinor = 2, 11
 
@@ -61,13 +65,13 @@ func (s *Store) checkServers(ctx context.Context) error {
 	if len(found) == 0 {
 		return s.unseen()
 	}
-	size := 1
+	size, grows := 1, false
 	for _, d := range found {
 		if d.Server.Version != "" && old(d.Server.Version) {
 			return s.tooOld(d.Server.Name, d.Server.Version)
 		}
 		if d.Data.Meta != nil {
-			size = max(size, d.Data.Meta.Size)
+			size, grows = max(size, d.Data.Meta.Size), true
 		}
 		if !d.Data.Config.SyncAlways && !d.Data.Disabled {
 			return s.refuse(fmt.Sprintf("server %s has sync_interval %v: what it acknowledges is lost with its machine's power until then", d.Server.Name, d.Data.Config.SyncInterval),
@@ -75,6 +79,9 @@ func (s *Store) checkServers(ctx context.Context) error {
 		}
 	}
 	if s.opts.Replicas > size {
+		if grows && time.Since(s.opened) < joinWait {
+			return fmt.Errorf("%d of %d servers have joined their cluster", size, s.opts.Replicas)
+		}
 		return s.refuse(fmt.Sprintf("%d replicas are configured, and the servers are %d", s.opts.Replicas, size), "checking the servers",
 			"start a cluster of three servers (pigeon nats --cluster-name), or set nats_replicas: 1 and lose what is kept with its machine")
 	}

@@ -38,10 +38,11 @@ type Options struct {
 
 // Store is a connection to JetStream that was checked. It is safe for concurrent use.
 type Store struct {
-	opts Options
-	id   string // of the cluster
-	nc   *nats.Conn
-	js   jetstream.JetStream
+	opts   Options
+	opened time.Time
+	id     string // of the cluster
+	nc     *nats.Conn
+	js     jetstream.JetStream
 }
 
 const (
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Store{opts: o}
+	s := &Store{opts: o, opened: time.Now()}
 	if err := s.connect(); err != nil {
 		return nil, err
 	}

@@ -21,16 +21,23 @@ type Cluster struct {
 // options of each.
 func Start(t testing.TB, servers int, change ...func(*natsserver.Options)) *Cluster {
 	t.Helper()
+	c := StartSome(t, servers, servers, change...)
+	c.AwaitPeers(servers)
+	return c
+}
+
+// StartSome starts the first of the servers of a cluster.
+func StartSome(t testing.TB, servers, first int, change ...func(*natsserver.Options)) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t, Options: options(t, servers, change), Servers: make([]*natsserver.Server, servers)}
 	t.Cleanup(func() {
 		for i := range c.Servers {
 			c.Stop(i)
 		}
 	})
-	for i := range servers {
+	for i := range first {
 		c.Start(i)
 	}
-	c.AwaitPeers(servers)
 	return c
 }
 
