@@ -9,8 +9,8 @@ import org.pigeonsched.thrift.application.ApplicationService
 
 /**
  * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
- * moves on to the next frontend when one fails, or to the one that a standby names. A failed call is not repeated here: what is sent is
- * a state, and the thread sends the newest one.
+ * moves on to the next frontend when one fails, or to the one that a standby names. A failed
+ * call is not repeated here: what is sent is a state, and the thread sends the newest one.
  */
 private[link] final class Caller(
     frontends: Frontends,
