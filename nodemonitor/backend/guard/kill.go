@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// kill sends the attempt's group SIGTERM, and SIGKILL once the grace is over.
+// kill sends the attempt's group SIGTERM, and SIGKILL once the grace is over. A process that has
+// ended by itself before was not killed, also when nobody has looked at its end yet.
 func (s *server) kill(c *child, grace time.Duration) {
+	s.reap()
 	if c.exited {
 		return // only its output is awaited
 	}
