@@ -62,7 +62,7 @@ func (in *injector) inject(ctx context.Context, p planned) {
 	case history.Kill:
 		err = in.killed(ctx, p)
 	case history.Stop:
-		err = in.stopped(ctx, p)
+		_, err = in.stopped(ctx, p)
 	case history.Pause:
 		if err = in.c.Pause(p.of.role, p.of.number); err == nil {
 			sleep(ctx, p.lasts)
@@ -79,7 +79,7 @@ func (in *injector) inject(ctx context.Context, p planned) {
 	case history.WallJump:
 		err = in.wallJump(ctx, p)
 	case history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock, history.Rolling:
-		f.Victim, f.Peer, err = in.ofStandbys(ctx, p)
+		f.Victim, f.Peer, err = in.ofStandbys(ctx, p, &f)
 	default:
 		f.Peer, err = in.network(ctx, p)
 	}
@@ -93,7 +93,9 @@ func (in *injector) inject(ctx context.Context, p planned) {
 }
 
 func (in *injector) killed(ctx context.Context, p planned) error {
-	in.hold(p.of, true)
+	if !in.take(p.of) {
+		return errNotRunning
+	}
 	if err := in.c.Kill(p.of.role, p.of.number); err != nil {
 		in.hold(p.of, false)
 		return err
@@ -103,12 +105,15 @@ func (in *injector) killed(ctx context.Context, p planned) error {
 	return nil
 }
 
-// stopped asks a daemon to end, which it has to do in time.
-func (in *injector) stopped(ctx context.Context, p planned) error {
-	in.hold(p.of, true)
+// stopped asks a daemon to end, which it has to do in time, and starts it again later. It
+// returns when the process had ended.
+func (in *injector) stopped(ctx context.Context, p planned) (ended int64, err error) {
+	if !in.take(p.of) {
+		return 0, errNotRunning
+	}
 	if err := in.c.Terminate(p.of.role, p.of.number); err != nil {
 		in.hold(p.of, false)
-		return err
+		return 0, err
 	}
 	for end := Now() + stopWithin.Nanoseconds(); in.c.Pid(p.of.role, p.of.number) != 0; {
 		if Now() > end {
@@ -118,9 +123,10 @@ func (in *injector) stopped(ctx context.Context, p planned) error {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+	ended = Now()
 	sleep(ctx, p.lasts)
 	in.restart(p.of)
-	return nil
+	return ended, nil
 }
 
 // full takes what is free on a frontend's disk, or so much that no new job is accepted.
@@ -157,7 +163,9 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 	defer heal()
 	if p.kind == history.HalfOpen {
 		sleep(ctx, p.lasts/4)
-		in.hold(p.of, true)
+		if !in.take(p.of) {
+			return peer, errNotRunning
+		}
 		if err := in.c.Kill(p.of.role, p.of.number); err != nil {
 			in.hold(p.of, false)
 			return peer, err
@@ -229,6 +237,18 @@ func (in *injector) hold(v victim, down bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.down[v] = down
+}
+
+// take has a daemon not run until it is released by hold. It reports false where another fault
+// has done so and starts the daemon again: a rolling restart overlaps with other faults.
+func (in *injector) take(v victim) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.down[v] {
+		return false
+	}
+	in.down[v] = true
+	return true
 }
 
 func (in *injector) held(v victim) bool {

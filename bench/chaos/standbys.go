@@ -17,8 +17,8 @@ import (
 )
 
 // ofStandbys injects a fault that only a cluster with standbys survives, and returns the names
-// of the daemons to which it happened.
-func (in *injector) ofStandbys(ctx context.Context, p planned) (of, peer string, err error) {
+// of the daemons to which it happened. A rolling restart has its stops recorded in f.
+func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault) (of, peer string, err error) {
 	switch p.kind {
 	case history.Machine:
 		return in.name(p.of), "", in.lose(ctx, p)
@@ -34,7 +34,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned) (of, peer string,
 		err = in.killed(ctx, p)
 		return of, in.name(p.peer), errors.Join(err, <-other)
 	case history.Rolling:
-		in.rolling(ctx)
+		f.Stops = in.rolling(ctx)
 		return "*", "", nil
 	}
 	leader, err := in.leader(ctx, p.of.number/(1+in.fleet.standbys))
@@ -62,7 +62,9 @@ func (in *injector) ofStandbys(ctx context.Context, p planned) (of, peer string,
 
 // lose ends a daemon with its machine; another machine takes its place.
 func (in *injector) lose(ctx context.Context, p planned) error {
-	in.hold(p.of, true)
+	if !in.take(p.of) {
+		return errNotRunning
+	}
 	if err := in.c.Lose(p.of.role, p.of.number); err != nil {
 		in.hold(p.of, false)
 		return err
@@ -74,14 +76,18 @@ func (in *injector) lose(ctx context.Context, p planned) error {
 
 // rolling stops every daemon in order and starts it again, one after another. One that does
 // not run just now is left out.
-func (in *injector) rolling(ctx context.Context) {
+func (in *injector) rolling(ctx context.Context) (stops []history.DaemonStop) {
 	for _, v := range in.fleet.daemons() {
 		if in.held(v) || ctx.Err() != nil {
 			continue
 		}
-		_ = in.stopped(ctx, planned{of: v, lasts: 0}) // it may have ended by itself
+		from := Now()
+		if to, err := in.stopped(ctx, planned{of: v, lasts: 0}); err == nil { // else it has ended by itself
+			stops = append(stops, history.DaemonStop{Daemon: in.name(v), From: from, To: to})
+		}
 		sleep(ctx, betweenStops)
 	}
+	return stops
 }
 
 // betweenStops is the time from a restart to the next stop of a rolling restart.

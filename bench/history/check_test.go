@@ -59,6 +59,11 @@ func sound() *Run {
 	return r
 }
 
+// rolling is a rolling restart that stops one daemon.
+func rolling(daemon string, from, to float64) Fault {
+	return Fault{Number: 1, Kind: Rolling, Victim: "*", From: at(2), To: at(9), Stops: []DaemonStop{{daemon, at(from), at(to)}}}
+}
+
 // TestSoundRun: a run without a contradiction has no finding.
 func TestSoundRun(t *testing.T) {
 	for _, f := range All(sound()) {
@@ -86,6 +91,9 @@ func TestEachCheckFinds(t *testing.T) {
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Void = true }, ""},
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = Pause }, ""}, // half a second: not lost
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = TaskKill }, ""},
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.61, 5) }, ""}, // it had ended before
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},  // another node's
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.2, 4.5) }, ""},
 		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
 		{"epochs rise", "epoch 2", func(r *Run) { r.Slots[2*55+1].Epoch = 1 }, ""},
 		{"epochs rise", "sequence number 99", func(r *Run) {
@@ -176,6 +184,7 @@ func TestReasonsCount(t *testing.T) {
 			}
 			r.Events = append(r.Events, ran("short-2", 0, 2, "node-2", 0, 8, 8.5)...)
 		},
+		"a node that is stopped while a task of it ends": func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
 		"a policy that suspends tasks": func(r *Run) {
 			r.Suspends = true
 			r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...)

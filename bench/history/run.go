@@ -86,8 +86,15 @@ type Fault struct {
 	Victim   string // name of a daemon
 	Peer     string // of the other daemon of a partition
 	From, To Time
-	Pid      int  // of a process of a task
-	Void     bool // it could not be injected: the victim did not run
+	Pid      int          // of a process of a task
+	Void     bool         // it could not be injected: the victim did not run
+	Stops    []DaemonStop // of a rolling restart
+}
+
+// DaemonStop is one of the stops of a rolling restart.
+type DaemonStop struct {
+	Daemon   string
+	From, To Time // of SIGTERM, and of the end of the process
 }
 
 // Slot is what a node's status says of a slot.
