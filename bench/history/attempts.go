@@ -139,15 +139,19 @@ const unacceptedFor = time.Second
 // stoppedAtItsEnd reports whether an attempt wrote its last line while a rolling restart stopped
 // its node monitor, which kills what runs and gives it back (the clusters of this harness do not
 // wait, stop_wait is 0s). A process that is killed between that line and its exit has done its
-// work, but nobody can know that: its task runs again, under another number. An attempt that
-// ended before the stop began has a result, which the node hands over before it is gone.
+// work, but nobody can know that: its task runs again, under another number. An attempt that had
+// exited when the stop began has a result, which the node hands over before it is gone.
 func (r *Run) stoppedAtItsEnd(a *attempt) bool {
 	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
 		return f.Kind == Rolling && !f.Void && slices.ContainsFunc(f.Stops, func(s DaemonStop) bool {
-			return s.Daemon == a.node && s.From <= a.ended && a.ended <= s.To
+			return s.Daemon == a.node && s.From-Time(exitWithin) <= a.ended && a.ended <= s.To
 		})
 	})
 }
+
+// exitWithin is how long the program of a task may take from its last line to its exit, on a
+// machine with more to do than it can.
+const exitWithin = 100 * time.Millisecond
 
 // endedTwice returns the attempts that ended, of tasks with more than one of them, by
 // number.
