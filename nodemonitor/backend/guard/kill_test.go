@@ -21,7 +21,7 @@ func TestEndBeforeTheKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(null) //nolint:errcheck // nothing was written
+	defer unix.Close(null)
 	for _, grace := range []time.Duration{0, time.Second} {
 		s := &server{handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, sweeping: true}
 		c := &child{handle: 1, spec: &Spec{}}
