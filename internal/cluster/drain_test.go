@@ -125,14 +125,20 @@ func awaitState(t *testing.T, s *wire.SchedulerClient, name, state string) {
 		func() string { return fmt.Sprintf("%+v", nodeState(t, s, name)) })
 }
 
-// policies are one of each family.
-var policies = []string{"pigeon", "pigeon-x", "fifo", "sparrow", "hawk", "eagle", "peacock", "kairos:cores=2"}
+// policies are one of each family; with -short one with groups, one without a master core and
+// one with a central master.
+func policies() []string {
+	if testing.Short() {
+		return []string{"pigeon", "sparrow", "kairos:cores=2"}
+	}
+	return []string{"pigeon", "pigeon-x", "fifo", "sparrow", "hawk", "eagle", "peacock", "kairos:cores=2"}
+}
 
 // TestDrain: under load, a drain loses nothing, starts nothing twice and nothing again: what
 // runs ends there, what waits starts elsewhere. A drained node takes nothing, and a resumed
 // one does again.
 func TestDrain(t *testing.T) {
-	for _, policy := range policies {
+	for _, policy := range policies() {
 		t.Run(policy, func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{3}, Slots: 2, Policy: policy, Cutoff: time.Second})
 			s := scheduler(t, c.Frontends()[0])
@@ -184,7 +190,7 @@ func TestDrain(t *testing.T) {
 // TestDrainDeadline: what still runs at the deadline of a drain starts at once elsewhere, as
 // the next attempt, and the job does not fail for it, however often that happens.
 func TestDrainDeadline(t *testing.T) {
-	for _, policy := range policies {
+	for _, policy := range policies() {
 		t.Run(policy, func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{4}, Slots: 2, Policy: policy, Cutoff: time.Second})
 			s := scheduler(t, c.Frontends()[0])
@@ -235,6 +241,9 @@ func TestDrainRefusals(t *testing.T) {
 func TestOrderlyRestarts(t *testing.T) {
 	for _, policy := range []string{"pigeon", "sparrow", "hawk"} {
 		t.Run(policy, func(t *testing.T) {
+			if testing.Short() && policy != "pigeon" {
+				t.Skip("real processes under another policy")
+			}
 			c := start(t, cluster.Spec{Groups: []int{4}, Slots: 1, Isolation: cluster.Process, Policy: policy})
 			s := scheduler(t, c.Frontends()[0])
 			p := submitProcesses(t, s, "job", "long", 1, "")

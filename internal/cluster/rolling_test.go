@@ -105,6 +105,9 @@ func TestRollingRestart(t *testing.T) {
 		groups []int
 	}{{"pigeon", []int{2, 2}}, {"fifo", []int{4}}, {"sparrow", []int{4}}} {
 		t.Run(c.policy, func(t *testing.T) {
+			if testing.Short() && c.policy != "pigeon" {
+				t.Skip("real processes under another policy")
+			}
 			cl := start(t, cluster.Spec{Groups: c.groups, Slots: 4, Frontends: 2, Policy: c.policy, Isolation: cluster.Process})
 			r := &rolling{t: t, dir: t.TempDir()}
 			var clients []*wire.SchedulerClient
