@@ -6,6 +6,7 @@ package clustertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,12 +14,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/config"
-	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/natsserver"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -29,14 +31,13 @@ import (
 func Main(m *testing.M) {
 	guard.Register()
 	cluster.Register()
-	if len(os.Args) != 4 {
-		goleak.VerifyTestMain(m)
-		return
+	var run func(context.Context, string) error
+	if len(os.Args) > 3 { // the role, and a flag with its value; a NATS server has more
+		run = map[cluster.Role]func(context.Context, string) error{
+			cluster.NATS: runNATS, cluster.Frontend: runFrontend, cluster.Master: runMaster, cluster.NodeMonitor: runNode,
+		}[cluster.Role(os.Args[1])]
 	}
-	run, known := map[cluster.Role]func(context.Context, string) error{
-		cluster.NATS: runNATS, cluster.Frontend: runFrontend, cluster.Master: runMaster, cluster.NodeMonitor: runNode,
-	}[cluster.Role(os.Args[1])]
-	if !known {
+	if run == nil {
 		goleak.VerifyTestMain(m)
 		return
 	}
@@ -49,8 +50,17 @@ func Main(m *testing.M) {
 	os.Exit(0)
 }
 
-func runNATS(ctx context.Context, address string) error {
-	server, err := notice.StartEmbedded(address)
+func runNATS(ctx context.Context, _ string) error {
+	flags := pflag.NewFlagSet("nats", pflag.ContinueOnError)
+	if err := errors.Join(config.Flags(flags, natsserver.Default()), flags.Parse(os.Args[2:])); err != nil {
+		return err
+	}
+	o, _, err := config.Load(natsserver.Default(), config.Source{Flags: flags})
+	if err != nil {
+		return err
+	}
+	o.Log = slog.Default()
+	server, err := natsserver.Start(o)
 	if err != nil {
 		return err
 	}
@@ -75,7 +85,7 @@ func runMaster(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	m, err := master.New(c, slog.Default())
+	m, err := master.NewDaemon(c, master.Deps{Log: slog.Default()})
 	if err != nil {
 		return err
 	}
