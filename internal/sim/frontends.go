@@ -159,7 +159,11 @@ func (sh *frontendShells) submitAgain(f *daemon) {
 		if j.owner != f.id || j.accepted {
 			continue
 		}
-		sh.after(&f.process, sh.draws.drawDelay(), func() { sh.acceptJob(f.id, j.submit) })
+		sh.after(&f.process, sh.draws.drawDelay(), func() {
+			if f.id >= 0 { // else its successor has been asked meanwhile
+				sh.acceptJob(f.id, j.submit)
+			}
+		})
 	}
 }
 
