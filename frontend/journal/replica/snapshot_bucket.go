@@ -1,0 +1,101 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// openBucket finds or makes the object store of the cluster.
+func (s *Store) openBucket(ctx context.Context) (jetstream.ObjectStore, error) {
+	if s.bucket != nil {
+		return s.bucket, nil
+	}
+	name := BucketName(s.opts.Cluster)
+	b, err := s.js.ObjectStore(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		b, err = s.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: name, Description: fmt.Sprintf("snapshots of the journals of the Pigeon cluster %q", s.opts.Cluster), Storage: jetstream.FileStorage,
+			Replicas: s.opts.Replicas, Metadata: map[string]string{metaFormat: streamFormat, metaCluster: s.opts.Cluster, metaIdentity: s.opts.ClusterID},
+		})
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			b, err = s.js.ObjectStore(ctx, name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	status, err := b.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const tried = "opening it"
+	switch meta := status.Metadata(); {
+	case meta[metaCluster] != s.opts.Cluster:
+		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it belongs to cluster %q, this is cluster %q", meta[metaCluster], s.opts.Cluster),
+			Tried: tried, Next: "remove it, or give the cluster another name"}
+	case s.opts.ClusterID != "" && meta[metaIdentity] != s.opts.ClusterID:
+		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it belongs to another cluster of that name, with the id %q; this one has %q", meta[metaIdentity], s.opts.ClusterID),
+			Tried: tried, Next: "give one of the two clusters another name (cluster), or correct cluster_id or nats"}
+	case status.Replicas() < s.opts.Replicas:
+		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it has %d replicas, %d are configured (nats_replicas)", status.Replicas(), s.opts.Replicas),
+			Tried: tried, Next: fmt.Sprintf("give it %d replicas (nats stream edit OBJ_%s --replicas %d)", s.opts.Replicas, name, s.opts.Replicas)}
+	case status.Storage() != jetstream.FileStorage:
+		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: "it is kept in memory", Tried: tried, Next: "remove it: it is made again in files"}
+	}
+	if s.opts.Check != nil {
+		if err := s.opts.Check(ctx, "OBJ_"+name); err != nil {
+			return nil, err
+		}
+	}
+	s.bucket = b
+	return b, nil
+}
+
+// snapshotsOf returns the sequence numbers of the snapshots of this frontend, the newest first, and
+// the names of those that were not ended.
+func (s *Store) snapshotsOf(ctx context.Context, bucket jetstream.ObjectStore) (sequences []uint64, unended []string, err error) {
+	list, err := bucket.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil, nil
+	}
+	prefix := objectPrefix(s.opts.Frontend)
+	for _, o := range list {
+		rest, mine := strings.CutPrefix(o.Name, prefix)
+		if !mine {
+			continue
+		}
+		if n, err := strconv.ParseUint(rest, 10, 64); err == nil {
+			sequences = append(sequences, n)
+		} else if rest != fmt.Sprintf("new-%x", s.writer) {
+			unended = append(unended, o.Name)
+		}
+	}
+	slices.Sort(sequences)
+	slices.Reverse(sequences)
+	return sequences, unended, err
+}
+
+// removeSnapshots removes the snapshots before a sequence number, and those that were not ended.
+func (s *Store) removeSnapshots(ctx context.Context, bucket jetstream.ObjectStore, before uint64) error {
+	sequences, unended, err := s.snapshotsOf(ctx, bucket)
+	for _, n := range sequences {
+		if n < before {
+			err = errors.Join(err, bucket.Delete(ctx, objectName(s.opts.Frontend, n)))
+		}
+	}
+	for _, name := range unended {
+		err = errors.Join(err, bucket.Delete(ctx, name))
+	}
+	return err
+}
+
+// padded returns a number in 20 digits, so that the order of names is that of numbers.
+func padded(n uint64) string { return fmt.Sprintf("%020d", n) }
