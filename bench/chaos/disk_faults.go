@@ -17,7 +17,7 @@ func (in *injector) badDisk(ctx context.Context, p planned) error {
 	if err := in.onDisk(p.of, faultsOfDisk(p)); err != nil {
 		return err
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	return in.onDisk(p.of, "")
 }
 

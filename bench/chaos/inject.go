@@ -65,7 +65,7 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		_, err = in.stopped(ctx, p)
 	case history.Pause:
 		if err = in.c.Pause(p.of.role, p.of.number); err == nil {
-			sleep(ctx, p.lasts)
+			Sleep(ctx, p.lasts)
 			_ = in.c.Resume(p.of.role, p.of.number) // it may have been killed meanwhile
 		}
 	case history.GuardKill:
@@ -100,7 +100,7 @@ func (in *injector) killed(ctx context.Context, p planned) error {
 		in.hold(p.of, false)
 		return err
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
 }
@@ -124,7 +124,7 @@ func (in *injector) stopped(ctx context.Context, p planned) (ended int64, err er
 		time.Sleep(10 * time.Millisecond)
 	}
 	ended = Now()
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	in.restart(p.of)
 	return ended, nil
 }
@@ -138,7 +138,7 @@ func (in *injector) full(ctx context.Context, p planned) error {
 	empty, err := in.disk.fill(share)
 	defer empty()
 	if err == nil {
-		sleep(ctx, p.lasts)
+		Sleep(ctx, p.lasts)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 	heal := in.hosts.network.Add(rule, between)
 	defer heal()
 	if p.kind == history.HalfOpen {
-		sleep(ctx, p.lasts/4)
+		Sleep(ctx, p.lasts/4)
 		if !in.take(p.of) {
 			return peer, errNotRunning
 		}
@@ -170,12 +170,12 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 			in.hold(p.of, false)
 			return peer, err
 		}
-		sleep(ctx, 3*p.lasts/4)
+		Sleep(ctx, 3*p.lasts/4)
 		heal()
 		in.restart(p.of)
 		return peer, nil
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	return peer, nil
 }
 
@@ -199,7 +199,7 @@ func (in *injector) restart(v victim) {
 
 // supervise starts daemons again that ended by themselves, until ctx ends.
 func (in *injector) supervise(ctx context.Context) {
-	for sleep(ctx, superviseEvery) {
+	for Sleep(ctx, superviseEvery) {
 		for _, v := range in.fleet.daemons() {
 			if in.held(v) || in.c.Pid(v.role, v.number) != 0 {
 				continue
@@ -214,7 +214,7 @@ func (in *injector) supervise(ctx context.Context) {
 				continue
 			}
 			in.ended(v, "it ended by itself: "+why)
-			sleep(ctx, superviseEvery) // as a supervisor does, not at once
+			Sleep(ctx, superviseEvery) // as a supervisor does, not at once
 			in.restart(v)
 		}
 	}
@@ -270,8 +270,8 @@ func (p *planned) describe(in *injector) string {
 	return text
 }
 
-// sleep waits, and reports false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits, and reports false when ctx ended first.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()
 	select {
@@ -282,7 +282,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func sleepUntil(ctx context.Context, at int64) bool { return sleep(ctx, time.Duration(at-Now())) }
+func sleepUntil(ctx context.Context, at int64) bool { return Sleep(ctx, time.Duration(at-Now())) }
 
 // killGuard kills the guard of a node monitor.
 func killGuard(node int) error {

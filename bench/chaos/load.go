@@ -128,7 +128,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 		at++
 		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
 		var refusal *api.Error
-		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !sleep(ctx, 50*time.Millisecond) {
+		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !Sleep(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
@@ -151,14 +151,14 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 			return
 		case err != nil:
 			at++
-			sleep(ctx, 50*time.Millisecond)
+			Sleep(ctx, 50*time.Millisecond)
 		}
 	}
 }
 
 // cancel cancels a job; whether that came in time is what its end says.
 func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
-	for at := 0; sleep(ctx, after); at++ {
+	for at := 0; Sleep(ctx, after); at++ {
 		s, err := places[at%len(places)].Cancel(ctx, key)
 		if err == nil {
 			if s.State == api.StateCancelled {

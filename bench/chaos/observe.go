@@ -37,7 +37,7 @@ func (o *observer) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, v := range o.fleet.daemons() {
 		all.Go(func() {
-			for round := 0; sleep(ctx, time.Second); round++ {
+			for round := 0; Sleep(ctx, time.Second); round++ {
 				o.footprint(ctx, v, round%5 == 0)
 				if v.role == cluster.NodeMonitor {
 					o.node(ctx, v)
@@ -47,7 +47,7 @@ func (o *observer) run(ctx context.Context) {
 	}
 	for i := range o.frontends {
 		all.Go(func() {
-			for sleep(ctx, o.pause()) {
+			for Sleep(ctx, o.pause()) {
 				o.groupsOf(ctx, i)
 			}
 		})
@@ -66,7 +66,7 @@ func (o *observer) pause() time.Duration {
 // late measures by how much this program is late itself, once all is healed.
 func (o *observer) late(ctx context.Context) {
 	const tick = 50 * time.Millisecond
-	for before := Now(); sleep(ctx, tick); before = Now() {
+	for before := Now(); Sleep(ctx, tick); before = Now() {
 		if o.calm.Load() {
 			o.mu.Lock()
 			o.stall = max(o.stall, time.Duration(Now()-before)-tick)
@@ -204,7 +204,7 @@ func (o *observer) last(ctx context.Context, patience time.Duration) (done int64
 			}
 		}
 		o.mu.Unlock()
-		if idle || Now() > end || !sleep(ctx, 500*time.Millisecond) {
+		if idle || Now() > end || !Sleep(ctx, 500*time.Millisecond) {
 			return done
 		}
 	}

@@ -217,11 +217,11 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	run.Healed = Now()
 	watch.calm.Store(true)
 	w.o.Progress(fmt.Sprintf("%.1f s: all faults are over", float64(run.Healed-run.Began)/1e9))
-	sleep(ctx, calmFor)
+	Sleep(ctx, calmFor)
 	run.Until = Now()
 	endLoad()
 	<-submitted
-	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && sleep(ctx, 50*time.Millisecond); {
+	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && Sleep(ctx, 50*time.Millisecond); {
 	}
 	r.Seconds = float64(Now()-run.Began) / 1e9
 	run.Jobs = w.clients.all(context.WithoutCancel(ctx))

@@ -45,7 +45,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault)
 	switch p.kind {
 	case history.LeaderPause:
 		if err = in.c.Pause(leader.role, leader.number); err == nil {
-			sleep(ctx, p.lasts)
+			Sleep(ctx, p.lasts)
 			_ = in.c.Resume(leader.role, leader.number) // it may have ended meanwhile
 		}
 		return of, "", err
@@ -54,7 +54,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault)
 	default:
 		nodes := in.fleet.nodesOf(leader.number / (1 + in.fleet.standbys))
 		heal := in.hosts.network.Add(network.Rule{Cut: true}, in.hosts.around(append(nodes[:len(nodes)/2], leader)))
-		sleep(ctx, p.lasts)
+		Sleep(ctx, p.lasts)
 		heal()
 		return of, "*", nil
 	}
@@ -69,7 +69,7 @@ func (in *injector) lose(ctx context.Context, p planned) error {
 		in.hold(p.of, false)
 		return err
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
 }
@@ -85,7 +85,7 @@ func (in *injector) rolling(ctx context.Context) (stops []history.DaemonStop) {
 		if to, err := in.stopped(ctx, planned{of: v, lasts: 0}); err == nil { // else it has ended by itself
 			stops = append(stops, history.DaemonStop{Daemon: in.name(v), From: from, To: to})
 		}
-		sleep(ctx, betweenStops)
+		Sleep(ctx, betweenStops)
 	}
 	return stops
 }
@@ -129,7 +129,7 @@ func (in *injector) slowClock(ctx context.Context, p planned) error {
 	if err := set(halfSpeed); err != nil {
 		return err
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	return set(0)
 }
 

@@ -67,7 +67,7 @@ func (in *injector) wallJump(ctx context.Context, p planned) error {
 	if err := shiftWall(in.walls, pid, by); err != nil {
 		return err
 	}
-	sleep(ctx, p.lasts)
+	Sleep(ctx, p.lasts)
 	return shiftWall(in.walls, pid, 0)
 }
 

@@ -39,7 +39,7 @@ func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 		if before, err = l.at[leader].Status(ctx, key); err != nil {
 			return 0, err
 		}
-		sleep(ctx, 50*time.Millisecond)
+		chaos.Sleep(ctx, 50*time.Millisecond)
 	}
 	at := chaos.Now()
 	if err := w.c.Lose(cluster.Frontend, leader); err != nil {
@@ -57,7 +57,7 @@ func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 			pause = took
 		case took > 20*time.Second:
 			return 0, errors.Join(errNotOn, err)
-		case !sleep(ctx, 5*time.Millisecond):
+		case !chaos.Sleep(ctx, 5*time.Millisecond):
 			return 0, ctx.Err()
 		}
 	}

@@ -109,7 +109,7 @@ func (l *load) follow(ctx context.Context, name int, request *api.Request) api.S
 			return s.State
 		case err != nil:
 			k++
-			sleep(ctx, 20*time.Millisecond)
+			chaos.Sleep(ctx, 20*time.Millisecond)
 		}
 	}
 	return ""
@@ -139,16 +139,4 @@ func (l *load) between(from, to int64) (list []jobOutcome) {
 		}
 	}
 	return list
-}
-
-// sleep waits, and reports false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(max(d, 0))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -110,7 +110,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	o.begin(all, loaded, l)
 
 	began := chaos.Now()
-	if !sleep(ctx, o.Quiet) {
+	if !chaos.Sleep(ctx, o.Quiet) {
 		return nil, ctx.Err()
 	}
 	restarts := chaos.Now()
@@ -151,7 +151,7 @@ func (o *RollingOptions) begin(all, loaded context.Context, l *load) {
 	work := o.Load * float64(o.Nodes*o.Slots)     // seconds of tasks a second
 	mean := (o.Shortest + o.Longest) / 2
 	every := func(class string, share float64, lasts func() time.Duration, mean time.Duration) {
-		for gap := mean.Seconds() / (share * work); sleep(loaded, time.Duration(gap*1e9)); {
+		for gap := mean.Seconds() / (share * work); chaos.Sleep(loaded, time.Duration(gap*1e9)); {
 			l.submit(all, class, 1, lasts())
 		}
 	}
@@ -171,7 +171,7 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 			r.Restarts++
 			r.Slowest = max(r.Slowest, measure.Number(took.Seconds()))
 			o.Progress(fmt.Sprintf("%s was restarted in %.1f s", c.Name(role, i), took.Seconds()))
-			if !sleep(ctx, o.Pause) {
+			if !chaos.Sleep(ctx, o.Pause) {
 				return ctx.Err()
 			}
 		}
@@ -192,7 +192,7 @@ func (o *RollingOptions) restart(ctx context.Context, c *cluster.Cluster, role c
 		return err
 	}
 	for end := time.Now().Add(stopWithin); c.Pid(role, i) != 0; {
-		if time.Now().After(end) || !sleep(ctx, 20*time.Millisecond) {
+		if time.Now().After(end) || !chaos.Sleep(ctx, 20*time.Millisecond) {
 			return errors.Join(fmt.Errorf("%s did not end within %v of SIGTERM", c.Name(role, i), stopWithin), ctx.Err())
 		}
 	}
@@ -201,7 +201,7 @@ func (o *RollingOptions) restart(ctx context.Context, c *cluster.Cluster, role c
 	}
 	at := c.HTTP(role, i)
 	for end := time.Now().Add(stopWithin); at != "" && !answers(ctx, "http://"+at+"/healthz"); {
-		if time.Now().After(end) || !sleep(ctx, 20*time.Millisecond) {
+		if time.Now().After(end) || !chaos.Sleep(ctx, 20*time.Millisecond) {
 			return errors.Join(fmt.Errorf("%s does not serve for %v after its start", c.Name(role, i), stopWithin), ctx.Err())
 		}
 	}

@@ -99,7 +99,7 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 	}
 	for run := range o.Runs {
 		w.revive()
-		if !sleep(ctx, k.settle()) {
+		if !chaos.Sleep(ctx, k.settle()) {
 			return nil, ctx.Err()
 		}
 		pause, err := w.fail(ctx, k, run)
@@ -166,14 +166,14 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 		return 0, err
 	}
 	if k.name == MasterPause || k.name == MasterPartition {
-		sleep(ctx, hangs)
+		chaos.Sleep(ctx, hangs)
 	} else {
-		sleep(ctx, downFor)
+		chaos.Sleep(ctx, downFor)
 	}
 	if err := restore(); err != nil {
 		return 0, err
 	}
-	sleep(ctx, watchFor)
+	chaos.Sleep(ctx, watchFor)
 	return w.longestPause(at)
 }
 

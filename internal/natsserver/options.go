@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
@@ -87,14 +87,14 @@ func (o Options) serverOptions() (*server.Options, error) {
 		}
 	}
 	var err error
-	if s.Host, s.Port, err = address(o.Listen); err != nil {
+	if s.Host, s.Port, err = notice.ServerAddress(o.Listen); err != nil {
 		return nil, err
 	}
 	s.ServerName = cmp.Or(o.Name, s.ServerName)
 	s.NoSigs, s.DisableJetStreamBanner = true, true
 	s.WriteDeadline, s.PingInterval, s.MaxPingsOut = 2*time.Second, 2*time.Second, 3
 	if o.Monitor != "" {
-		if s.HTTPHost, s.HTTPPort, err = address(o.Monitor); err != nil {
+		if s.HTTPHost, s.HTTPPort, err = notice.ServerAddress(o.Monitor); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +132,7 @@ func (o Options) cluster(s *server.Options) (err error) {
 		}
 		return nil
 	}
-	if s.Cluster.Host, s.Cluster.Port, err = address(o.ClusterListen); err != nil {
+	if s.Cluster.Host, s.Cluster.Port, err = notice.ServerAddress(o.ClusterListen); err != nil {
 		return err
 	}
 	if s.Cluster.Name = cmp.Or(o.ClusterName, s.Cluster.Name); s.Cluster.Name == "" {
@@ -187,24 +187,4 @@ func (o Options) sync(s *server.Options) error {
 	}
 	s.SyncAlways, s.SyncInterval = false, d
 	return nil
-}
-
-// address also tries the port: the server would only log that it is taken.
-func address(text string) (host string, port int, err error) {
-	host, p, err := net.SplitHostPort(text)
-	if err != nil {
-		return "", 0, err
-	}
-	host = cmp.Or(host, "127.0.0.1")
-	if port, err = strconv.Atoi(p); err != nil {
-		return "", 0, err
-	}
-	if port == 0 {
-		return host, server.RANDOM_PORT, nil
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, p))
-	if err != nil {
-		return "", 0, err
-	}
-	return host, port, l.Close()
 }

@@ -27,7 +27,7 @@ type Embedded struct {
 // StartEmbedded serves NATS on the address, host:port; an empty host is
 // 127.0.0.1 and port 0 picks a free one. The error is an *api.Error.
 func StartEmbedded(address string) (*Embedded, error) {
-	host, port, err := splitAddress(address)
+	host, port, err := ServerAddress(address)
 	if err != nil {
 		return nil, startError(address, err)
 	}
@@ -49,8 +49,10 @@ func StartEmbedded(address string) (*Embedded, error) {
 	return &Embedded{server: s}, nil
 }
 
-// splitAddress also tries the port: the server would only log that it is taken.
-func splitAddress(address string) (host string, port int, err error) {
+// ServerAddress splits the address of a server, host:port, for its options: an empty host is
+// 127.0.0.1, and port 0 takes a free one. It also tries the port: the server would only log that
+// it is taken.
+func ServerAddress(address string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", 0, err
