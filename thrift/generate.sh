@@ -17,7 +17,7 @@ fi
 
 # generate DIR: writes the generated packages below DIR.
 generate() {
-	for idl in published application internal; do
+	for idl in published application internal identity; do
 		thrift -strict -I "$here" -out "$1" -gen "go:package_prefix=$prefix,skip_remote" "$here/$idl.thrift"
 	done
 	gofmt -w "$1"

@@ -135,7 +135,7 @@ struct TSchedulingRequest {
 
 // The four parts of a refusal: what happened, to what, what was tried, what to do
 // next.
-// problem: 1 invalid, 2 not found, 3 busy, 4 not ready, 5 internal.
+// problem: 1 invalid, 2 not found, 3 busy, 4 not ready, 5 internal, 6 denied.
 // address: host:port of the frontend that answers the call instead: who leads, where a
 // standby refuses; who has the job, where another frontend is asked. Empty: not known.
 exception TPigeonException {

@@ -16,6 +16,7 @@ const (
 	Busy                        // a bound is reached; try again after RetryAfter
 	NotReady                    // the daemon is starting or stopping; try again
 	Internal                    // the daemon could not do it
+	Denied                      // the caller may not do it, or has not proven who it is
 )
 
 // Error is every refusal a user sees. It has four parts: what happened, to what

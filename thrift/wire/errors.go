@@ -59,6 +59,8 @@ func problemTo(p api.Problem) int32 {
 		return 3
 	case api.NotReady:
 		return 4
+	case api.Denied:
+		return 6
 	default:
 		return 5
 	}
@@ -74,6 +76,8 @@ func problemFrom(n int32) api.Problem {
 		return api.Busy
 	case 4:
 		return api.NotReady
+	case 6:
+		return api.Denied
 	default:
 		return api.Internal
 	}
