@@ -100,6 +100,24 @@ func (g *Group) switched() <-chan struct{} {
 	return g.changed
 }
 
+// whileCurrent returns a context for a call to a master, which also ends when another becomes
+// the current one: one that has begun to lead announces itself, while its predecessor, paused or
+// cut off, would keep the caller waiting. The caller calls end when the call has ended.
+func (g *Group) whileCurrent(ctx context.Context, i int, switched <-chan struct{}) (call context.Context, end func()) {
+	call, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-switched:
+			if int(g.current.Load()) != i {
+				cancel()
+			}
+		case <-call.Done():
+		}
+	})
+	return call, func() { cancel(); watch.Wait() }
+}
+
 // List returns all masters in the order of the setting.
 func (g *Group) List() []Master { return g.list }
 
@@ -114,21 +132,11 @@ func (g *Group) Membership(ctx context.Context, incarnation int64, version uint6
 	if !g.Several() {
 		return g.Current().Membership(ctx, incarnation, version, wait)
 	}
-	call, cancel := context.WithCancel(ctx)
-	defer cancel()
-	switched := g.switched()
-	answered := make(chan struct{})
-	var watch sync.WaitGroup
-	defer watch.Wait()
-	defer close(answered)
-	watch.Go(func() {
-		select {
-		case <-switched:
-			cancel()
-		case <-answered:
-		}
-	})
-	return g.Current().Membership(call, incarnation, version, wait)
+	switched := g.switched() // before the current one is read, so that no switch is missed
+	i := int(g.current.Load())
+	call, end := g.whileCurrent(ctx, i, switched)
+	defer end()
+	return g.list[i].Peer.Membership(call, incarnation, version, wait)
 }
 
 // Hello says hello to the master that leads, which is called from then on. The error of a

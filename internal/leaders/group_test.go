@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -180,6 +181,32 @@ func TestMembershipFollowsTheLeader(t *testing.T) {
 	}
 	if err := <-answered; err == nil || g.Address() != at[1] {
 		t.Errorf("%v at %s", err, g.Address())
+	}
+}
+
+// A hello to a master that does not answer any more ends when another one announces itself, and
+// is said to that one.
+func TestHelloFollowsTheLeader(t *testing.T) {
+	list, at := serve(t, 2)
+	list[0].hangs, list[1].leads = true, true
+	g := group(t, at...)
+	answered := make(chan error, 1)
+	go func() {
+		r, err := g.Hello(t.Context(), &wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: "n"}})
+		if err == nil && !r.Accepted {
+			err = errors.New("it is not accepted")
+		}
+		answered <- err
+	}()
+	await.Until(t, "the first master is asked", func() bool { return list[0].count() == 1 })
+	g.Prefer(at[1])
+	select {
+	case err := <-answered:
+		if err != nil || g.Address() != at[1] {
+			t.Errorf("%v at %s", err, g.Address())
+		}
+	case <-time.After(time.Minute):
+		t.Error("the hello still waits for the first master")
 	}
 }
 

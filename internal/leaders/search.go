@@ -72,13 +72,18 @@ func search[R any](ctx context.Context, g *Group, call func(context.Context, *wi
 	for i := int(g.current.Load()); i >= 0 && ctx.Err() == nil; {
 		s.asked[i] = true
 		part, cancel := partOf(ctx, s.left())
+		part, end := g.whileCurrent(part, i, g.switched())
 		r, at, err := call(part, g.list[i].Peer)
+		end()
 		cancel()
 		if err == nil && !at.standby {
 			g.use(i)
 			return r, nil
 		}
 		why[i] = describe(at, err)
+		if err != nil { // perhaps because another has announced itself
+			at.leader = g.Address()
+		}
 		i = s.next(i, at.leader)
 	}
 	return none, g.leaderless(why)
