@@ -51,6 +51,8 @@ type Frontend struct {
 	internalServer  *server.Server
 	web             *telemetry.Server // nil when off
 
+	address, internalAddress string // of the two servers, as others are told
+
 	quotas owners.Reader[owners.Quotas]
 }
 
@@ -204,7 +206,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
-	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String(), Token: f.standby.leadershipToken()}
+	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.scheduler = f.process.Scheduler
@@ -235,11 +237,11 @@ func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
 // nothing after Run.
 func (f *Frontend) Close() error { return f.life.Close() }
 
-// Addr returns the host:port at which applications reach the frontend.
-func (f *Frontend) Addr() string { return f.schedulerServer.Addr().String() }
+// Addr returns the host:port at which applications reach the frontend, as they are told.
+func (f *Frontend) Addr() string { return f.address }
 
-// InternalAddr returns the host:port at which other daemons reach it.
-func (f *Frontend) InternalAddr() string { return f.internalServer.Addr().String() }
+// InternalAddr returns the host:port at which other daemons reach it, as they are told.
+func (f *Frontend) InternalAddr() string { return f.internalAddress }
 
 // HTTP returns the host:port at which its status is served, "" when off.
 func (f *Frontend) HTTP() string {

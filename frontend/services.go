@@ -57,6 +57,8 @@ func (f *Frontend) listen() (err error) {
 	if err != nil {
 		return err
 	}
+	f.address = f.cfg.Advertised(f.schedulerServer.Addr().String(), f.cfg.Masters...)
+	f.internalAddress = f.cfg.Advertised(f.internalServer.Addr().String(), f.cfg.Masters...)
 	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
 		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) {
 			if f.standby != nil {

@@ -3,7 +3,6 @@ package master
 import (
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -19,7 +18,6 @@ type Config struct {
 	Group                     int `mapstructure:"group" doc:"number of the group this master schedules, from 0; nodes of the group name it too; frontends list its address in that place of masters"`
 	daemon.Settings           `mapstructure:",squash"`
 	Listen                    string `mapstructure:"listen" doc:"host:port where frontends and node monitors of the group reach this master; port 0 takes a free one"`
-	Advertise                 string `mapstructure:"advertise" doc:"host that other daemons reach this master by, as their settings name it; empty: the host of listen"`
 	daemon.LeadershipSettings `mapstructure:",squash"`
 	Masters                   []string      `mapstructure:"masters" join:"/" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x). With standbys as for frontends"`
 	Weight                    int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
@@ -68,16 +66,13 @@ func (c Config) Validate() error {
 // led reports whether this master shares its group with standbys.
 func (c Config) led() bool { return c.Leadership == daemon.JetStreamLeadership }
 
-// advertiseFault returns why other daemons cannot use the address of this master, "" when
-// they can.
+// advertiseFault returns why a master of a group with standbys cannot be told by its address, ""
+// when it can.
 func (c Config) advertiseFault() string {
 	host, _, err := net.SplitHostPort(c.Listen)
-	ip := net.ParseIP(host)
 	switch {
 	case err != nil: // refused by its own name
-	case strings.ContainsAny(c.Advertise, "/:, "):
-		return "give a host without a port"
-	case c.led() && c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
+	case c.led() && c.Advertise == "" && daemon.IsEveryAddress(host):
 		return fmt.Sprintf("give the host that other daemons reach this master by: listen is %s, every address of this host, and standbys name the address of the master that leads", c.Listen)
 	}
 	return ""

@@ -104,7 +104,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	if err := m.listen(); err != nil {
 		return err
 	}
-	if m.address = advertised(m.cfg, m.Addr()); m.cfg.led() {
+	if m.address = m.cfg.Advertised(m.Addr(), m.cfg.Masters...); m.cfg.led() {
 		m.following = newFollowing(m, clock)
 		o.core.idle = true
 	}

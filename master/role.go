@@ -2,7 +2,6 @@ package master
 
 import (
 	"fmt"
-	"net"
 	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -88,15 +87,6 @@ func (m *Master) snapshotReply(s *wire.Snapshot) wire.SnapshotReply {
 		Incarnation: m.incarnation, Standby: true, Leader: m.standing.leader(),
 		Problem: m.standing.refusal("applying a snapshot of " + s.Sender.String()).Error(),
 	}
-}
-
-// advertised returns where other daemons reach a master that listens at the address.
-func advertised(c Config, listening string) string {
-	_, port, err := net.SplitHostPort(listening)
-	if c.Advertise == "" || err != nil {
-		return listening
-	}
-	return net.JoinHostPort(c.Advertise, port)
 }
 
 // leadershipName returns under which name the master of a group leads.

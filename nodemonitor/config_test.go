@@ -29,7 +29,7 @@ func TestCannotStart(t *testing.T) {
 		"port for daemons":   {func(c *Config) { c.InternalListen = taken }, "internal service of node"},
 		"port for status":    {func(c *Config) { c.HTTP = taken }, "status server cannot listen"},
 		"folder in use":      {func(c *Config) { c.WorkDir = folder }, "another node monitor uses the folder"},
-		"every address":      {func(c *Config) { c.InternalListen = "0.0.0.0:0" }, "set advertise"},
+		"every address told": {func(c *Config) { c.Advertise = "0.0.0.0" }, "give its name or one address"},
 		"recording nowhere":  {func(c *Config) { c.Record = "/dev/null/x" }, "recordings cannot be made"},
 		"NATS that is none":  {func(c *Config) { c.NATS = "nats://%" }, "NATS server"},
 		"unknown policy":     {func(c *Config) { c.Policy = "pidgeon" }, `"pigeon"?`},

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
@@ -185,8 +184,8 @@ func (n *NodeMonitor) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	n.self.address, err = advertised(&n.cfg, n.internal.Addr())
-	return err
+	n.self.address = n.cfg.Advertised(n.internal.Addr().String(), n.cfg.Master)
+	return nil
 }
 
 // openExecutors opens the part that runs executors, which needs the node's addresses.
@@ -220,40 +219,17 @@ func (n *NodeMonitor) openStatus() (err error) {
 	return err
 }
 
-// advertised returns where other daemons reach this node.
-func advertised(cfg *Config, listening net.Addr) (string, error) {
-	host, port, err := net.SplitHostPort(listening.String())
-	if err != nil {
-		return "", fmt.Errorf("internal_listen: %w", err)
-	}
-	if cfg.Advertise != "" {
-		return net.JoinHostPort(cfg.Advertise, port), nil
-	}
-	if isUnspecified(host) {
-		return "", &api.Error{
-			Problem: api.Invalid, What: fmt.Sprintf("internal_listen is %s, every address of this host", cfg.InternalListen), Subject: fmt.Sprintf("node %q", cfg.ID),
-			Tried: "reporting this node's address to the master", Next: "set advertise to the host that other daemons reach it by",
-		}
-	}
-	return net.JoinHostPort(host, port), nil
-}
-
 // reachable returns where others reach one of this node's ports: under the host of the
 // node's address, when that port listens on every address of this host.
 func reachable(listening, address string) string {
 	host, port, err := net.SplitHostPort(listening)
-	if err != nil || !isUnspecified(host) {
+	if err != nil || !daemon.IsEveryAddress(host) {
 		return listening
 	}
 	if host, _, err = net.SplitHostPort(address); err != nil {
 		return listening
 	}
 	return net.JoinHostPort(host, port)
-}
-
-func isUnspecified(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsUnspecified()
 }
 
 // Addrs are the addresses that a node monitor listens on, as host:port.

@@ -15,6 +15,7 @@ import (
 type Settings struct {
 	Cluster    string `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
 	HTTP       string `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	Advertise  string `mapstructure:"advertise" doc:"host that other daemons and clients are told for this daemon, as their settings name it; empty: the host of the address at which it listens, or, where that is every address (0.0.0.0), this host's address on the way to the masters or to NATS"`
 	NATS       string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
 	NATSAccess `mapstructure:",squash"`
 	Policy     string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
@@ -52,6 +53,7 @@ func (s Settings) Rules(policyFault string) []Rule {
 	return []Rule{
 		Refuse("cluster", !IsName(s.Cluster), NameRule),
 		Refuse("http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"),
+		Refuse("advertise", s.advertiseFault() != "", s.advertiseFault()),
 		Refuse("cutoff", s.Cutoff <= 0, "use a duration above zero"),
 		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
 		Refuse("policy", policyFault != "", policyFault),
