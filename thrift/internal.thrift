@@ -34,12 +34,23 @@ struct TRef {
   3: optional i32 slot = 0
 }
 
+// What one task may use; 0 is no limit of its own. memoryBytes is of all its processes
+// together, cpus counts processors, timeNanos is how long it may run, suspensions left out.
+struct TLimits {
+  1: optional i64 memoryBytes = 0
+  2: optional double cpus = 0
+  3: optional i64 timeNanos = 0
+}
+
 // What a task is to do. backend: 0 a process of the application, 1 sleep, 2 exec.
 struct TPayload {
   1: optional i8 backend = 0
   2: optional binary message
   3: optional i64 sleepNanos = 0
   4: optional published.TExec process
+  // Who submitted the job, as the frontend has proven it; empty when it has not.
+  5: optional string submitter = ""
+  6: optional TLimits limits
 }
 
 // A worker of the cluster, and the master of its group when it has one.
@@ -180,6 +191,9 @@ struct TMessage {
   65: optional i32 userPriority = 0
   // Report: for how much of elapsedNanos the attempt was suspended.
   66: optional i64 suspendedNanos = 0
+  // Report: why it failed, for programs: out_of_memory, time_limit, process_limit or
+  // above_node_limit; empty when it is none of these.
+  72: optional string code = ""
 }
 
 /*

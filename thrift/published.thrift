@@ -129,6 +129,11 @@ struct TSchedulingRequest {
   // The only frontend, by its name, that the client asks about this key: another one
   // refuses the job, and where keys are shared this one takes it without telling the others.
   29: optional string frontend = ""
+  // What each task may use; 0 is no limit of its own. memoryBytes is of all its processes
+  // together, cpus counts processors, timeLimitNanos is how long it may run.
+  30: optional i64 memoryBytes = 0
+  31: optional double cpus = 0
+  32: optional i64 timeLimitNanos = 0
 }
 
 // ---- Ours: answers ----
@@ -184,6 +189,9 @@ struct TTaskStatus {
   6: string reason
   // Of a process: its exit status, 128 + n after signal n; 0 when none is known.
   7: i32 exitStatus
+  // Why it failed, for programs: out_of_memory, time_limit, process_limit or
+  // above_node_limit; empty when it is none of these.
+  8: optional string code = ""
 }
 
 // What one group holds of a job, and how busy the group is. Waits in seconds.

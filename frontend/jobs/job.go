@@ -155,8 +155,14 @@ func Needs(r *api.Request) string {
 func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []string) {
 	tasks := j.Submission.Request.Tasks[first : first+count]
 	payloads = make([]api.Payload, len(tasks))
+	r := &j.Submission.Request
+	var limits *api.Limits
+	if r.Limits != (api.Limits{}) {
+		limits = &r.Limits
+	}
 	for i := range tasks {
 		payloads[i] = tasks[i].Payload
+		payloads[i].Limits, payloads[i].Submitter = limits, r.Submitter
 	}
 	if j.named() {
 		names = make([]string, len(tasks))

@@ -43,6 +43,8 @@ func drawSubmission(t *rapid.T) *Submission {
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
 			EstimateSet: rapid.Bool().Draw(t, "set"), AvgMillis: rapid.Float64().Draw(t, "avg"), HT: rapid.Bool().Draw(t, "ht"),
 			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
+			Limits:    api.Limits{Memory: rapid.Int64().Draw(t, "memory"), CPUs: rapid.Float64().Draw(t, "cpus"), Time: time.Duration(rapid.Int64().Draw(t, "time limit"))},
+			Submitter: word.Draw(t, "submitter"),
 		},
 	}
 	s.Request.Tasks = make([]api.Task, rapid.IntRange(0, 9).Draw(t, "tasks"))

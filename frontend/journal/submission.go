@@ -64,6 +64,10 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{7, s.Origin == 0, func(c *coder) { below(c, &s.Origin, classes.NumOrigins, "from what the class was decided") }},
 		optional{8, s.Estimate == 0, func(c *coder) { signed(c, &s.Estimate) }},
 		optional{9, !s.Shared, func(c *coder) { c.bits(&s.Shared) }},
+		optional{10, q.Limits.Memory == 0, func(c *coder) { signed(c, &q.Limits.Memory) }},
+		optional{11, q.Limits.CPUs == 0, func(c *coder) { c.float(&q.Limits.CPUs) }},
+		optional{12, q.Limits.Time == 0, func(c *coder) { signed(c, &q.Limits.Time) }},
+		optional{13, q.Submitter == "", func(c *coder) { text(c, &q.Submitter) }},
 	)
 }
 

@@ -11,15 +11,15 @@ import (
 
 // Two requests with one key are one job, and must therefore ask for the same work. What a
 // client makes anew for each try does not count: the key itself, the frontend that it asks
-// and the trace.
+// and the trace. Who submits is compared where callers are known, not here.
 
 // uncounted are the fields of a request that are not compared as settings.
-var uncounted = map[string]bool{"Key": true, "Frontend": true, "Trace": true, "Tasks": true}
+var uncounted = map[string]bool{"Key": true, "Frontend": true, "Trace": true, "Tasks": true, "Submitter": true}
 
 // words are the names of the settings in a refusal, where they differ from those of the
 // fields in small letters.
 var words = map[string]string{
-	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect",
+	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect", "Limits": "setting of limits",
 }
 
 // setting is one field of a request other than its tasks.

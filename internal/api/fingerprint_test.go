@@ -36,10 +36,14 @@ func TestEveryFieldOfARequestCounts(t *testing.T) {
 		case reflect.Float64:
 			f.SetFloat(7)
 		case reflect.Struct:
-			if name != "Trace" {
+			switch name {
+			case "Trace":
+				r.Trace.Traceparent = "other"
+			case "Limits":
+				r.Limits.Memory = MinMemory
+			default:
 				t.Fatalf("the test cannot change field %s", name)
 			}
-			r.Trace.Traceparent = "other"
 		case reflect.Slice:
 			continue // the tasks, below
 		default:
@@ -55,14 +59,15 @@ func TestEveryFieldOfARequestCounts(t *testing.T) {
 func TestDifferenceOfTasks(t *testing.T) {
 	known := twoTasks()
 	for want, change := range map[string]func(*Request){
-		"it has 1 tasks instead of 2":            func(r *Request) { r.Tasks = r.Tasks[:1] },
-		`task 1 has the id "x" instead of "1"`:   func(r *Request) { r.Tasks[1].ID = "x" },
-		`task 1 ("1") has another payload`:       func(r *Request) { r.Tasks[1].Payload.Exec.Argv[1] = "-a" },
-		`task 0 ("0") has another payload`:       func(r *Request) { r.Tasks[0].Payload.Exec.Env = []string{"A=b"} },
-		`its application is "b" instead of "a"`:  func(r *Request) { r.App = "b" },
-		`its user is "ann" instead of ""`:        func(r *Request) { r.User = "ann" },
-		`its estimate is 1s instead of 0s`:       func(r *Request) { r.Estimate = time.Second },
-		`its restartable is true instead of fal`: func(r *Request) { r.Restartable = true },
+		"it has 1 tasks instead of 2":                                         func(r *Request) { r.Tasks = r.Tasks[:1] },
+		`task 1 has the id "x" instead of "1"`:                                func(r *Request) { r.Tasks[1].ID = "x" },
+		`task 1 ("1") has another payload`:                                    func(r *Request) { r.Tasks[1].Payload.Exec.Argv[1] = "-a" },
+		`task 0 ("0") has another payload`:                                    func(r *Request) { r.Tasks[0].Payload.Exec.Env = []string{"A=b"} },
+		`its application is "b" instead of "a"`:                               func(r *Request) { r.App = "b" },
+		`its user is "ann" instead of ""`:                                     func(r *Request) { r.User = "ann" },
+		`its estimate is 1s instead of 0s`:                                    func(r *Request) { r.Estimate = time.Second },
+		`its setting of limits is memory 2G, time limit 1m0s instead of none`: func(r *Request) { r.Limits = Limits{Memory: 2 << 30, Time: time.Minute} },
+		`its restartable is true instead of fal`:                              func(r *Request) { r.Restartable = true },
 	} {
 		r := twoTasks()
 		change(r)

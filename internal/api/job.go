@@ -23,6 +23,12 @@ type Payload struct {
 	Message []byte        // BackendApp: opaque to Pigeon
 	Sleep   time.Duration // BackendSleep
 	Exec    *Exec         // BackendExec
+	// Limits are what the task may use; nil for none of its own. The frontend sets them, and
+	// Submitter, when it sends the payload: in a request they are those of the whole job.
+	Limits *Limits
+	// Submitter is the name of the person who submitted the job, as its frontend has proven it;
+	// "" when it has not.
+	Submitter string
 }
 
 // Exec is a process to run, without a shell.
@@ -60,6 +66,10 @@ type Request struct {
 	// MaxDisconnect is for how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
+	Limits        Limits // of each task
+	// Submitter is the name of the person who submits, as the frontend that accepts the job has
+	// proven it; it does not travel with the request.
+	Submitter string
 	// Frontend is the name of the only frontend that the client asks about the key: another
 	// one refuses the job. With "" any frontend may be asked.
 	Frontend string
@@ -117,6 +127,7 @@ type TaskStatus struct {
 	Seconds float64 `json:"elapsed,omitempty"` // seconds of the attempt, if it has ended
 	Reason  string  `json:"reason,omitempty"`  // why it failed
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
+	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit or above_node_limit
 }
 
 // Explanation is why a job waits, or why it ended as it did.

@@ -16,7 +16,7 @@ const (
 
 // Equal reports whether both payloads are the same work.
 func (p *Payload) Equal(o *Payload) bool {
-	if p.Backend != o.Backend || p.Sleep != o.Sleep || !bytes.Equal(p.Message, o.Message) {
+	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !bytes.Equal(p.Message, o.Message) {
 		return false
 	}
 	if p.Exec == nil || o.Exec == nil || p.Exec == o.Exec {

@@ -50,6 +50,9 @@ func (r *Request) Validate() error {
 	if what, next := ownerFault(r.Owner); what != "" {
 		return r.bad(fmt.Sprintf("its owner %q %s", clipped(r.Owner), what), next)
 	}
+	if what, next := r.Limits.fault(r.Backend); what != "" {
+		return r.bad(what, next)
+	}
 	if what := nameFault(r.Name); what != "" {
 		return r.bad(fmt.Sprintf("its name %q %s", clipped(r.Name), what), "use a shorter one of text, or leave it out")
 	}

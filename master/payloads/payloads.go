@@ -35,7 +35,7 @@ type taskRange struct {
 // Bytes that a range, and each payload of it, take beside their texts.
 const (
 	rangeBytes   = 160
-	payloadBytes = 112
+	payloadBytes = 136
 )
 
 // Size estimates the bytes that the data of tasks will take.
@@ -43,7 +43,7 @@ func Size(it *wire.Item) int64 {
 	n := rangeBytes
 	for i := range it.Payloads {
 		p := &it.Payloads[i]
-		n += payloadBytes + len(p.Message)
+		n += payloadBytes + len(p.Message) + len(p.Submitter)
 		if p.Exec == nil {
 			continue
 		}

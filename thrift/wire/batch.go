@@ -71,6 +71,7 @@ type Extra struct {
 	Finished  time.Time
 	Tail      []byte // the end of a failed process's stderr
 	Exit      int    // status of a process, 128 + n after signal n
+	Code      string // why it failed, for programs: one of the codes of package api, "" for none
 	// ResultNumber is the number of the result among those of the node's process; its
 	// acknowledgement repeats it. 0 from a node of an earlier version.
 	ResultNumber int64

@@ -1140,6 +1140,7 @@ func taskStatusTo(v api.TaskStatus) *published.TTaskStatus {
 		Seconds:    v.Seconds,
 		Reason:     v.Reason,
 		ExitStatus: n32(v.Exit),
+		Code:       v.Code,
 	}
 }
 
@@ -1155,6 +1156,7 @@ func taskStatusFrom(t *published.TTaskStatus) (v api.TaskStatus) {
 		Seconds: t.Seconds,
 		Reason:  t.Reason,
 		Exit:    int(t.ExitStatus),
+		Code:    t.Code,
 	}
 }
 

@@ -21,7 +21,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 	t.ElapsedNanos, t.ExitStatus, t.ResultNumber = int64(e.Elapsed), n32(e.Exit), e.ResultNumber
 	t.SuspendedNanos = int64(e.Suspended)
 	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
-	t.MaxDisconnectNanos = int64(e.MaxDisconnect)
+	t.MaxDisconnectNanos, t.Code = int64(e.MaxDisconnect), e.Code
 	t.Payloads, err = payloadsTo(e.Payloads)
 	return err
 }
@@ -33,7 +33,7 @@ func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	e.Elapsed, e.Exit, e.ResultNumber = time.Duration(t.ElapsedNanos), int(t.ExitStatus), t.ResultNumber
 	e.Suspended = time.Duration(t.SuspendedNanos)
 	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
-	e.MaxDisconnect = time.Duration(t.MaxDisconnectNanos)
+	e.MaxDisconnect, e.Code = time.Duration(t.MaxDisconnectNanos), t.Code
 	e.Payloads, err = payloadsFrom(t.Payloads)
 	return err
 }
@@ -70,7 +70,10 @@ func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("its payload is for a backend %q, which has no number on the wire", p.Backend)
 		}
-		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo)} // below 3
+		out[i] = &peer.TPayload{
+			Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo), // below 3
+			Submitter: p.Submitter, Limits: limitsTo(p.Limits),
+		}
 	}
 	return out, nil
 }
@@ -84,13 +87,31 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		if t.Backend < 0 || int(t.Backend) >= len(backends) {
 			return nil, fmt.Errorf("its payload is for backend %d, which is not known here", t.Backend)
 		}
-		p := api.Payload{Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: optionalFrom(t.Process, execFrom)}
+		p := api.Payload{
+			Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: optionalFrom(t.Process, execFrom),
+			Submitter: t.Submitter, Limits: limitsFrom(t.Limits),
+		}
 		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
 			return nil, errors.New("its payload names no program")
 		}
 		out[i] = p
 	}
 	return out, nil
+}
+
+// limitsTo returns nil for a task without limits, which then takes no room.
+func limitsTo(l *api.Limits) *peer.TLimits {
+	if l == nil || *l == (api.Limits{}) {
+		return nil
+	}
+	return &peer.TLimits{MemoryBytes: l.Memory, Cpus: l.CPUs, TimeNanos: int64(l.Time)}
+}
+
+func limitsFrom(t *peer.TLimits) *api.Limits {
+	if t == nil {
+		return nil
+	}
+	return &api.Limits{Memory: t.MemoryBytes, CPUs: t.Cpus, Time: time.Duration(t.TimeNanos)}
 }
 
 func allEqual(list []api.Payload) bool {

@@ -20,6 +20,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		Backend: api.Backend(t.Backend), Class: t.JobClass, EstimateSet: t.IsSetEstimateNanos(),
 		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
 		Retries: int(t.Retries), Restartable: t.Restartable, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
+		Limits: api.Limits{Memory: t.MemoryBytes, CPUs: t.Cpus, Time: time.Duration(t.TimeLimitNanos)},
 	}
 	if t.IsSetPriority() {
 		r.Priority = t.GetPriority()
@@ -47,6 +48,7 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 	t := &published.TSchedulingRequest{
 		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable,
 		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name, Frontend: r.Frontend,
+		MemoryBytes: r.Limits.Memory, Cpus: r.Limits.CPUs, TimeLimitNanos: int64(r.Limits.Time),
 		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)),
 	}
 	if user := (User{r.User, r.UserGroup, r.Priority}); user != (User{}) {

@@ -84,6 +84,7 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 	fake := &fakeScheduler{}
 	c := dialScheduler(t, fake)
 	for _, want := range []*api.Request{
+		{Key: "k", Backend: api.BackendExec, Limits: api.Limits{Memory: 2 << 30, CPUs: 1.5, Time: time.Minute}, Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"true"}, Env: []string{"K=v"}}}}}},
 		{
 			App: "app", User: "ada", Description: "d", Key: "k", Frontend: "f", Class: "long", Estimate: 3 * time.Second, EstimateSet: true, AvgMillis: 2.5,
 			HT: true, Retries: 3, Trace: api.Trace{Traceparent: "00-1", Tracestate: "s"},

@@ -71,7 +71,7 @@ func (it *Item) baseSize() int {
 	m := &it.Msg
 	n := messageBytes + len(m.App) + len(m.Owner) + len(m.Node) + len(m.Reason) + len(m.Kept)*elementBytes +
 		len(it.JobName) + len(it.User) + len(it.UserGroup) + len(it.FrontendAddress) + len(it.SchedulerAddress) +
-		len(it.Trace.Traceparent) + len(it.Trace.Tracestate) + len(it.Tail) + 2*api.MaxKeyBytes + moreSize(m.More)
+		len(it.Trace.Traceparent) + len(it.Trace.Tracestate) + len(it.Tail) + len(it.Code) + 2*api.MaxKeyBytes + moreSize(m.More)
 	for _, app := range m.Serves {
 		n += len(app) + 4
 	}
@@ -79,7 +79,10 @@ func (it *Item) baseSize() int {
 }
 
 func payloadSize(p *api.Payload) int {
-	n := elementBytes + len(p.Message)
+	n := elementBytes + len(p.Message) + len(p.Submitter)
+	if p.Limits != nil {
+		n += elementBytes
+	}
 	if p.Exec == nil {
 		return n
 	}

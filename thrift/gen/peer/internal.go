@@ -647,15 +647,242 @@ func (p *TRef) String() string {
 }
 
 // Attributes:
+//   - MemoryBytes
+//   - Cpus
+//   - TimeNanos
+type TLimits struct {
+	MemoryBytes int64   `thrift:"memoryBytes,1" db:"memoryBytes" json:"memoryBytes"`
+	Cpus        float64 `thrift:"cpus,2" db:"cpus" json:"cpus"`
+	TimeNanos   int64   `thrift:"timeNanos,3" db:"timeNanos" json:"timeNanos"`
+}
+
+func NewTLimits() *TLimits {
+	return &TLimits{}
+}
+
+var TLimits_MemoryBytes_DEFAULT int64 = 0
+
+func (p *TLimits) GetMemoryBytes() int64 {
+	return p.MemoryBytes
+}
+
+var TLimits_Cpus_DEFAULT float64 = 0
+
+func (p *TLimits) GetCpus() float64 {
+	return p.Cpus
+}
+
+var TLimits_TimeNanos_DEFAULT int64 = 0
+
+func (p *TLimits) GetTimeNanos() int64 {
+	return p.TimeNanos
+}
+func (p *TLimits) IsSetMemoryBytes() bool {
+	return p.MemoryBytes != TLimits_MemoryBytes_DEFAULT
+}
+
+func (p *TLimits) IsSetCpus() bool {
+	return p.Cpus != TLimits_Cpus_DEFAULT
+}
+
+func (p *TLimits) IsSetTimeNanos() bool {
+	return p.TimeNanos != TLimits_TimeNanos_DEFAULT
+}
+
+func (p *TLimits) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TLimits) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.MemoryBytes = v
+	}
+	return nil
+}
+
+func (p *TLimits) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Cpus = v
+	}
+	return nil
+}
+
+func (p *TLimits) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.TimeNanos = v
+	}
+	return nil
+}
+
+func (p *TLimits) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TLimits"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TLimits) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMemoryBytes() {
+		if err := oprot.WriteFieldBegin(ctx, "memoryBytes", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:memoryBytes: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.MemoryBytes)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.memoryBytes (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:memoryBytes: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TLimits) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCpus() {
+		if err := oprot.WriteFieldBegin(ctx, "cpus", thrift.DOUBLE, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:cpus: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Cpus)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.cpus (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:cpus: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TLimits) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTimeNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "timeNanos", thrift.I64, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:timeNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.TimeNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.timeNanos (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:timeNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TLimits) Equals(other *TLimits) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.MemoryBytes != other.MemoryBytes {
+		return false
+	}
+	if p.Cpus != other.Cpus {
+		return false
+	}
+	if p.TimeNanos != other.TimeNanos {
+		return false
+	}
+	return true
+}
+
+func (p *TLimits) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TLimits(%+v)", *p)
+}
+
+// Attributes:
 //   - Backend
 //   - Message
 //   - SleepNanos
 //   - Process
+//   - Submitter
+//   - Limits
 type TPayload struct {
 	Backend    int8             `thrift:"backend,1" db:"backend" json:"backend"`
 	Message    []byte           `thrift:"message,2" db:"message" json:"message,omitempty"`
 	SleepNanos int64            `thrift:"sleepNanos,3" db:"sleepNanos" json:"sleepNanos"`
 	Process    *published.TExec `thrift:"process,4" db:"process" json:"process,omitempty"`
+	Submitter  string           `thrift:"submitter,5" db:"submitter" json:"submitter"`
+	Limits     *TLimits         `thrift:"limits,6" db:"limits" json:"limits,omitempty"`
 }
 
 func NewTPayload() *TPayload {
@@ -688,6 +915,21 @@ func (p *TPayload) GetProcess() *published.TExec {
 	}
 	return p.Process
 }
+
+var TPayload_Submitter_DEFAULT string = ""
+
+func (p *TPayload) GetSubmitter() string {
+	return p.Submitter
+}
+
+var TPayload_Limits_DEFAULT *TLimits
+
+func (p *TPayload) GetLimits() *TLimits {
+	if !p.IsSetLimits() {
+		return TPayload_Limits_DEFAULT
+	}
+	return p.Limits
+}
 func (p *TPayload) IsSetBackend() bool {
 	return p.Backend != TPayload_Backend_DEFAULT
 }
@@ -702,6 +944,14 @@ func (p *TPayload) IsSetSleepNanos() bool {
 
 func (p *TPayload) IsSetProcess() bool {
 	return p.Process != nil
+}
+
+func (p *TPayload) IsSetSubmitter() bool {
+	return p.Submitter != TPayload_Submitter_DEFAULT
+}
+
+func (p *TPayload) IsSetLimits() bool {
+	return p.Limits != nil
 }
 
 func (p *TPayload) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -751,6 +1001,26 @@ func (p *TPayload) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 4:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -809,6 +1079,23 @@ func (p *TPayload) ReadField4(ctx context.Context, iprot thrift.TProtocol) error
 	return nil
 }
 
+func (p *TPayload) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Submitter = v
+	}
+	return nil
+}
+
+func (p *TPayload) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Limits = &TLimits{}
+	if err := p.Limits.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Limits), err)
+	}
+	return nil
+}
+
 func (p *TPayload) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TPayload"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -824,6 +1111,12 @@ func (p *TPayload) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -896,6 +1189,36 @@ func (p *TPayload) writeField4(ctx context.Context, oprot thrift.TProtocol) (err
 	return err
 }
 
+func (p *TPayload) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSubmitter() {
+		if err := oprot.WriteFieldBegin(ctx, "submitter", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:submitter: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Submitter)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.submitter (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:submitter: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TPayload) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLimits() {
+		if err := oprot.WriteFieldBegin(ctx, "limits", thrift.STRUCT, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:limits: ", p), err)
+		}
+		if err := p.Limits.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Limits), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:limits: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TPayload) Equals(other *TPayload) bool {
 	if p == other {
 		return true
@@ -912,6 +1235,12 @@ func (p *TPayload) Equals(other *TPayload) bool {
 		return false
 	}
 	if !p.Process.Equals(other.Process) {
+		return false
+	}
+	if p.Submitter != other.Submitter {
+		return false
+	}
+	if !p.Limits.Equals(other.Limits) {
 		return false
 	}
 	return true
@@ -2768,6 +3097,7 @@ func (p *TMore) String() string {
 //   - UserGroup
 //   - UserPriority
 //   - SuspendedNanos
+//   - Code
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -2827,8 +3157,9 @@ type TMessage struct {
 	UserPriority     int32                    `thrift:"userPriority,65" db:"userPriority" json:"userPriority"`
 	SuspendedNanos   int64                    `thrift:"suspendedNanos,66" db:"suspendedNanos" json:"suspendedNanos"`
 	// unused fields # 67 to 69
-	MaxDisconnectNanos  int64 `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
-	CoreDisconnectNanos int64 `thrift:"coreDisconnectNanos,71" db:"coreDisconnectNanos" json:"coreDisconnectNanos"`
+	MaxDisconnectNanos  int64  `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
+	CoreDisconnectNanos int64  `thrift:"coreDisconnectNanos,71" db:"coreDisconnectNanos" json:"coreDisconnectNanos"`
+	Code                string `thrift:"code,72" db:"code" json:"code"`
 }
 
 func NewTMessage() *TMessage {
@@ -3194,6 +3525,12 @@ var TMessage_SuspendedNanos_DEFAULT int64 = 0
 func (p *TMessage) GetSuspendedNanos() int64 {
 	return p.SuspendedNanos
 }
+
+var TMessage_Code_DEFAULT string = ""
+
+func (p *TMessage) GetCode() string {
+	return p.Code
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3420,6 +3757,10 @@ func (p *TMessage) IsSetUserPriority() bool {
 
 func (p *TMessage) IsSetSuspendedNanos() bool {
 	return p.SuspendedNanos != TMessage_SuspendedNanos_DEFAULT
+}
+
+func (p *TMessage) IsSetCode() bool {
+	return p.Code != TMessage_Code_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -4016,6 +4357,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 72:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField72(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4600,6 +4951,15 @@ func (p *TMessage) ReadField66(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField72(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 72: ", err)
+	} else {
+		p.Code = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4777,6 +5137,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField71(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField72(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5689,6 +6052,21 @@ func (p *TMessage) writeField71(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField72(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCode() {
+		if err := oprot.WriteFieldBegin(ctx, "code", thrift.STRING, 72); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 72:code: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Code)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.code (72) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 72:code: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5891,6 +6269,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.CoreDisconnectNanos != other.CoreDisconnectNanos {
+		return false
+	}
+	if p.Code != other.Code {
 		return false
 	}
 	return true

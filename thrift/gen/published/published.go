@@ -2116,6 +2116,9 @@ func (p *TTaskSpec) String() string {
 //   - Priority
 //   - Name
 //   - Frontend
+//   - MemoryBytes
+//   - Cpus
+//   - TimeLimitNanos
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2137,6 +2140,9 @@ type TSchedulingRequest struct {
 	Priority           *int32         `thrift:"priority,27" db:"priority" json:"priority,omitempty"`
 	Name               string         `thrift:"name,28" db:"name" json:"name"`
 	Frontend           string         `thrift:"frontend,29" db:"frontend" json:"frontend"`
+	MemoryBytes        int64          `thrift:"memoryBytes,30" db:"memoryBytes" json:"memoryBytes"`
+	Cpus               float64        `thrift:"cpus,31" db:"cpus" json:"cpus"`
+	TimeLimitNanos     int64          `thrift:"timeLimitNanos,32" db:"timeLimitNanos" json:"timeLimitNanos"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2270,6 +2276,24 @@ var TSchedulingRequest_Frontend_DEFAULT string = ""
 func (p *TSchedulingRequest) GetFrontend() string {
 	return p.Frontend
 }
+
+var TSchedulingRequest_MemoryBytes_DEFAULT int64 = 0
+
+func (p *TSchedulingRequest) GetMemoryBytes() int64 {
+	return p.MemoryBytes
+}
+
+var TSchedulingRequest_Cpus_DEFAULT float64 = 0
+
+func (p *TSchedulingRequest) GetCpus() float64 {
+	return p.Cpus
+}
+
+var TSchedulingRequest_TimeLimitNanos_DEFAULT int64 = 0
+
+func (p *TSchedulingRequest) GetTimeLimitNanos() int64 {
+	return p.TimeLimitNanos
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2336,6 +2360,18 @@ func (p *TSchedulingRequest) IsSetName() bool {
 
 func (p *TSchedulingRequest) IsSetFrontend() bool {
 	return p.Frontend != TSchedulingRequest_Frontend_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetMemoryBytes() bool {
+	return p.MemoryBytes != TSchedulingRequest_MemoryBytes_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetCpus() bool {
+	return p.Cpus != TSchedulingRequest_Cpus_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetTimeLimitNanos() bool {
+	return p.TimeLimitNanos != TSchedulingRequest_TimeLimitNanos_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2542,6 +2578,36 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 					return err
 				}
 			}
+		case 30:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField30(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 31:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField31(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 32:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField32(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -2737,6 +2803,33 @@ func (p *TSchedulingRequest) ReadField29(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField30(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 30: ", err)
+	} else {
+		p.MemoryBytes = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField31(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 31: ", err)
+	} else {
+		p.Cpus = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField32(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 32: ", err)
+	} else {
+		p.TimeLimitNanos = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2797,6 +2890,15 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField29(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField30(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField31(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField32(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3098,6 +3200,51 @@ func (p *TSchedulingRequest) writeField29(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField30(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMemoryBytes() {
+		if err := oprot.WriteFieldBegin(ctx, "memoryBytes", thrift.I64, 30); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 30:memoryBytes: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.MemoryBytes)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.memoryBytes (30) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 30:memoryBytes: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSchedulingRequest) writeField31(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCpus() {
+		if err := oprot.WriteFieldBegin(ctx, "cpus", thrift.DOUBLE, 31); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 31:cpus: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Cpus)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.cpus (31) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 31:cpus: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSchedulingRequest) writeField32(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTimeLimitNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "timeLimitNanos", thrift.I64, 32); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 32:timeLimitNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.TimeLimitNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.timeLimitNanos (32) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 32:timeLimitNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -3185,6 +3332,15 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.MemoryBytes != other.MemoryBytes {
+		return false
+	}
+	if p.Cpus != other.Cpus {
+		return false
+	}
+	if p.TimeLimitNanos != other.TimeLimitNanos {
 		return false
 	}
 	return true
@@ -4549,6 +4705,7 @@ func (p *TJobStatus) String() string {
 //   - Seconds
 //   - Reason
 //   - ExitStatus
+//   - Code
 type TTaskStatus struct {
 	Task       int32   `thrift:"task,1" db:"task" json:"task"`
 	Attempt    int32   `thrift:"attempt,2" db:"attempt" json:"attempt"`
@@ -4557,6 +4714,7 @@ type TTaskStatus struct {
 	Seconds    float64 `thrift:"seconds,5" db:"seconds" json:"seconds"`
 	Reason     string  `thrift:"reason,6" db:"reason" json:"reason"`
 	ExitStatus int32   `thrift:"exitStatus,7" db:"exitStatus" json:"exitStatus"`
+	Code       string  `thrift:"code,8" db:"code" json:"code"`
 }
 
 func NewTTaskStatus() *TTaskStatus {
@@ -4590,6 +4748,16 @@ func (p *TTaskStatus) GetReason() string {
 func (p *TTaskStatus) GetExitStatus() int32 {
 	return p.ExitStatus
 }
+
+var TTaskStatus_Code_DEFAULT string = ""
+
+func (p *TTaskStatus) GetCode() string {
+	return p.Code
+}
+func (p *TTaskStatus) IsSetCode() bool {
+	return p.Code != TTaskStatus_Code_DEFAULT
+}
+
 func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -4667,6 +4835,16 @@ func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4752,6 +4930,15 @@ func (p *TTaskStatus) ReadField7(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TTaskStatus) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Code = v
+	}
+	return nil
+}
+
 func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TTaskStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4776,6 +4963,9 @@ func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4879,6 +5069,21 @@ func (p *TTaskStatus) writeField7(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TTaskStatus) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCode() {
+		if err := oprot.WriteFieldBegin(ctx, "code", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:code: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Code)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.code (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:code: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 	if p == other {
 		return true
@@ -4904,6 +5109,9 @@ func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 		return false
 	}
 	if p.ExitStatus != other.ExitStatus {
+		return false
+	}
+	if p.Code != other.Code {
 		return false
 	}
 	return true
