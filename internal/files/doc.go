@@ -13,5 +13,6 @@
 // each process reads a file once before the first use, and again when its size or its
 // time has changed. A file that was not complete when a process ended is dropped.
 //
-// The functions on [os.Root] are for folders that tasks and executors may write in.
+// The functions on [os.Root] are for folders that tasks and executors may write in. ReadPrivate,
+// Replace and Lock are for files with secrets.
 package files

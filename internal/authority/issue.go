@@ -1,0 +1,177 @@
+package authority
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// MaxHosts bounds the hosts of a certificate.
+const MaxHosts = 100
+
+// Request is what a new certificate is for.
+type Request struct {
+	Role identity.Role
+	Name string
+	// Hosts are names and IP addresses under which others reach it. Pigeon's own daemons check
+	// role and name instead; NATS clients and web browsers check these.
+	Hosts []string
+	// Lifetime is for how long it is valid; 0: DefaultLifetime, or as long as the authority if
+	// that is less.
+	Lifetime time.Duration
+}
+
+// Issued is a certificate with its key.
+type Issued struct {
+	Certificate *x509.Certificate
+	Cert, Key   []byte // PEM
+	CA          []byte // PEM of the authority's
+}
+
+// Issue makes a key and a certificate for it. A copy of the certificate stays with the
+// authority; the key is in the result only.
+func (a *Authority) Issue(r Request, now time.Time) (*Issued, error) {
+	s, err := Subject{Cluster: a.Cluster(), Role: r.Role, Name: r.Name}.check()
+	if err != nil {
+		return nil, err
+	}
+	until, err := a.until(s, r.Lifetime, now)
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{Subject: s.distinguished(), NotBefore: now.Add(-slack), NotAfter: until}
+	t.URIs = append(t.URIs, s.URI())
+	if err := addHosts(t, s, r.Hosts); err != nil {
+		return nil, err
+	}
+	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	if !s.Role.IsPerson() {
+		t.ExtKeyUsage = append(t.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	}
+	key, err := newKey()
+	if err != nil {
+		return nil, failed(a.dir, "making a key", err)
+	}
+	cert, err := a.sign(t, key.Public())
+	if err != nil {
+		return nil, err
+	}
+	text, err := encodeKey(key)
+	if err != nil {
+		return nil, failed(a.dir, "writing a key", err)
+	}
+	return &Issued{Certificate: cert, Cert: encodeCertificate(cert.Raw), Key: text, CA: encodeCertificate(a.cert.Raw)}, nil
+}
+
+// sign makes a certificate and keeps a copy.
+func (a *Authority) sign(t *x509.Certificate, public any) (*x509.Certificate, error) {
+	var err error
+	if t.SerialNumber, err = newSerial(); err != nil {
+		return nil, failed(a.dir, "drawing a serial number", err)
+	}
+	t.KeyUsage, t.BasicConstraintsValid = x509.KeyUsageDigitalSignature, true
+	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, public, a.key)
+	if err != nil {
+		return nil, failed(a.dir, "signing a certificate", err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, failed(a.dir, "reading a certificate back", err)
+	}
+	if err := files.Replace(a.copyOf(cert), 0o600, encodeCertificate(der)); err != nil {
+		return nil, failed(a.dir, "keeping a copy of a certificate", err)
+	}
+	return cert, nil
+}
+
+func (a *Authority) copyOf(c *x509.Certificate) string {
+	return filepath.Join(a.dir, issuedFolder, Serial(c)+".pem")
+}
+
+// Serial returns the serial number of a certificate as this program shows it.
+func Serial(c *x509.Certificate) string { return c.SerialNumber.Text(16) }
+
+// until returns when a certificate of that lifetime ends.
+func (a *Authority) until(s Subject, lifetime time.Duration, now time.Time) (time.Time, error) {
+	switch {
+	case !now.Before(a.cert.NotAfter):
+		return now, &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("the authority ended on %s", a.cert.NotAfter.Format(time.DateOnly)), Subject: a.dir, Tried: "issuing a certificate for " + s.String(),
+			Next: "make a new authority with 'pigeon pki init' in another folder, and issue all certificates anew",
+		}
+	case lifetime < 0:
+		return now, badLifetime(lifetime, s.String())
+	case lifetime == 0 && now.Add(DefaultLifetime).After(a.cert.NotAfter):
+		return a.cert.NotAfter, nil
+	case lifetime == 0:
+		return now.Add(DefaultLifetime), nil
+	case now.Add(lifetime).After(a.cert.NotAfter):
+		return now, &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("it would end after its authority, which ends on %s", a.cert.NotAfter.Format(time.DateOnly)), Subject: "certificate of " + s.String(),
+			Tried: "issuing it", Next: "give a shorter --ttl, or leave it out",
+		}
+	}
+	return now.Add(lifetime), nil
+}
+
+var hostShape = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
+
+func addHosts(t *x509.Certificate, s Subject, hosts []string) error {
+	e := &api.Error{Problem: api.Invalid, Subject: "certificate of " + s.String(), Tried: "issuing it"}
+	if len(hosts) > MaxHosts {
+		e.What, e.Next = fmt.Sprintf("%d hosts are more than the limit of %d", len(hosts), MaxHosts), "name those under which others reach it"
+		return e
+	}
+	for _, h := range hosts {
+		switch ip := net.ParseIP(h); {
+		case ip != nil && ip.IsUnspecified():
+			e.What, e.Next = fmt.Sprintf("nobody reaches a host at %s", h), "give the address or the name that others use"
+			return e
+		case ip != nil:
+			t.IPAddresses = append(t.IPAddresses, ip)
+		case hostShape.MatchString(h) && len(h) <= 253:
+			t.DNSNames = append(t.DNSNames, h)
+		default:
+			e.What, e.Next = fmt.Sprintf("%q is neither the name nor the IP address of a host", h), "give it without a port and a scheme, such as --host f0.example.org --host 10.0.0.1"
+			return e
+		}
+	}
+	return nil
+}
+
+// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. A
+// folder that has a certificate or a key already is refused.
+func (i *Issued) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(dir, "making the folder", err)
+	}
+	for _, name := range []string{CertFile, KeyFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return &api.Error{
+				Problem: api.Invalid, What: "it has a file " + name + " already", Subject: dir, Tried: "writing a certificate and its key",
+				Next: "renew that with 'pigeon pki renew', or name another folder with --out",
+			}
+		}
+	}
+	for _, f := range []struct {
+		name string
+		mode fs.FileMode
+		text []byte
+	}{{KeyFile, 0o600, i.Key}, {CAFile, 0o644, i.CA}, {CertFile, 0o644, i.Cert}} {
+		if err := files.Replace(filepath.Join(dir, f.name), f.mode, f.text); err != nil {
+			return failed(filepath.Join(dir, f.name), "writing a certificate and its key", err)
+		}
+	}
+	return nil
+}
