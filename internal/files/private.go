@@ -56,6 +56,12 @@ func CheckFolder(dir, what string) error {
 	return checkPrivate(dir, what, info, 0o077)
 }
 
+// CheckOwned refuses a file that other users may write, or that belongs to another user than
+// this one and root, with the command that mends it. Others may read it.
+func CheckOwned(path, what string, info fs.FileInfo) error {
+	return checkPrivate(path, what, info, 0o022)
+}
+
 // checkPrivate refuses a file or folder with one of the forbidden bits in its mode, or of
 // another owner.
 func checkPrivate(path, what string, info fs.FileInfo, forbidden fs.FileMode) error {

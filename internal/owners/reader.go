@@ -1,6 +1,10 @@
 package owners
 
-import "context"
+import (
+	"context"
+
+	"github.com/pigeon-sched/pigeon/internal/watch"
+)
 
 // Reader reads the settings S of a daemon ([Shares] or [Quotas]), and reads them again while
 // the daemon runs: from the file of owners if the daemon's configuration names one, else from
@@ -13,7 +17,7 @@ type Reader[S any] struct {
 	// again, or why they could not be.
 	Again func(S, error)
 
-	watcher *Watcher // nil: there is no file to read again
+	watcher *watch.Watcher // nil: there is no file to read again
 }
 
 // Open returns the first settings: those of the file of owners, or own without one.
@@ -21,7 +25,7 @@ func (r *Reader[S]) Open(own S) (S, error) {
 	if r.File == "" {
 		return own, nil
 	}
-	r.watch(r.File, r.load)
+	r.watchFile(r.File, r.load)
 	return r.load()
 }
 
@@ -34,12 +38,12 @@ func (r *Reader[S]) load() (S, error) {
 // is called before Run and does nothing when there is a file of owners.
 func (r *Reader[S]) ReadAgainFrom(file string, load func() (S, error)) {
 	if r.File == "" && file != "" {
-		r.watch(file, load)
+		r.watchFile(file, load)
 	}
 }
 
-func (r *Reader[S]) watch(file string, load func() (S, error)) {
-	r.watcher = NewWatcher(file, PollEvery, func() { r.Again(load()) })
+func (r *Reader[S]) watchFile(file string, load func() (S, error)) {
+	r.watcher = watch.New(file, watch.PollEvery, func() { r.Again(load()) })
 }
 
 // Reload has the settings read again. It reports whether there is a file to read them from.

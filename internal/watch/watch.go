@@ -1,4 +1,5 @@
-package owners
+// Package watch calls a function when a file changes: settings of owners, access tokens.
+package watch
 
 import (
 	"bytes"
@@ -15,7 +16,7 @@ import (
 const PollEvery = time.Second
 
 // Watcher calls a function when a file changes, or when it is asked to. Make one with
-// NewWatcher.
+// New.
 type Watcher struct {
 	file   string
 	every  time.Duration
@@ -23,8 +24,8 @@ type Watcher struct {
 	asked  chan struct{}
 }
 
-// NewWatcher returns a watcher of a file.
-func NewWatcher(file string, every time.Duration, reload func()) *Watcher {
+// New returns a watcher of a file.
+func New(file string, every time.Duration, reload func()) *Watcher {
 	return &Watcher{file: file, every: every, reload: reload, asked: make(chan struct{}, 1)}
 }
 
@@ -79,31 +80,4 @@ func (w *Watcher) content() []byte {
 		return fmt.Append(nil, err)
 	}
 	return data
-}
-
-// Problem is why settings could not be read again, and since when. The zero Problem is none.
-type Problem struct {
-	Text  string
-	since time.Time
-}
-
-// Set records how settings were read: err is nil when they were read well.
-func (p *Problem) Set(err error) {
-	switch {
-	case err == nil:
-		*p = Problem{}
-		return
-	case p.Text == "":
-		p.since = time.Now()
-	}
-	p.Text = err.Error()
-}
-
-// Since returns the Unix seconds of the first attempt of those that failed since the
-// settings were read well, 0 when there is none.
-func (p *Problem) Since() float64 {
-	if p.Text == "" {
-		return 0
-	}
-	return float64(p.since.UnixMilli()) / 1000
 }

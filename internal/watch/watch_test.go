@@ -1,8 +1,7 @@
-package owners_test
+package watch_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/internal/owners"
+	"github.com/pigeon-sched/pigeon/internal/watch"
 )
 
 // reads counts the calls of a watcher and what the file had at the last one.
@@ -41,10 +40,10 @@ func (r *reads) get() (int, string) {
 // when it goes and comes back, and when somebody asks; and not when only its time changes.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "owners.yaml")
+	path := filepath.Join(dir, "settings.yaml")
 	write(t, path, "one")
 	r := &reads{}
-	w := owners.NewWatcher(path, time.Millisecond, func() { r.read(path) })
+	w := watch.New(path, time.Millisecond, func() { r.read(path) })
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -85,18 +84,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestProblem(t *testing.T) {
-	var p owners.Problem
-	if p.Since() != 0 {
-		t.Error("a problem without a text")
-	}
-	p.Set(errors.New("a"))
-	since := p.Since()
-	p.Set(errors.New("b"))
-	if p.Text != "b" || p.Since() != since || since == 0 {
-		t.Errorf("%+v", p)
-	}
-	if p.Set(nil); p.Text != "" || p.Since() != 0 {
-		t.Errorf("%+v", p)
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,22 @@
+// Package tokens keeps the access tokens of people: the file of those that count, which
+// 'pigeon token' writes and daemons read, and what a token is.
+//
+//	pigeon_0123456789ab_<64 hexadecimal digits>
+//	       the id       the secret: 256 random bits
+//
+//	create ──▶ good ──▶ expired
+//	             └──revoke──▶ revoked
+//
+// The file has a line of JSON for each token, with the SHA-256 of the token and not the token
+// itself, so that who reads the file, or a backup of it, can call nobody. A hash that is slow on
+// purpose would add nothing: such hashes protect passwords, which can be guessed one after another;
+// nobody guesses 256 random bits. And a slow hash would let strangers, who need no token for
+// that, keep a daemon busy.
+//
+// The id is no secret. It finds the line, it is what logs and the audit log have, and by it a
+// token is revoked. The hashes are compared in a time that does not depend on where they differ.
+//
+// Daemons read the file again when it changes, as they do with that of owners. A file that is
+// damaged changes nothing: the tokens that were read before stay, and the log says so. Tokens
+// of a file that is gone stay too: to revoke all of them, revoke them, or stop the daemons.
+package tokens
