@@ -30,6 +30,8 @@ func verbs(roles []role) []*cobra.Command {
 		natsCommand(),
 		nodesCommand(),
 		nodeCommand(),
+		pkiCommand(),
+		tokenCommand(),
 		sharesCommand(),
 		submitCommand(),
 		runCommand(),

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/spf13/cobra"
+)
+
+func pkiInitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make an authority for a cluster",
+		Long: `Makes a certificate authority in a folder of mode 0700: its certificate ca.pem, which is no
+secret, its key ca.key, and crl.pem, the list of revoked certificates. Who has ca.key can be
+every daemon and every user of the cluster: keep the folder on one machine, and a backup of it.`,
+		Example: "  pigeon pki init\n  pigeon pki init --dir /root/pki --cluster prod",
+		Args:    cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	dir := addAuthorityFlag(cmd)
+	cluster := cmd.Flags().String("cluster", daemon.DefaultSettings().Cluster, "name of the cluster, as the daemons' setting cluster has it")
+	ttl := lifetime(authority.AuthorityLifetime)
+	cmd.Flags().Var(&ttl, "ttl", "how long the authority is valid")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a, err := authority.Init(*dir, *cluster, time.Duration(ttl), time.Now())
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(a.Dir(), authority.CAFile)
+		if *output == outputJSON {
+			return writeAllJSON(cmd.OutOrStdout(), []certificateLine{describe(a.Certificate(), file, nil)})
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), `authority of the cluster %s until %s in %s
+
+Next:
+  pigeon pki issue --dir %s --role frontend --name frontend-0 --host HOST
+  pigeon token create --user NAME --role user --file TOKENS
+`, a.Cluster(), a.Certificate().NotAfter.Format(time.DateOnly), a.Dir(), a.Dir())
+		return err
+	}
+	return cmd
+}

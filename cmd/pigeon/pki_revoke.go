@@ -1,0 +1,103 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/spf13/cobra"
+)
+
+func pkiRevokeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "revoke [SERIAL]...",
+		Short: "Have certificates count no more",
+		Long: `Puts certificates on the list crl.pem in the folder of the authority: those with the serial
+numbers, and all of a role and name. Daemons whose tls_crl names the file read it again when it
+changes, and refuse them from then on, on open connections too; on other machines it counts
+once it is copied there. A revoked certificate cannot be renewed; issue another one.`,
+		Example: "  pigeon pki revoke --role node --name n1\n  pigeon pki revoke 5b1f0c5fe2",
+	}
+	output := addOutput(cmd)
+	dir := addAuthorityFlag(cmd)
+	role := cmd.Flags().String("role", "", "revoke all of this role and of --name")
+	name := cmd.Flags().String("name", "", "revoke all of this name and of --role")
+	cmd.MarkFlagsRequiredTogether("role", "name")
+	cmd.RunE = func(cmd *cobra.Command, serials []string) error {
+		if len(serials) == 0 && *role == "" {
+			return wrongUse(errors.New("neither a serial number nor --role and --name are given; 'pigeon pki show' lists the certificates"))
+		}
+		a, err := authority.Open(*dir)
+		if err != nil {
+			return err
+		}
+		chosen, err := choose(a, serials, identity.Role(*role), *name)
+		if err != nil {
+			return err
+		}
+		if err := a.Revoke(chosen, time.Now()); err != nil {
+			return err
+		}
+		revoked, err := a.Revoked()
+		if err != nil {
+			return err
+		}
+		var lines []certificateLine
+		for _, c := range chosen {
+			lines = append(lines, describe(c, "", revoked))
+		}
+		if err := printCertificates(cmd.OutOrStdout(), *output, lines); err != nil || *output == outputJSON {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nThe list is %s; it counts where a daemon's tls_crl names it or a copy of it.\n", filepath.Join(a.Dir(), authority.CRLFile))
+		return err
+	}
+	return cmd
+}
+
+// choose returns the certificates with the serial numbers, and those of the role and name that
+// have not ended.
+func choose(a *authority.Authority, serials []string, role identity.Role, name string) ([]*x509.Certificate, error) {
+	all, err := a.Certificates()
+	if err != nil {
+		return nil, err
+	}
+	if role == authority.Client {
+		role = identity.User
+	}
+	var chosen []*x509.Certificate
+	for _, serial := range serials {
+		i := slices.IndexFunc(all, func(c *x509.Certificate) bool { return authority.Serial(c) == strings.ToLower(serial) })
+		if i < 0 {
+			return nil, notIssued(a, fmt.Sprintf("certificate %.80q", serial))
+		}
+		chosen = append(chosen, all[i])
+	}
+	if role == identity.Nobody {
+		return chosen, nil
+	}
+	before := len(chosen)
+	for _, c := range all {
+		if s, _ := authority.SubjectOf(c); s.Role == role && s.Name == name && time.Now().Before(c.NotAfter) {
+			chosen = append(chosen, c)
+		}
+	}
+	if len(chosen) == before {
+		return nil, notIssued(a, fmt.Sprintf("%s %s", role, name))
+	}
+	return chosen, nil
+}
+
+func notIssued(a *authority.Authority, subject string) error {
+	return &api.Error{
+		Problem: api.NotFound, What: "this authority has issued no such certificate that is still valid", Subject: subject, Tried: "looking through the copies in " + a.Dir(),
+		Next: "'pigeon pki show' lists them; --dir names another authority",
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
+)
+
+// jsonLines returns the objects that a verb prints.
+func jsonLines[T any](t *testing.T, out string) (list []T) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		var v T
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// ran runs a verb that must succeed, and returns what it prints.
+func ran(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := pigeon(t, args...)
+	if code != exitDone {
+		t.Fatalf("pigeon %q: status %d, %s", args, code, errs)
+	}
+	return out
+}
+
+// failing runs a verb that must fail with a text.
+func failing(t *testing.T, want string, args ...string) {
+	t.Helper()
+	if code, out, errs := pigeon(t, args...); code == exitDone || out != "" || !strings.Contains(errs, want) {
+		t.Errorf("pigeon %q: status %d, %q, %q; want %q", args, code, out, errs, want)
+	}
+}
+
+// A certificate is issued, shown, renewed when it is due, revoked, and then not renewed.
+func TestPKI(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	failing(t, "pigeon pki init", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
+	made := jsonLines[certificateLine](t, ran(t, "pki", "init", "--dir", dir, "--cluster", "prod", "-o", "json"))
+	if l := made[0]; len(made) != 1 || l.Role != "authority" || l.Cluster != "prod" || l.State != "good" || len(l.Fingerprint) != 64 {
+		t.Errorf("%+v", made)
+	}
+	failing(t, "already", "pki", "init", "--dir", dir)
+	text := ran(t, "pki", "issue", "--dir", dir, "--role", "frontend", "--name", "f0", "--host", "f0.example.org", "--host", "10.0.0.1")
+	for _, want := range []string{"certificate of frontend f0", "tls_cert: " + filepath.Join(dir, "frontend-f0", "cert.pem"), "tls_crl: " + filepath.Join(dir, "crl.pem")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+	ran(t, "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1", "--ttl", "20d")
+	ran(t, "pki", "issue", "--dir", dir, "--role", "client", "--name", "alice", "--ttl", "90d", "--out", filepath.Join(dir, "people", "alice"))
+	failing(t, "already", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
+
+	shown := jsonLines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json"))
+	var names []string
+	for _, l := range shown {
+		names = append(names, l.Role+" "+l.Name)
+	}
+	if got := strings.Join(names, ", "); got != "authority Pigeon authority of prod, frontend f0, node n1, user alice" {
+		t.Errorf("shown: %s", got)
+	}
+	if l := shown[1]; strings.Join(l.Hosts, " ") != "f0.example.org 10.0.0.1" || l.Ends-l.Begins < (364*24*time.Hour).Seconds() {
+		t.Errorf("%+v", l)
+	}
+
+	renewed := jsonLines[certificateLine](t, ran(t, "pki", "renew", "--dir", dir, "-o", "json")) // within 30 days
+	if len(renewed) != 1 || renewed[0].Name != "n1" || renewed[0].Serial == shown[2].Serial {
+		t.Errorf("%+v", renewed)
+	}
+	if out := ran(t, "pki", "renew", "--dir", dir, "--within", "1d"); !strings.Contains(out, "none of 3 certificates") {
+		t.Errorf("%q", out)
+	}
+	failing(t, "there is no cert.pem", "pki", "renew", "--dir", dir, t.TempDir())
+
+	revoked := jsonLines[certificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
+	if len(revoked) != 2 || revoked[0].State != "revoked" || revoked[1].State != "revoked" {
+		t.Errorf("%+v", revoked)
+	}
+	ran(t, "pki", "revoke", "--dir", dir, shown[3].Serial)
+	if l := jsonLines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json", filepath.Join(dir, "people", "alice"))); len(l) != 1 || l[0].State != "revoked" || l[0].Role != "user" {
+		t.Errorf("%+v", l)
+	}
+	// One that is refused does not stop the others.
+	code, out, errs := pigeon(t, "pki", "renew", "--dir", dir, "--within", "10000d", "-o", "json")
+	if l := jsonLines[certificateLine](t, out); code != exitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
+		t.Errorf("status %d, %s, %s", code, out, errs)
+	}
+	for _, args := range [][]string{{"pki", "revoke", "--dir", dir, "abc"}, {"pki", "revoke", "--dir", dir, "--role", "node", "--name", "n2"}} {
+		failing(t, "no such certificate", args...)
+	}
+	failing(t, "pigeon pki show", "pki", "revoke", "--dir", dir)
+	failing(t, "use days and hours", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n3", "--ttl", "-5d")
+	if got := ran(t, "pki", "show", "--dir", dir); !strings.Contains(got, "ROLE") || strings.Count(got, "\n") != 7 {
+		t.Errorf("%s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node-n1", authority.KeyFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A token is made once, for a file or the terminal, and counts until it is revoked.
+func TestToken(t *testing.T) {
+	file, out := filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "alice.token")
+	t.Setenv(tokensVariable, file)
+	failing(t, "pigeon token create", "token", "list")
+	made := jsonLines[tokenLine](t, ran(t, "token", "create", "--user", "alice", "--role", "operator", "--ttl", "1d12h", "--out", out, "-o", "json"))
+	if l := made[0]; l.Token != "" || l.User != "alice" || l.Role != "operator" || l.State != "good" || l.Expires-l.Created != (36*time.Hour).Seconds() {
+		t.Errorf("%+v", l)
+	}
+	text, err := os.ReadFile(out)
+	info, err2 := os.Stat(out)
+	if err != nil || err2 != nil || info.Mode() != 0o600 || !strings.HasPrefix(string(text), "pigeon_"+made[0].ID+"_") || !strings.HasSuffix(string(text), "\n") {
+		t.Errorf("%v %v: %q", err, err2, text)
+	}
+	failing(t, "already", "token", "create", "--user", "alice", "--role", "user", "--out", out)
+	printed := ran(t, "token", "create", "--user", "bob", "--role", "user", "--ttl", "0")
+	if !strings.HasPrefix(printed, "pigeon_") || strings.Count(printed, "\n") != 1 {
+		t.Errorf("%q", printed)
+	}
+	list := jsonLines[tokenLine](t, ran(t, "token", "list", "-o", "json"))
+	if len(list) != 2 || list[1].User != "bob" || list[1].Expires != 0 || list[0].Token != "" {
+		t.Errorf("%+v", list)
+	}
+	if got := ran(t, "token", "list"); !strings.Contains(got, "never") || strings.Contains(got, strings.TrimSpace(printed)) {
+		t.Errorf("%s", got)
+	}
+	revoked := jsonLines[tokenLine](t, ran(t, "token", "revoke", made[0].ID, "-o", "json"))
+	if len(revoked) != 1 || revoked[0].State != "revoked" {
+		t.Errorf("%+v", revoked)
+	}
+	failing(t, "pigeon token list", "token", "revoke", "x")
+	failing(t, "viewer, user, operator, admin", "token", "create", "--user", "x", "--role", "king")
+	failing(t, "role", "token", "create", "--user", "x")
+	// A token that cannot be kept is none.
+	failing(t, "--out", "token", "create", "--user", "eve", "--role", "user", "--out", filepath.Join(t.TempDir(), "absent", "x"))
+	for _, l := range jsonLines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
+		if l.User == "eve" && l.State != "revoked" {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+func TestLifetimes(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30d": 720 * time.Hour, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "0": 0, "0d": 0} {
+		var l lifetime
+		if err := l.Set(text); err != nil || time.Duration(l) != want {
+			t.Errorf("%s: %v, %v", text, time.Duration(l), err)
+		}
+	}
+	for _, text := range []string{"", "d", "-1d", "1d-1h", "1dd", "5", "x", "999999999999d", "1d 2h"} {
+		var l lifetime
+		if err := l.Set(text); err == nil {
+			t.Errorf("%q: %v", text, time.Duration(l))
+		}
+	}
+	if got := ptr(36*time.Hour).String() + " " + ptr(48*time.Hour).String(); got != "36h0m0s 2d" {
+		t.Error(got)
+	}
+}
+
+func ptr(d time.Duration) *lifetime { l := lifetime(d); return &l }
