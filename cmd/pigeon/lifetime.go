@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -17,7 +18,10 @@ func (l *lifetime) Type() string { return "duration" }
 // String shows whole days as such.
 func (l *lifetime) String() string {
 	d := time.Duration(*l)
-	if days := d / (24 * time.Hour); days > 0 && d%(24*time.Hour) == 0 {
+	switch days := d / (24 * time.Hour); {
+	case d == 0:
+		return "0"
+	case days > 0 && d%(24*time.Hour) == 0:
 		return fmt.Sprintf("%dd", days)
 	}
 	return d.String()
@@ -34,8 +38,8 @@ func (l *lifetime) Set(s string) error {
 	if err == nil && after != "" && after != "0" {
 		rest, err = time.ParseDuration(after)
 	}
-	if err != nil || days < 0 || rest < 0 || days > int(math.MaxInt64/(24*time.Hour))-1 {
-		return fmt.Errorf("use days and hours above zero, such as 30d, 12h or 1d12h")
+	if err != nil || s == "" || days < 0 || rest < 0 || days > int(math.MaxInt64/(24*time.Hour))-1 {
+		return errors.New("use days and hours above zero, such as 30d, 12h or 1d12h")
 	}
 	*l = lifetime(time.Duration(days)*24*time.Hour + rest)
 	return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
+	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +22,7 @@ every daemon and every user of the cluster: keep the folder on one machine, and 
 	}
 	output := addOutput(cmd)
 	dir := addAuthorityFlag(cmd)
-	cluster := cmd.Flags().String("cluster", daemon.DefaultSettings().Cluster, "name of the cluster, as the daemons' setting cluster has it")
+	cluster := cmd.Flags().String("cluster", settings.DefaultSettings().Cluster, "name of the cluster, as the daemons' setting cluster has it")
 	ttl := lifetime(authority.AuthorityLifetime)
 	cmd.Flags().Var(&ttl, "ttl", "how long the authority is valid")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

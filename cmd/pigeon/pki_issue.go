@@ -43,12 +43,15 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 		if err != nil {
 			return err
 		}
+		if *out == "" {
+			*out = filepath.Join(a.Dir(), *role+"-"+*name)
+		}
+		if err := authority.Vacant(*out); err != nil {
+			return err
+		}
 		i, err := a.Issue(authority.Request{Role: identity.Role(*role), Name: *name, Hosts: *hosts, Lifetime: time.Duration(ttl)}, time.Now())
 		if err != nil {
 			return err
-		}
-		if *out == "" {
-			*out = filepath.Join(a.Dir(), *role+"-"+*name)
 		}
 		if err := i.Write(*out); err != nil {
 			return err

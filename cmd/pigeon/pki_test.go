@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,19 +9,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
 )
-
-// jsonLines returns the objects that a verb prints.
-func jsonLines[T any](t *testing.T, out string) (list []T) {
-	t.Helper()
-	for line := range strings.Lines(out) {
-		var v T
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
 
 // ran runs a verb that must succeed, and returns what it prints.
 func ran(t *testing.T, args ...string) string {
@@ -46,7 +32,7 @@ func failing(t *testing.T, want string, args ...string) {
 func TestPKI(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	failing(t, "pigeon pki init", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
-	made := jsonLines[certificateLine](t, ran(t, "pki", "init", "--dir", dir, "--cluster", "prod", "-o", "json"))
+	made := lines[certificateLine](t, ran(t, "pki", "init", "--dir", dir, "--cluster", "prod", "-o", "json"))
 	if l := made[0]; len(made) != 1 || l.Role != "authority" || l.Cluster != "prod" || l.State != "good" || len(l.Fingerprint) != 64 {
 		t.Errorf("%+v", made)
 	}
@@ -61,7 +47,7 @@ func TestPKI(t *testing.T) {
 	ran(t, "pki", "issue", "--dir", dir, "--role", "client", "--name", "alice", "--ttl", "90d", "--out", filepath.Join(dir, "people", "alice"))
 	failing(t, "already", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
 
-	shown := jsonLines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json"))
+	shown := lines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json"))
 	var names []string
 	for _, l := range shown {
 		names = append(names, l.Role+" "+l.Name)
@@ -73,7 +59,7 @@ func TestPKI(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 
-	renewed := jsonLines[certificateLine](t, ran(t, "pki", "renew", "--dir", dir, "-o", "json")) // within 30 days
+	renewed := lines[certificateLine](t, ran(t, "pki", "renew", "--dir", dir, "-o", "json")) // within 30 days
 	if len(renewed) != 1 || renewed[0].Name != "n1" || renewed[0].Serial == shown[2].Serial {
 		t.Errorf("%+v", renewed)
 	}
@@ -82,17 +68,17 @@ func TestPKI(t *testing.T) {
 	}
 	failing(t, "there is no cert.pem", "pki", "renew", "--dir", dir, t.TempDir())
 
-	revoked := jsonLines[certificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
+	revoked := lines[certificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
 	if len(revoked) != 2 || revoked[0].State != "revoked" || revoked[1].State != "revoked" {
 		t.Errorf("%+v", revoked)
 	}
 	ran(t, "pki", "revoke", "--dir", dir, shown[3].Serial)
-	if l := jsonLines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json", filepath.Join(dir, "people", "alice"))); len(l) != 1 || l[0].State != "revoked" || l[0].Role != "user" {
+	if l := lines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json", filepath.Join(dir, "people", "alice"))); len(l) != 1 || l[0].State != "revoked" || l[0].Role != "user" {
 		t.Errorf("%+v", l)
 	}
 	// One that is refused does not stop the others.
 	code, out, errs := pigeon(t, "pki", "renew", "--dir", dir, "--within", "10000d", "-o", "json")
-	if l := jsonLines[certificateLine](t, out); code != exitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
+	if l := lines[certificateLine](t, out); code != exitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
 		t.Errorf("status %d, %s, %s", code, out, errs)
 	}
 	for _, args := range [][]string{{"pki", "revoke", "--dir", dir, "abc"}, {"pki", "revoke", "--dir", dir, "--role", "node", "--name", "n2"}} {
@@ -113,7 +99,7 @@ func TestToken(t *testing.T) {
 	file, out := filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "alice.token")
 	t.Setenv(tokensVariable, file)
 	failing(t, "pigeon token create", "token", "list")
-	made := jsonLines[tokenLine](t, ran(t, "token", "create", "--user", "alice", "--role", "operator", "--ttl", "1d12h", "--out", out, "-o", "json"))
+	made := lines[tokenLine](t, ran(t, "token", "create", "--user", "alice", "--role", "operator", "--ttl", "1d12h", "--out", out, "-o", "json"))
 	if l := made[0]; l.Token != "" || l.User != "alice" || l.Role != "operator" || l.State != "good" || l.Expires-l.Created != (36*time.Hour).Seconds() {
 		t.Errorf("%+v", l)
 	}
@@ -127,14 +113,14 @@ func TestToken(t *testing.T) {
 	if !strings.HasPrefix(printed, "pigeon_") || strings.Count(printed, "\n") != 1 {
 		t.Errorf("%q", printed)
 	}
-	list := jsonLines[tokenLine](t, ran(t, "token", "list", "-o", "json"))
+	list := lines[tokenLine](t, ran(t, "token", "list", "-o", "json"))
 	if len(list) != 2 || list[1].User != "bob" || list[1].Expires != 0 || list[0].Token != "" {
 		t.Errorf("%+v", list)
 	}
 	if got := ran(t, "token", "list"); !strings.Contains(got, "never") || strings.Contains(got, strings.TrimSpace(printed)) {
 		t.Errorf("%s", got)
 	}
-	revoked := jsonLines[tokenLine](t, ran(t, "token", "revoke", made[0].ID, "-o", "json"))
+	revoked := lines[tokenLine](t, ran(t, "token", "revoke", made[0].ID, "-o", "json"))
 	if len(revoked) != 1 || revoked[0].State != "revoked" {
 		t.Errorf("%+v", revoked)
 	}
@@ -143,7 +129,7 @@ func TestToken(t *testing.T) {
 	failing(t, "role", "token", "create", "--user", "x")
 	// A token that cannot be kept is none.
 	failing(t, "--out", "token", "create", "--user", "eve", "--role", "user", "--out", filepath.Join(t.TempDir(), "absent", "x"))
-	for _, l := range jsonLines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
+	for _, l := range lines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
 		if l.User == "eve" && l.State != "revoked" {
 			t.Errorf("%+v", l)
 		}

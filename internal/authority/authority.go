@@ -92,7 +92,7 @@ func (a *Authority) make(cluster string, lifetime time.Duration, now time.Time) 
 	}
 	t := &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{Organization: []string{cluster}, CommonName: "Pigeon authority of " + cluster},
+		Subject:      pkix.Name{Organization: []string{cluster}, CommonName: authorityName + cluster},
 		NotBefore:    now.Add(-slack), NotAfter: now.Add(lifetime),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
@@ -148,14 +148,18 @@ func Open(dir string) (*Authority, error) {
 		return nil, damaged(filepath.Join(dir, keyOfAuthority), err)
 	}
 	public, ok := cert.PublicKey.(*ecdsa.PublicKey)
-	if !ok || !public.Equal(key.Public()) || !cert.IsCA || len(cert.Subject.Organization) != 1 {
-		return nil, damaged(dir, errors.New("the key is not that of the certificate, or the certificate is none of an authority"))
+	_, made := ClusterOf(cert)
+	if !ok || !made || !public.Equal(key.Public()) {
+		return nil, damaged(dir, errors.New("the key is not that of the certificate, or pigeon pki init did not make the certificate"))
 	}
 	return &Authority{dir: dir, cert: cert, key: key}, nil
 }
 
 // Cluster returns the cluster of the authority.
-func (a *Authority) Cluster() string { return a.cert.Subject.Organization[0] }
+func (a *Authority) Cluster() string {
+	name, _ := ClusterOf(a.cert) // Open and Init have made sure that there is one
+	return name
+}
 
 // Certificate returns the authority's own.
 func (a *Authority) Certificate() *x509.Certificate { return a.cert }

@@ -150,12 +150,8 @@ func addHosts(t *x509.Certificate, s Subject, hosts []string) error {
 	return nil
 }
 
-// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. A
-// folder that has a certificate or a key already is refused.
-func (i *Issued) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return failed(dir, "making the folder", err)
-	}
+// Vacant refuses a folder that has a certificate or a key already.
+func Vacant(dir string) error {
 	for _, name := range []string{CertFile, KeyFile} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return &api.Error{
@@ -163,6 +159,18 @@ func (i *Issued) Write(dir string) error {
 				Next: "renew that with 'pigeon pki renew', or name another folder with --out",
 			}
 		}
+	}
+	return nil
+}
+
+// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. It must
+// be [Vacant].
+func (i *Issued) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(dir, "making the folder", err)
+	}
+	if err := Vacant(dir); err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		name string

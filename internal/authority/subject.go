@@ -58,6 +58,18 @@ func SubjectOf(c *x509.Certificate) (Subject, bool) {
 	return Subject{}, false
 }
 
+// authorityName begins the common name of an authority that this program made.
+const authorityName = "Pigeon authority of "
+
+// ClusterOf returns the cluster of the certificate of an authority; false if Init did not make it.
+func ClusterOf(c *x509.Certificate) (string, bool) {
+	of := c.Subject.Organization
+	if !c.IsCA || len(of) != 1 || c.Subject.CommonName != authorityName+of[0] {
+		return "", false
+	}
+	return of[0], true
+}
+
 // clusterShape is what a cluster's name must be to be the host of a URI.
 var clusterShape = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?)*$`)
 

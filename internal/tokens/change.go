@@ -105,3 +105,12 @@ func withoutSecret(text string) string {
 	}
 	return text
 }
+
+// Lasts reports whether a token is one of a file, and is good until then at least.
+func Lasts(path, text string, until time.Time) bool {
+	list, err := Load(path)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(list, func(t Token) bool { return t.matches(text) && t.State(until) == "good" })
+}

@@ -127,7 +127,7 @@ func edit(path string, mayMake bool, change func([]Token) ([]Token, error)) erro
 	}
 	unlock, err := files.Lock(filepath.Dir(path))
 	if err != nil {
-		return unread(filepath.Dir(path), err)
+		return &api.Error{Problem: api.Invalid, What: err.Error(), Subject: filepath.Dir(path), Tried: "locking the folder of the tokens", Next: "make the folder, or name another file"}
 	}
 	defer unlock()
 	list, err := Load(path)
