@@ -104,7 +104,7 @@ user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/t
 	output := addOutput(cmd)
 	file := addTokensFlag(cmd)
 	user := cmd.Flags().String("user", "", "whose token it is: the name under which jobs are submitted")
-	role := cmd.Flags().String("role", "", "viewer, user, operator or admin (docs/security.md)")
+	role := cmd.Flags().String("role", "", "viewer, user, operator or admin (each may do what the one before it may)")
 	ttl := lifetime(90 * 24 * time.Hour)
 	cmd.Flags().Var(&ttl, "ttl", "how long it is good; 0: until it is revoked")
 	out := cmd.Flags().String("out", "", "file for the token, instead of standard output")
