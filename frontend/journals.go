@@ -2,12 +2,14 @@ package frontend
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // The values of the setting journal.
@@ -17,8 +19,14 @@ const journalLocal, journalReplicated = "local", "replicated"
 func replicaFolder(data string) string { return filepath.Join(data, "replicated") }
 
 // checkFolder refuses to open an empty journal of one kind beside one of the other kind that this
-// frontend wrote: its jobs would be unknown, and keys would be accepted twice.
+// frontend wrote: its jobs would be unknown, and keys would be accepted twice. A folder that is
+// another user's, or that others may write in, is refused, too.
 func (f *Frontend) checkFolder() error {
+	if _, err := os.Stat(f.cfg.Data); err == nil { // else it is made with the journal, durably
+		if err := files.Keep(f.cfg.Data, files.Private, f.log); err != nil {
+			return err
+		}
+	}
 	other, now, was := replicaFolder(f.cfg.Data), journalLocal, journalReplicated
 	if f.cfg.replicated() {
 		other, now, was = f.cfg.Data, was, now

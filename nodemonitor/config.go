@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 )
 
@@ -24,6 +25,7 @@ type Config struct {
 	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
 	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
 	RestartGrace     time.Duration `mapstructure:"restart_grace" doc:"for how long exec tasks outlive this node monitor when it is killed, or stopped by SIGUSR2: one that is started again within it takes them over; 0s: they end with it"`
+	AccountSettings  `mapstructure:",squash"`
 	WorkDir          string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
 	StopWait         time.Duration `mapstructure:"stop_wait" doc:"how long a node monitor that is stopped (SIGTERM) waits for running tasks before it gives them back; they run elsewhere then, which is no loss and no retry. A second signal ends the wait; 0s: none"`
 	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of each of an exec attempt's two outputs"`
@@ -50,6 +52,7 @@ func Default() Config {
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
+		AccountSettings: AccountSettings{RunAs: accounts.Submitter},
 	}
 }
 
@@ -68,6 +71,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"),
 		daemon.Refuse("grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"),
 		daemon.Refuse("restart_grace", c.RestartGrace < 0 || c.RestartGrace > time.Hour, "use 0s (tasks end with the node monitor) to 1h"),
+		c.runAsRule(),
 		daemon.Refuse("stop_wait", c.StopWait < 0 || c.StopWait > 24*time.Hour, "use 0s (give back at once) to 24h"),
 		daemon.Refuse("output_limit", c.OutputLimit < 1, "use 1 byte or more"),
 		daemon.Refuse("log_retention", c.LogRetention <= 0, "use a duration above zero"),

@@ -172,7 +172,7 @@ func (n *NodeMonitor) drainPath() string {
 func (d *drain) write(path string) error {
 	data, err := json.Marshal(d)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
 		err = os.WriteFile(path+".new", data, 0o600)

@@ -69,8 +69,8 @@ struct TTraceContext {
   2: optional string tracestate = ""
 }
 
-// A process to run without a shell. env holds KEY=value, added to the node
-// monitor's own environment; an empty dir is the attempt's own folder.
+// A process to run without a shell. env holds KEY=value, beside PATH, HOME, USER and the few
+// others that every process has (docs/nodemonitor.md); an empty dir is the attempt's own folder.
 struct TExec {
   1: list<string> argv
   2: list<string> env

@@ -61,6 +61,9 @@ type daemonVerb[C any] struct {
 	name, short, long, example string
 	defaults                   C
 	open                       func(C, *slog.Logger) (listening, error)
+	// runsTasks is set for the daemon whose umask is that of tasks; what the others make is their
+	// user's alone.
+	runsTasks bool
 	// again, if set, has the daemon read the settings of owners again from a file.
 	again func(d daemon, file string, load func() (C, error)) reloader
 }
@@ -92,6 +95,9 @@ on SIGINT or SIGTERM.`,
 		log, err := newLog(cmd.ErrOrStderr())
 		if err != nil {
 			return wrongUse(err)
+		}
+		if !v.runsTasks {
+			syscall.Umask(0o077)
 		}
 		d, err := v.open(cfg, log)
 		if err != nil {
@@ -267,7 +273,8 @@ a second SIGTERM ends the wait. On SIGUSR2 it stops to be started again: what ru
 process takes it over (restart_grace).`,
 		example: `  pigeon nodemonitor --id node-1 --slots 4 --master 127.0.0.1:20502
   pigeon nodemonitor --config configs/nodemonitor.yaml --listen 127.0.0.1:0`,
-		defaults: nodemonitor.Default(),
+		defaults:  nodemonitor.Default(),
+		runsTasks: true,
 		open: func(c nodemonitor.Config, log *slog.Logger) (listening, error) {
 			n, err := nodemonitor.New(c, nodemonitor.Deps{Log: log})
 			if err != nil {

@@ -31,6 +31,7 @@ type jobFlags struct {
 	restartable bool
 	disconnect  time.Duration
 	env         []string
+	envFiles    []string
 	dir         string
 }
 
@@ -47,7 +48,8 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for so long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
-	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")
+	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
+	fs.StringArrayVar(&j.envFiles, "env-file", nil, "file with lines KEY=value (or KEY) to add to the environment, - for standard input; those of --env replace them; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("class", cobra.FixedCompletions([]string{"short", "long"}, cobra.ShellCompDirectiveNoFileComp))
@@ -95,20 +97,11 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 
 func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 	e := &api.Exec{Argv: argv, Dir: j.dir}
-	for _, variable := range j.env {
-		name, _, given := strings.Cut(variable, "=")
-		if name == "" {
-			return nil, fmt.Errorf("--env %q names no variable; write KEY=value, or KEY to take it from your environment", variable)
-		}
-		if !given {
-			value, set := os.LookupEnv(name)
-			if !set {
-				return nil, fmt.Errorf("--env %s: your environment has no such variable; write %s=value", name, name)
-			}
-			variable = name + "=" + value
-		}
-		e.Env = append(e.Env, variable)
+	env, err := j.variables()
+	if err != nil {
+		return nil, err
 	}
+	e.Env = env
 	if j.dir != "" && !filepath.IsAbs(j.dir) {
 		dir, err := filepath.Abs(j.dir)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -43,7 +44,7 @@ type lifeEvent struct {
 
 // OpenHistory opens the file of a frontend. Close must follow.
 func OpenHistory(path, frontend string) (*History, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := files.OpenPrivate(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("the history cannot be written: %w; name another file in the setting history, or none", err)
 	}

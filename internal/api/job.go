@@ -34,7 +34,7 @@ type Payload struct {
 // Exec is a process to run, without a shell.
 type Exec struct {
 	Argv []string // program and arguments; the program is searched in PATH
-	Env  []string // KEY=value, added to the node monitor's own
+	Env  []string // KEY=value, beside PATH, HOME and the few others that every process has
 	Dir  string   // working folder; "" for the attempt's own folder
 }
 

@@ -107,7 +107,7 @@ func (e *Exec) fault() string {
 		return "has a zero byte in an argument, a variable or its folder, which no system can pass on"
 	}
 	if i := slices.IndexFunc(e.Env, func(v string) bool { return strings.IndexByte(v, '=') < 1 }); i >= 0 {
-		return fmt.Sprintf("has a variable %q, which is not KEY=value", e.Env[i])
+		return fmt.Sprintf("has a variable, number %d, that is not KEY=value", i+1) // it may be a secret
 	}
 	return ""
 }

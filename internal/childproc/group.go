@@ -50,7 +50,7 @@ func (g *Group) Start(c Command) (*Process, error) {
 	p := &Process{name: c.Name, log: c.Log, cmd: cmd, exited: make(chan struct{})}
 	var log io.Writer = &p.tail
 	if c.Log != "" {
-		file, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		file, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Cluster is a running cluster. Its methods may be called from any goroutine.
@@ -68,6 +69,9 @@ func (c *Cluster) folder() (err error) {
 	if dir == "" {
 		c.temp = true
 		dir, err = os.MkdirTemp("", "pigeon-cluster-")
+		if err == nil && os.Geteuid() == 0 { // tasks of other users pass it on the way to their folders
+			err = os.Chmod(dir, files.Passable)
+		}
 	} else if dir, err = filepath.Abs(dir); err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -41,7 +42,7 @@ func newProcesses(c *Cluster) *processes {
 func (p *processes) start(ctx context.Context) error {
 	s, at := &p.c.spec, &p.c.places
 	for _, sub := range []string{"logs", "config"} {
-		if err := os.MkdirAll(filepath.Join(at.dir, sub), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(at.dir, sub), 0o700); err != nil {
 			return err
 		}
 	}
@@ -130,7 +131,7 @@ type daemonSpec struct {
 // addConfigured starts a daemon with a configuration file of its own.
 func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) error {
 	path := filepath.Join(p.c.places.dir, "config", d.name+".yaml")
-	f, err := os.Create(path)
+	f, err := files.OpenPrivate(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 )
 
 // Isolation is what separates the daemons.
@@ -239,6 +240,9 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
 	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
+	if s.Network != nil { // hosts that are this machine all the same: everything here is the caller's
+		c.RunAs, c.AllowRoot = accounts.Daemon, true
+	}
 	c.StopWait = 0 // what still runs when the cluster ends is wanted by nobody
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine

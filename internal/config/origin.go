@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// describe lists every key with its effective value; sources are in order of
+// describe lists every key with its effective value, without secrets; sources are in order of
 // precedence, the strongest first.
 func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins {
 	out := make(Origins, 0, len(s.keys))
 	for _, k := range s.keys {
-		field := cfg.FieldByIndex(k.index)
+		field := k.shown(cfg.FieldByIndex(k.index))
 		o := Origin{Key: k.Path, Value: field.Interface(), Text: k.textOf(field, false), From: "default"}
 		if d, ok := o.Value.(time.Duration); ok {
 			o.Value = d.Seconds()

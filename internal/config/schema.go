@@ -24,6 +24,7 @@ type Key struct {
 	typ   reflect.Type // of that field
 	entry *entrySchema // of Type "entries"
 	join  string       // of the tag: a list in a file stands for its elements with this between them
+	hide  bool         // of the tag: of NAME=value the name alone is shown
 }
 
 // section is a nested struct: a heading in the file, no setting of its own.
@@ -103,7 +104,7 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 			}
 		}
 		s.keys = append(s.keys, Key{
-			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry, join: f.Tag.Get("join"),
+			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry, join: f.Tag.Get("join"), hide: f.Tag.Get("hide") == "values",
 			Flag: strings.NewReplacer(".", "-", "_", "-").Replace(path),
 			Env:  EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
 		})

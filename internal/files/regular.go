@@ -187,3 +187,28 @@ func occupied(info fs.FileInfo) int64 {
 	}
 	return info.Size()
 }
+
+// Give makes the folder to which the names lead below a folder that is trusted a user's, who
+// alone may enter it.
+func Give(uid, gid int, root string, names ...string) error {
+	last := len(names) - 1
+	in, err := Below(root, names[:last]...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // nothing was written
+	at, err := into(in, names[last])
+	if err != nil {
+		return err
+	}
+	defer func() { _ = at.Close() }() // likewise
+	folder, err := at.Open(".")
+	if err != nil {
+		return err
+	}
+	err = folder.Chmod(0o700) // first: the user may replace what is in it from then on
+	if err == nil {
+		err = folder.Chown(uid, gid)
+	}
+	return errors.Join(err, folder.Close())
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Options are the settings of a [Server].
@@ -168,6 +169,9 @@ func (o Options) jetStream(s *server.Options) error {
 	}
 	abs, err := filepath.Abs(s.StoreDir)
 	if err != nil {
+		return err
+	}
+	if err := files.Keep(abs, files.Private, o.Log); err != nil {
 		return err
 	}
 	s.StoreDir, s.JetStream = abs, true

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -60,10 +61,10 @@ func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sch
 // RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and the function that
 // closes it.
 func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("the folder for recordings cannot be made: %w", err)
 	}
-	f, err := os.Create(filepath.Join(folder, filepath.Base(name)+".jsonl"))
+	f, err := files.OpenPrivate(filepath.Join(folder, filepath.Base(name)+".jsonl"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the recording cannot be made: %w", err)
 	}

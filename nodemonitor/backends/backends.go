@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -39,6 +40,8 @@ type Config struct {
 	Slots  int
 	Folder string        // of the node
 	Guard  *guard.Client // nil: one is started; else it stays the caller's to close
+	// Accounts says as whom processes run.
+	Accounts *accounts.Accounts
 	// RestartGrace is for how long processes outlive this one; 0: not at all. Owner is whose
 	// they are.
 	RestartGrace time.Duration
@@ -77,7 +80,7 @@ type Set struct {
 // parts that it has opened are registered to be closed.
 func Open(cfg Config) (s *Set, err error) {
 	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend")}
-	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit}); err != nil {
+	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit, Passable: cfg.Accounts.Others(), Log: cfg.Log}); err != nil {
 		return nil, err
 	}
 	cfg.OnClose(s.logs.Close)
@@ -106,7 +109,7 @@ func Open(cfg Config) (s *Set, err error) {
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
 	s.sleeps = sleep.New()
-	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log})
+	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log})
 	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
 		if s.leaving.Load() {

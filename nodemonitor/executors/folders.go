@@ -2,13 +2,35 @@ package executors
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 )
+
+// renew removes what an earlier process has left in the folder of applications, and makes it anew.
+func renew(cfg *Config) error {
+	if err := os.RemoveAll(cfg.Folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cfg.Folder, files.Private); err != nil {
+		return err
+	}
+	return os.Chmod(cfg.Folder, folderMode(cfg.Accounts))
+}
+
+// folderMode returns that of the folders above those of executors: where they run as other users
+// they pass it, and cannot list it.
+func folderMode(a *accounts.Accounts) fs.FileMode {
+	if a.Others() {
+		return files.Passable
+	}
+	return files.Private
+}
 
 // folders removes the folders of executors and applications in the background.
 type folders struct {

@@ -3,12 +3,12 @@ package executors
 import (
 	"context"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -36,12 +36,13 @@ type Config struct {
 	Grace       time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
 	OutputLimit int64         // bytes of one file of an output; four are kept; 0 for 8 MiB
 
-	Guard  *guard.Client
-	Files  *files.Store
-	Table  Table
-	Holds  Holds
-	Fetch  func(address string) (wire.FileKeeper, error) // the frontend at the address
-	Logger *slog.Logger
+	Guard    *guard.Client
+	Accounts *accounts.Accounts // as whom executors run
+	Files    *files.Store
+	Table    Table
+	Holds    Holds
+	Fetch    func(address string) (wire.FileKeeper, error) // the frontend at the address
+	Logger   *slog.Logger
 }
 
 // Table admits executors to grants; a *grants.Table is one.
@@ -109,7 +110,7 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := os.RemoveAll(cfg.Folder); err != nil {
+	if err := renew(&cfg); err != nil {
 		return nil, &api.Error{Problem: api.Internal, What: "the folders of an earlier process cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
 	}
 	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, log: cfg.Logger}, version: 1, wake: make(chan struct{})}

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
@@ -28,19 +27,20 @@ type preparation struct {
 	address func() string // returns the address of the application's frontend
 	home    string        // of the runtime
 	java    string        // the home of Java
+	account *accounts.Account
 }
 
 // run returns how to start the process, or why it cannot run here.
 func (p *preparation) run(ctx context.Context) (guard.Spec, *end) {
 	t := &p.x.app.Template
 	for _, step := range []func() *end{
-		p.findRuntime, p.findJava, func() *end { return p.reach(ctx) }, func() *end { return p.fetch(ctx) }, p.makeFolder,
+		p.findAccount, p.findRuntime, p.findJava, func() *end { return p.reach(ctx) }, func() *end { return p.fetch(ctx) }, p.makeFolder,
 	} {
 		if refused := step(); refused != nil {
 			return guard.Spec{}, refused
 		}
 	}
-	s := guard.Spec{Dir: p.x.folder, Stdout: p.x.output("stdout"), Stderr: p.x.output("stderr"), Limit: p.cfg.OutputLimit, Rotations: rotations}
+	s := guard.Spec{As: p.account.As, Env: p.cfg.Accounts.Environment(p.account, inherited()...), Dir: p.x.folder, Stdout: p.x.output("stdout"), Stderr: p.x.output("stderr"), Limit: p.cfg.OutputLimit, Rotations: rotations}
 	for _, a := range t.Argv {
 		s.Argv = append(s.Argv, api.Expand(a, p.value))
 	}
@@ -134,19 +134,4 @@ func (p *preparation) fetchFile(ctx context.Context, f api.File) error {
 		have, err = p.cfg.Files.Put(f.SHA256, have, piece.Data)
 	}
 	return err
-}
-
-// makeFolder makes the folder of the executor, with its files in it.
-func (p *preparation) makeFolder() *end {
-	x := p.x
-	err := files.MakeFolder(p.cfg.Folder, x.app.ID, x.id)
-	for _, f := range x.app.Template.Files {
-		if err == nil {
-			err = os.Symlink(p.cfg.Files.Path(f.SHA256), filepath.Join(x.folder, f.Name))
-		}
-	}
-	if err != nil {
-		return p.x.refusal("its folder cannot be made: "+err.Error(), "making "+x.folder, "free disk space on the node, or give it another work_dir")
-	}
-	return nil
 }

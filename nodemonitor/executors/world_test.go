@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
@@ -42,7 +43,7 @@ func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	g := guard.New(guard.Options{})
 	w.cfg = executors.Config{
 		Node: "n1", Incarnation: 7, Host: "host1", Address: "127.0.0.1:20501", Web: "http://127.0.0.1:8080", Folder: filepath.Join(dir, "applications"),
-		Slots: 4, Memory: 1000, Grace: time.Second, Guard: g, Files: store, Table: w.table, Holds: w.holds,
+		Slots: 4, Memory: 1000, Grace: time.Second, Guard: g, Accounts: accounts.Own(), Files: store, Table: w.table, Holds: w.holds,
 		Fetch: func(string) (wire.FileKeeper, error) { return oneFile(content), nil },
 	}
 	for _, c := range change {

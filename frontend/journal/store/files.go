@@ -17,8 +17,8 @@ type File = vfs.File
 // HostFS is the disk of this host.
 func HostFS() FS { return vfs.Default }
 
-// MakeFolder makes a folder and those above it, and makes their names durable: a folder
-// that a power failure removes takes along what was synced in it.
+// MakeFolder makes a folder, which this user alone may enter, and those above it, and makes their
+// names durable: a folder that a power failure removes takes along what was synced in it.
 func MakeFolder(fs FS, dir string) error {
 	var missing []string // the folders in which a name is made
 	for at := dir; fs.PathDir(at) != at; at = fs.PathDir(at) {
@@ -31,7 +31,10 @@ func MakeFolder(fs FS, dir string) error {
 		}
 		missing = append(missing, fs.PathDir(at))
 	}
-	err := fs.MkdirAll(dir, 0o755)
+	err := fs.MkdirAll(fs.PathDir(dir), 0o755)
+	if err == nil {
+		err = fs.MkdirAll(dir, 0o700)
+	}
 	for _, parent := range missing {
 		if err == nil {
 			err = SyncFolder(fs, parent)

@@ -166,8 +166,9 @@ func (c *Client) current(g *instance) *instance {
 
 // formerGuard is a guard that another process has started.
 type formerGuard struct {
-	mu sync.Mutex
-	fd int // -1 when it has ended
+	number int
+	mu     sync.Mutex
+	fd     int // -1 when it has ended
 }
 
 func openFormer(pid int) (*formerGuard, error) {
@@ -175,8 +176,10 @@ func openFormer(pid int) (*formerGuard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process %d, the guard, cannot be watched (a kernel from 5.3 is needed): %w", pid, err)
 	}
-	return &formerGuard{fd: fd}, nil
+	return &formerGuard{number: pid, fd: fd}, nil
 }
+
+func (p *formerGuard) pid() int { return p.number }
 
 func (p *formerGuard) kill() {
 	p.mu.Lock()

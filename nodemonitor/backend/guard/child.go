@@ -50,10 +50,10 @@ func (c *child) fork(p plan, null int) error {
 		c.pipes[i], ends[i] = read, write
 	}
 	c.started = time.Now()
-	pid, err := syscall.ForkExec(p.path, p.argv, &syscall.ProcAttr{
+	pid, err := c.spec.As.fork(p, &syscall.ProcAttr{
 		Dir: p.dir, Env: p.env,
 		Files: []uintptr{uintptr(null), uintptr(ends[0]), uintptr(ends[1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()},
 	})
 	for _, fd := range ends {
 		_ = unix.Close(fd) // the child has its copies

@@ -64,6 +64,7 @@ type Client struct {
 type attempt struct {
 	on    func(Event)
 	guard *instance // nil until its request is about to be written
+	began bool      // its process has started
 	over  bool      // its last event is being delivered
 }
 
@@ -206,8 +207,12 @@ func (c *Client) write(g *instance, r *request) *instance {
 			return g
 		}
 	}
-	if g != nil {
-		g.write(r)
+	if g == nil {
+		return g
+	}
+	g.write(r)
+	if r.Op == opStart && r.Spec.As != nil {
+		c.watchFork(r.Handle, g)
 	}
 	return g
 }
@@ -254,7 +259,7 @@ func (c *Client) deliver(e Event) {
 		c.mu.Unlock()
 		return
 	}
-	a.over = e.Kind != Started
+	a.began, a.over = true, e.Kind != Started
 	c.mu.Unlock()
 	a.on(e)
 	if e.Kind == Started {

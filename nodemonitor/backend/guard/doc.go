@@ -40,6 +40,17 @@
 // next client (Client.Adopt) gets the notes of all processes (Spec.Note) and what has become
 // of them, claims them, and gets their events from then on (docs/adr/0034-restart-grace.md).
 //
+// # Other users
+//
+// A guard that is root starts a process as Spec.As says: user, group and supplementary groups are
+// set between fork and exec, the program is looked up with that user's rights, and the umask is
+// 077. Its working folder, when it is its own, is made with mode 0700 and given to the user; the
+// folder above stays root's, so that nothing in it can be replaced. No process gains rights by a
+// setuid program (no_new_privs): one that did would be out of reach of the guard's signals. As
+// root the guard can signal and reap them all.
+//
+// Of the guard's environment a process has PATH alone.
+//
 // # What escapes
 //
 // A process that leaves its group and also wipes its environment survives the end

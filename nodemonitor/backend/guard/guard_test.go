@@ -73,7 +73,7 @@ func TestEnvironmentFolderAndOutput(t *testing.T) {
 	s.Env, s.Dir, s.Stdout = []string{"BOTH=x", "BOTH=task"}, "/usr", out
 	e := start(t, client(t), s).end()
 	text, err := os.ReadFile(out)
-	if err != nil || string(text) != "node task /usr\nquiet\n" {
+	if err != nil || string(text) != " task /usr\nquiet\n" {
 		t.Errorf("stdout is %q (%v)", text, err)
 	}
 	if string(e.Tail) != "oops\n" {

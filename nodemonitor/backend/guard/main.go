@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"slices"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -58,6 +56,12 @@ func Main() int {
 		fmt.Fprintf(os.Stderr, "pigeon %s: cannot adopt orphans: %v; a kernel from 3.4 is needed\n", Verb, err)
 		return 1
 	}
+	// What this thread starts has it, too: no program that it runs gains rights by being setuid,
+	// with which it could escape from the guard's signals.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: cannot keep programs from gaining rights: %v; a kernel from 3.5 is needed\n", Verb, err)
+		return 1
+	}
 	// The node monitor acts on a Ctrl-C or a service manager's SIGTERM, and the guard
 	// ends when its socket does. The signals are caught, not ignored: the processes that
 	// it starts would inherit that.
@@ -66,7 +70,7 @@ func Main() int {
 	signal.Notify(exits, syscall.SIGCHLD)
 
 	s := &server{
-		null: null, env: withoutSettings(os.Environ()), open: createLog,
+		null: null, env: ownPath(), open: createLog,
 		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
 	if err := s.first(conn); err != nil {
@@ -77,10 +81,13 @@ func Main() int {
 	return 0
 }
 
-// withoutSettings returns an environment without the variables of Pigeon: they are settings of
-// the node monitor, and would be taken for those of a pigeon that a task runs.
-func withoutSettings(env []string) []string {
-	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "PIGEON_") })
+// ownPath returns what processes have of the guard's own environment: where programs are. The
+// rest is the node monitor's, with what it may keep secret.
+func ownPath() []string {
+	if path := os.Getenv("PATH"); path != "" {
+		return []string{"PATH=" + path}
+	}
+	return nil
 }
 
 // inherited returns the socket and keeps it from the processes to be started.

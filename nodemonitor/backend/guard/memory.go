@@ -2,8 +2,9 @@ package guard
 
 import "time"
 
-// version is that of what clients and guards of different builds say to each other.
-const version = 1
+// version is that of what clients and guards of different builds say to each other. A guard of
+// version 1 does not know Spec.As, and would run everything as its own user.
+const version = 2
 
 // greeting is the first message of a client.
 type greeting struct {

@@ -28,25 +28,57 @@ func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
 		return plan{}, &Fault{What: "it names no program to run", Next: "give the program and its arguments"}
 	}
 	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
-	if f := prepareFolder(spec); f != nil {
+	if f := makeFolder(spec); f != nil {
 		return plan{}, f
 	}
-	path, f := findProgram(spec.Argv[0], variable(env, "PATH"), spec.Dir)
+	var path string
+	var f *Fault
+	if err := spec.As.look(func() {
+		if f = checkFolder(spec); f == nil {
+			path, f = findProgram(spec, variable(env, "PATH"))
+		}
+	}); err != nil {
+		f = faultOf("the guard could not become "+spec.who(), err)
+	}
 	if f != nil {
 		return plan{}, f
 	}
 	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir}, nil
 }
 
-func prepareFolder(spec *Spec) *Fault {
-	if spec.MakeDir {
-		if err := files.MakeFolder(filepath.Dir(spec.Dir), filepath.Base(spec.Dir)); err != nil {
-			return faultOf("its working folder could not be made", err)
-		}
+// makeFolder makes the working folder that is the process's own, for its user alone.
+func makeFolder(spec *Spec) *Fault {
+	if !spec.MakeDir {
 		return nil
 	}
+	above, name := filepath.Dir(spec.Dir), filepath.Base(spec.Dir)
+	err := files.MakeFolder(above, name)
+	if u := spec.As; u != nil && err == nil {
+		err = files.Give(int(u.UID), int(u.GID), above, name)
+	}
+	if err != nil {
+		return faultOf("its working folder could not be made", err)
+	}
+	return nil
+}
+
+// who names the process's user in a message.
+func (s *Spec) who() string {
+	if s.As == nil {
+		return "the node monitor's user"
+	}
+	return fmt.Sprintf("the task's user (%d)", s.As.UID)
+}
+
+// checkFolder looks at the working folder as the process's user.
+func checkFolder(spec *Spec) *Fault {
 	info, err := os.Stat(spec.Dir)
 	switch {
+	case spec.MakeDir && errors.Is(err, fs.ErrPermission):
+		return &Fault{
+			What: fmt.Sprintf("%s cannot reach its working folder %q: a folder above it is closed to others", spec.who(), spec.Dir),
+			Next: "make the folders above the node's work_dir passable (chmod o+x), or give it another work_dir",
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		return &Fault{
 			What: fmt.Sprintf("its working folder %q does not exist on this node", spec.Dir),
@@ -56,10 +88,10 @@ func prepareFolder(spec *Spec) *Fault {
 		return faultOf("its working folder could not be used", err)
 	case !info.IsDir():
 		return &Fault{What: fmt.Sprintf("its working folder %q is not a folder", spec.Dir), Next: "give a folder that exists on every node"}
-	case unix.Access(spec.Dir, unix.X_OK) != nil:
+	case unix.Faccessat(unix.AT_FDCWD, spec.Dir, unix.X_OK, unix.AT_EACCESS) != nil:
 		return &Fault{
-			What: fmt.Sprintf("the node monitor's user may not enter its working folder %q", spec.Dir),
-			Next: "allow it, or run the node monitor as another user",
+			What: fmt.Sprintf("%s may not enter its working folder %q", spec.who(), spec.Dir),
+			Next: "allow it, also for the folders above it (chmod o+x), or have another user run it",
 		}
 	}
 	return nil
@@ -67,13 +99,14 @@ func prepareFolder(spec *Spec) *Fault {
 
 // findProgram searches as a shell does, in the PATH the process will have, but
 // never in the current folder.
-func findProgram(name, path, dir string) (string, *Fault) {
+func findProgram(spec *Spec, path string) (string, *Fault) {
+	name := spec.Argv[0]
 	if strings.Contains(name, "/") {
 		full := name
 		if !filepath.IsAbs(full) {
-			full = filepath.Join(dir, full)
+			full = filepath.Join(spec.Dir, full)
 		}
-		return full, checkProgram(full)
+		return full, checkProgram(spec, full)
 	}
 	var refused *Fault
 	for _, folder := range filepath.SplitList(path) {
@@ -81,7 +114,7 @@ func findProgram(name, path, dir string) (string, *Fault) {
 			continue
 		}
 		full := filepath.Join(folder, name)
-		f := checkProgram(full)
+		f := checkProgram(spec, full)
 		if f == nil {
 			return full, nil
 		}
@@ -98,7 +131,7 @@ func findProgram(name, path, dir string) (string, *Fault) {
 	}
 }
 
-func checkProgram(full string) *Fault {
+func checkProgram(spec *Spec, full string) *Fault {
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -108,7 +141,7 @@ func checkProgram(full string) *Fault {
 	case info.IsDir():
 		return &Fault{What: fmt.Sprintf("the program %q is a folder", full), Next: "name a file that can be run"}
 	case unix.Faccessat(unix.AT_FDCWD, full, unix.X_OK, unix.AT_EACCESS) != nil || info.Mode().Perm()&0o111 == 0:
-		return &Fault{What: fmt.Sprintf("the node monitor's user may not run the program %q", full), Next: "make it executable (chmod +x) for that user"}
+		return &Fault{What: fmt.Sprintf("%s may not run the program %q", spec.who(), full), Next: "make it executable (chmod +x) for that user"}
 	}
 	return nil
 }
@@ -126,7 +159,7 @@ func faultOf(what string, err error) *Fault {
 	case errors.Is(err, syscall.ENOENT):
 		next = "see that the interpreter or loader it names exists on the node"
 	case errors.Is(err, fs.ErrPermission):
-		next = "allow it to the node monitor's user, or run the node monitor as another user"
+		next = "allow it to the user that it runs as, which is the node monitor's where that is not root"
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		next = "raise the node's limits of processes, memory or open files, or give it fewer slots"
 	case errors.Is(err, syscall.EINVAL):

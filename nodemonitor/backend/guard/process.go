@@ -36,6 +36,7 @@ type instance struct {
 
 // guardProcess is the process of a guard: a child of this one, or of its predecessor.
 type guardProcess interface {
+	pid() int
 	kill()
 	// wait returns when the process has ended; the error is how, nil for an orderly end.
 	wait() error
@@ -44,6 +45,7 @@ type guardProcess interface {
 // ownGuard is a guard that this process has started.
 type ownGuard struct{ cmd *exec.Cmd }
 
+func (p ownGuard) pid() int    { return p.cmd.Process.Pid }
 func (p ownGuard) kill()       { _ = p.cmd.Process.Kill() } // it may have ended already
 func (p ownGuard) wait() error { return p.cmd.Wait() }
 

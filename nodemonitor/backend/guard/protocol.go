@@ -8,9 +8,9 @@ import (
 // Spec is a process to start.
 type Spec struct {
 	Argv    []string // program and arguments; the program is searched in the PATH of its environment
-	Env     []string // KEY=value, added to the guard's own; the last of a key wins
+	Env     []string // KEY=value; the last of a key wins. Of the guard's own variables the process has PATH alone
 	Dir     string   // working folder, absolute
-	MakeDir bool     // make Dir, and what is missing above it
+	MakeDir bool     // make Dir, for the process's user alone, and what is missing above it
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
 	Limit   int64 // bytes kept of each of the two
@@ -21,6 +21,14 @@ type Spec struct {
 	// the guard keeps it and gives it to the next client. A process without one ends with its
 	// client.
 	Note []byte
+	// As is who the process is, in place of the guard's own user; only for a guard that is root.
+	As *User
+}
+
+// User is a user of this machine.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
 }
 
 // Handle names a started process between a client and its guards.

@@ -15,7 +15,7 @@ const (
 // runs loop; others only post functions for it to run.
 type server struct {
 	null int      // /dev/null, every process's stdin
-	env  []string // the guard's own
+	env  []string // of the guard's own what processes have
 	open opener
 	session
 	memory

@@ -8,6 +8,10 @@
 //
 //	Begin ──▶ running ── End ──▶ ended ── retention over, or too much kept ──▶ dropped
 //
+// Where tasks run as other users than the node monitor, a working folder is its user's alone, and
+// the folders above it are the node monitor's and can be passed, not listed: a task reaches its
+// own folder, and no output.
+//
 // The names are the index: a restarted node monitor finds the logs of its
 // predecessor again. Nothing of a running attempt is dropped; the bytes of the
 // ended ones, their working folders included, are bounded, the oldest end is dropped

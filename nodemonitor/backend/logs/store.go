@@ -3,6 +3,7 @@ package logs
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,8 @@ type Config struct {
 	Retention   time.Duration // after the attempt's end; default 1 h
 	MaxBytes    int64         // of ended attempts, working folders included; default 1 GiB
 	MaxAttempts int           // ended attempts; default 100,000
+	Passable    bool          // tasks run as other users, who pass the folder and those of jobs to reach their own
+	Log         *slog.Logger  // nil discards
 	Now         func() time.Time
 }
 
@@ -84,8 +87,8 @@ type Files struct {
 // Open locks the folder and finds what an earlier run left in it.
 func Open(cfg Config) (*Store, error) {
 	cfg.fill()
-	if err := os.MkdirAll(cfg.Root, 0o700); err != nil {
-		return nil, problem(cfg.Root, "the folder of logs cannot be made: "+err.Error(), "give another folder, or allow it to this user")
+	if err := files.Keep(cfg.Root, cfg.mode(), cfg.Log); err != nil {
+		return nil, err
 	}
 	lock, err := os.OpenFile(filepath.Join(cfg.Root, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -101,6 +104,14 @@ func Open(cfg Config) (*Store, error) {
 		return nil, problem(cfg.Root, "the folder of logs cannot be read: "+err.Error(), "correct its permissions, or give another folder")
 	}
 	return s, nil
+}
+
+// mode returns that of the folder and of the folders of jobs in it.
+func (c *Config) mode() fs.FileMode {
+	if c.Passable {
+		return files.Passable
+	}
+	return files.Private
 }
 
 func problem(root, what, next string) error {
@@ -129,6 +140,11 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 	}
 	if err := files.MakeFolder(s.cfg.Root, id.Job.String()); err != nil {
 		return Files{}, err
+	}
+	if s.cfg.Passable {
+		if err := os.Chmod(s.jobFolder(id.Job), files.Passable); err != nil {
+			return Files{}, err
+		}
 	}
 	s.add(&entry{id: id, bytes: -1})
 	return s.files(id), nil

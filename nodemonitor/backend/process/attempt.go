@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
@@ -40,10 +41,10 @@ func (r *run) fault() *guard.Fault {
 }
 
 // spec returns what the guard is to start.
-func (r *run) spec(f logs.Files) guard.Spec {
+func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
 	s := guard.Spec{
-		Argv: e.Argv, Env: environment(t, r.b.cfg.Node), Dir: e.Dir,
+		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
 		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note,
 	}
 	if s.Dir == "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
@@ -14,12 +15,13 @@ import (
 // Config is what a Backend needs. The caller closes the guard and the logs, after the
 // backend.
 type Config struct {
-	Guard  *guard.Client
-	Logs   *logs.Store
-	Node   string        // the node's id
-	Grace  time.Duration // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
-	Limit  int64         // bytes kept of each output; 0 for 1 MiB
-	Logger *slog.Logger  // for logs that cannot be removed
+	Guard    *guard.Client
+	Logs     *logs.Store
+	Accounts *accounts.Accounts // as whom processes run
+	Node     string             // the node's id
+	Grace    time.Duration      // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
+	Limit    int64              // bytes kept of each output; 0 for 1 MiB
+	Logger   *slog.Logger       // for logs that cannot be removed
 }
 
 // sweepEvery is how often old logs are removed when no attempt ends.
@@ -82,11 +84,15 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	if f := r.fault(); f != nil {
 		return r.failed(f), true
 	}
+	as, f := b.cfg.Accounts.Of(t.Payload.Submitter)
+	if f != nil {
+		return r.failed(f), true
+	}
 	files, err := b.cfg.Logs.Begin(t.ID)
 	if err != nil {
 		return r.failed(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
 	}
-	r.handle, err = b.cfg.Guard.Start(r.spec(files), r.event)
+	r.handle, err = b.cfg.Guard.Start(r.spec(files, as), r.event)
 	if err != nil {
 		b.cfg.Logs.End(t.ID)
 		return r.failed(&guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}), true

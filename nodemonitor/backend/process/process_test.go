@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
@@ -43,7 +44,7 @@ func newNode(t testing.TB, opts guard.Options) *node {
 		t.Fatal(err)
 	}
 	g := guard.New(opts)
-	b := New(Config{Guard: g, Logs: store, Node: "n1", Grace: 50 * time.Millisecond, Limit: 1000})
+	b := New(Config{Guard: g, Logs: store, Accounts: accounts.Own(), Node: "n1", Grace: 50 * time.Millisecond, Limit: 1000})
 	t.Cleanup(func() {
 		b.Close()
 		b.Close()

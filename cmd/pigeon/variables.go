@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxEnvFile bounds the bytes of a file of variables.
+const maxEnvFile = 1 << 20
+
+// variables returns those of the flags --env-file and --env, in this order: a later one replaces
+// an earlier one of the same name. Its errors name variables and lines, and show no value.
+func (j *jobFlags) variables() (env []string, err error) {
+	for _, path := range j.envFiles {
+		list, err := readVariables(path, j.cmd.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, list...)
+	}
+	for i, variable := range j.env {
+		name, _, given := strings.Cut(variable, "=")
+		if name == "" {
+			return nil, fmt.Errorf("--env number %d names no variable; write KEY=value, or KEY to take it from your environment", i+1)
+		}
+		if !given {
+			value, set := os.LookupEnv(name)
+			if !set {
+				return nil, fmt.Errorf("--env %s: your environment has no such variable; write %s=value", name, name)
+			}
+			variable = name + "=" + value
+		}
+		env = append(env, variable)
+	}
+	return lastOfEach(env), nil
+}
+
+// readVariables reads the lines KEY=value of a file, or with the path - of the input. Empty lines
+// and those that begin with # say nothing; a value is all that follows the first =, quotes and
+// spaces included. KEY alone is taken from the caller's environment.
+func readVariables(path string, input io.Reader) (env []string, err error) {
+	in, name := input, "standard input"
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--env-file: %w; name a file that you may read, or - for standard input", err)
+		}
+		defer func() { _ = f.Close() }() // only read
+		in, name = f, path
+	}
+	lines := bufio.NewScanner(io.LimitReader(in, maxEnvFile+1))
+	lines.Buffer(nil, maxEnvFile)
+	size := 0
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSuffix(lines.Text(), "\r")
+		if size += len(line) + 1; size > maxEnvFile {
+			return nil, fmt.Errorf("--env-file %s has more than %d bytes, the limit; have the program read a file instead", name, maxEnvFile)
+		}
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		variable, fault := parseVariable(line)
+		if fault != "" {
+			return nil, fmt.Errorf("--env-file %s, line %d: %s; write KEY=value, or KEY to take it from your environment", name, number, fault)
+		}
+		env = append(env, variable)
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("--env-file %s has a line of more than %d bytes, the limit; have the program read a file instead", name, maxEnvFile)
+	} else if err != nil {
+		return nil, fmt.Errorf("--env-file %s: %w; name a file that you may read", name, err)
+	}
+	return env, nil
+}
+
+// parseVariable reads a line; the fault says what is wrong with it, and shows no value.
+func parseVariable(line string) (variable, fault string) {
+	name, _, given := strings.Cut(line, "=")
+	switch {
+	case !utf8.ValidString(line):
+		return "", "it is not text in UTF-8"
+	case strings.ContainsRune(line, 0):
+		return "", "it holds a zero byte"
+	case name == "":
+		return "", "there is no name before the ="
+	case strings.ContainsAny(name, " \t"):
+		if !given {
+			return "", "it has no ="
+		}
+		return "", "there is a space in what is before the ="
+	case given:
+		return line, ""
+	}
+	value, set := os.LookupEnv(name)
+	if !set {
+		return "", "it has no =, and your environment has no variable of that name"
+	}
+	return name + "=" + value, ""
+}
+
+// lastOfEach keeps the last variable of each name.
+func lastOfEach(env []string) []string {
+	at := map[string]int{}
+	for i, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		at[name] = i
+	}
+	i := -1
+	return slices.DeleteFunc(env, func(v string) bool {
+		i++
+		name, _, _ := strings.Cut(v, "=")
+		return at[name] != i
+	})
+}

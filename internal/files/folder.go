@@ -1,0 +1,145 @@
+package files
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// The modes of the folders in which daemons keep what is theirs.
+const (
+	// Private is that of a folder that its owner alone may enter.
+	Private fs.FileMode = 0o700
+	// Passable is that of a folder that others may pass on their way to what is theirs below it,
+	// but not list.
+	Passable fs.FileMode = 0o711
+)
+
+// others are the permissions that nobody but the owner has on files.
+const others fs.FileMode = 0o077
+
+// Keep makes the folder in which a daemon keeps what it wants to keep to itself, and gives it the
+// mode. One that exists must be this user's: with another owner, or when others may write in it
+// and have had the occasion, what it holds is not trusted, and the error says how to mend that.
+// Permissions of an earlier version, which let others read, are taken away from the folder and
+// the files in it, which is logged.
+func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.MkdirAll(path, Private)
+	}
+	if err != nil {
+		return distrust(path, "the folder cannot be made: "+err.Error(), "give another folder, or allow it to this user")
+	}
+	if err := checkOwner(path); err != nil {
+		return err
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return distrust(path, "the folder cannot be read: "+err.Error(), "give another folder, or allow it to this user")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return distrust(path, err.Error(), "give another folder")
+	}
+	if len(list) > 0 && info.Mode().Perm()&0o022 != 0 {
+		return distrust(path, "other users may write in it, so that what it holds may be theirs", fmt.Sprintf("look at it, then: chmod %o '%s'", mode, path))
+	}
+	tightened, err := tightenFiles(path, list)
+	if info.Mode().Perm() != mode && err == nil {
+		tightened = tightened || info.Mode().Perm()&^mode != 0 && len(list) > 0
+		err = os.Chmod(path, mode)
+	}
+	if err != nil {
+		return distrust(path, "its permissions cannot be changed: "+err.Error(), fmt.Sprintf("chmod %o '%s'", mode, path))
+	}
+	if tightened && log != nil {
+		log.Info("a folder, or files in it, could be read by other users, as earlier versions made them; now they cannot", "folder", path)
+	}
+	return nil
+}
+
+// checkOwner refuses a folder of another user, or a link to one that another user may change.
+func checkOwner(path string) error {
+	for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := stat(path)
+		if err != nil {
+			return distrust(path, err.Error(), "give another folder")
+		}
+		owner := ownerOf(info)
+		if info.Mode()&fs.ModeSymlink != 0 && owner == 0 {
+			continue // root could do anything anyway
+		}
+		if owner != os.Geteuid() {
+			return distrust(path, fmt.Sprintf("it belongs to user %d, and this process runs as user %d: what it holds is not trusted", owner, os.Geteuid()),
+				fmt.Sprintf("give another folder, or remove this one, or, if what it holds is right: chown -R %d '%s'", os.Geteuid(), path))
+		}
+	}
+	return nil
+}
+
+// tightenFiles takes the permissions of others from the files in a folder. What another user owns
+// there is refused.
+func tightenFiles(path string, list []fs.DirEntry) (tightened bool, err error) {
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue // gone meanwhile, or with permissions of its own
+		}
+		file := filepath.Join(path, e.Name())
+		if owner := ownerOf(info); owner != os.Geteuid() {
+			return tightened, fmt.Errorf("file %s belongs to user %d", file, owner)
+		}
+		if info.Mode().Perm()&others == 0 {
+			continue
+		}
+		if err := os.Chmod(file, info.Mode().Perm()&^others); err != nil {
+			return tightened, err
+		}
+		tightened = true
+	}
+	return tightened, nil
+}
+
+// ownerOf returns the number of a file's user.
+func ownerOf(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Uid)
+	}
+	return -1
+}
+
+func distrust(path, what, next string) error {
+	return &api.Error{Problem: api.Invalid, What: what, Subject: "folder " + path, Tried: "keeping data in it", Next: next}
+}
+
+// OpenPrivate opens a file of a daemon for writing, with the flags of [os.OpenFile], so that this
+// user alone may read it. A file of another user is refused.
+func OpenPrivate(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag&^os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		switch owner := ownerOf(info); {
+		case owner != os.Geteuid():
+			err = fmt.Errorf("%s belongs to user %d, and this process runs as user %d; remove it, or name another file", path, owner, os.Geteuid())
+		case info.Mode().Perm()&others != 0:
+			err = f.Chmod(info.Mode().Perm() &^ others)
+		}
+		if err == nil && flag&os.O_TRUNC != 0 {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}

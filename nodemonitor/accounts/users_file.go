@@ -1,0 +1,76 @@
+package accounts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+)
+
+// maxUsers bounds the bytes of a file of users.
+const maxUsers = 4 << 20
+
+// readUsers reads a file of users: YAML with the submitters as keys and local users as values,
+// by their names or as UID:GID, with further groups behind: UID:GID:GID. A file that others may
+// write says nothing of who may run as whom, and is refused.
+func readUsers(path string) (map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, wrongUsers(path, err.Error(), "name a file that the node monitor may read")
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, wrongUsers(path, err.Error(), "name a file that the node monitor may read")
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 || info.Mode().Perm()&0o022 != 0 {
+		return nil, wrongUsers(path, "others than the node monitor's user and root may write it, and would decide as whom tasks run",
+			fmt.Sprintf("chown %d '%s' && chmod go-w '%s'", os.Geteuid(), path, path))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxUsers+1))
+	if err == nil && len(data) > maxUsers {
+		err = fmt.Errorf("it has more than %d bytes, the limit", maxUsers)
+	}
+	users := map[string]string{}
+	if err == nil {
+		err = yaml.NewDecoder(bytes.NewReader(data)).Decode(&users)
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // an empty file names nobody
+		return nil, wrongUsers(path, err.Error(), "write a line of the form SUBMITTER: LOCAL-USER for each, or SUBMITTER: 'UID:GID'")
+	}
+	for name, to := range users {
+		if _, numbers := parseNumbers(to); to == "" || strings.Contains(to, ":") && !numbers {
+			return nil, wrongUsers(path, fmt.Sprintf("the local user of %s is %q", name, to), "give the name of a local user, or UID:GID")
+		}
+	}
+	return users, nil
+}
+
+func wrongUsers(path, what, next string) error {
+	return &api.Error{Problem: api.Invalid, What: what, Subject: "file " + path, Tried: "reading as whom submitters run (users_file)", Next: next}
+}
+
+// parseNumbers reads UID:GID, with further groups behind.
+func parseNumbers(text string) (*guard.User, bool) {
+	fields := strings.Split(text, ":")
+	if len(fields) < 2 {
+		return nil, false
+	}
+	var list []uint32
+	for _, field := range fields {
+		n, err := number(field)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, n)
+	}
+	return &guard.User{UID: list[0], GID: list[1], Groups: list[1:]}, true
+}
