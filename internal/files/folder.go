@@ -48,7 +48,7 @@ func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
 		return distrust(path, err.Error(), "give another folder")
 	}
 	if len(list) > 0 && info.Mode().Perm()&0o022 != 0 {
-		return distrust(path, "other users may write in it, so that what it holds may be theirs", fmt.Sprintf("look at it, then: chmod %o '%s'", mode, path))
+		return distrust(path, "other users may write in it, so that what it holds may be theirs", fmt.Sprintf("look at it, then run: chmod %o %s", mode, quoted(path)))
 	}
 	tightened, err := tightenFiles(path, list)
 	if info.Mode().Perm() != mode && err == nil {
@@ -56,7 +56,7 @@ func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
 		err = os.Chmod(path, mode)
 	}
 	if err != nil {
-		return distrust(path, "its permissions cannot be changed: "+err.Error(), fmt.Sprintf("chmod %o '%s'", mode, path))
+		return distrust(path, "its permissions cannot be changed: "+err.Error(), fmt.Sprintf("run: chmod %o %s", mode, quoted(path)))
 	}
 	if tightened && log != nil {
 		log.Info("a folder, or files in it, could be read by other users, as earlier versions made them; now they cannot", "folder", path)
@@ -77,7 +77,7 @@ func checkOwner(path string) error {
 		}
 		if owner != os.Geteuid() {
 			return distrust(path, fmt.Sprintf("it belongs to user %d, and this process runs as user %d: what it holds is not trusted", owner, os.Geteuid()),
-				fmt.Sprintf("give another folder, or remove this one, or, if what it holds is right: chown -R %d '%s'", os.Geteuid(), path))
+				fmt.Sprintf("give another folder, or remove this one, or, if what it holds is right, run: chown -R %d %s", os.Geteuid(), quoted(path)))
 		}
 	}
 	return nil

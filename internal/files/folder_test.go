@@ -1,136 +1,194 @@
-package files_test
+package files
 
 import (
-	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// A secret that others can read or change is refused with the command that mends it.
-func TestReadPrivate(t *testing.T) {
-	dir := t.TempDir()
-	for mode, good := range map[fs.FileMode]bool{
-		0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false, 0o602: false, 0o644: false, 0o666: false, 0o611: false,
+// TestKeep: which folders are made, tightened and refused.
+func TestKeep(t *testing.T) {
+	for name, tc := range map[string]struct {
+		folder, file fs.FileMode // 0: it is not there
+		mode         fs.FileMode
+		refused      string
+		tightened    bool
+	}{
+		"a new one":                       {0, 0, Private, "", false},
+		"a new passable one":              {0, 0, Passable, "", false},
+		"of an earlier version":           {0o755, 0o644, Private, "", true},
+		"with readable files only":        {0o700, 0o640, Private, "", true},
+		"as it is":                        {0o700, 0o600, Private, "", false},
+		"passable as it is":               {0o711, 0o600, Passable, "", false},
+		"passable before":                 {0o711, 0o600, Private, "", true},
+		"empty, and open to all":          {0o777, 0, Private, "", false},
+		"where others could write":        {0o777, 0o600, Private, "chmod 700", false},
+		"where the group could write":     {0o770, 0o600, Private, "chmod 700", false},
+		"passable, others could write it": {0o733, 0o600, Passable, "chmod 711", false},
 	} {
-		path := filepath.Join(dir, mode.String())
-		if err := errors.Join(os.WriteFile(path, []byte("secret"), 0o600), os.Chmod(path, mode)); err != nil {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "above", "data")
+			if tc.folder != 0 {
+				makeWith(t, dir, tc.folder, tc.file)
+			}
+			var log strings.Builder
+			err := Keep(dir, tc.mode, slog.New(slog.NewTextHandler(&log, nil)))
+			if tc.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.refused) {
+					t.Errorf("%v, want a refusal with %q", err, tc.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != tc.mode {
+				t.Errorf("the folder is %v (%v)", info.Mode(), err)
+			}
+			if info, err := os.Stat(filepath.Join(dir, "file")); tc.file != 0 && (err != nil || info.Mode().Perm()&others != 0) {
+				t.Errorf("the file is %v (%v)", info.Mode(), err)
+			}
+			if told := strings.Contains(log.String(), "now they cannot"); told != tc.tightened {
+				t.Errorf("logged: %q", log.String())
+			}
+			if err := Keep(dir, tc.mode, nil); err != nil {
+				t.Errorf("the second time: %v", err)
+			}
+		})
+	}
+}
+
+// makeWith makes a folder and a file in it with the modes.
+func makeWith(t *testing.T, dir string, folder, file fs.FileMode) {
+	t.Helper()
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil && file != 0 {
+		path := filepath.Join(dir, "file")
+		if err = os.WriteFile(path, nil, 0o600); err == nil {
+			err = os.Chmod(path, file)
+		}
+	}
+	if err == nil {
+		err = os.Chmod(dir, folder)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const stranger = 61_240
+
+// TestKeepRefusesWhatIsAnothers: a folder, a file in it, and a link to it.
+func TestKeepRefusesWhatIsAnothers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir := t.TempDir()
+	for name, make := range map[string]func(path string) error{
+		"folder": func(path string) error {
+			return os.Chown(path, stranger, stranger)
+		},
+		"file": func(path string) error {
+			return os.Chown(filepath.Join(path, "file"), stranger, stranger)
+		},
+		"link": func(path string) error {
+			if err := os.Rename(path, path+"-own"); err != nil {
+				return err
+			}
+			if err := os.Symlink(path+"-own", path); err != nil {
+				return err
+			}
+			return os.Lchown(path, stranger, stranger)
+		},
+	} {
+		path := filepath.Join(dir, name)
+		makeWith(t, path, 0o700, 0o600)
+		if err := make(path); err != nil {
 			t.Fatal(err)
 		}
-		got, err := files.ReadPrivate(path, "the secret", 6)
-		e, _ := errors.AsType[*api.Error](err)
-		switch {
-		case good && (err != nil || string(got) != "secret"):
-			t.Errorf("mode %v: %q, %v", mode, got, err)
-		case !good && (e == nil || e.Problem != api.Denied || !strings.Contains(err.Error(), "chmod 600 ") || strings.Contains(err.Error(), "secret's")):
-			t.Errorf("mode %v: %q, %v", mode, got, err)
+		if err := Keep(path, Private, nil); err == nil || !strings.Contains(err.Error(), "belongs to user 61240") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestReadPrivateRefuses(t *testing.T) {
+func TestOpenPrivate(t *testing.T) {
 	dir := t.TempDir()
-	long, pipe := filepath.Join(dir, "long"), filepath.Join(dir, "pipe")
-	if err := errors.Join(os.WriteFile(long, []byte("1234567"), 0o600), syscall.Mkfifo(pipe, 0o600)); err != nil {
+	path := filepath.Join(dir, "file")
+	write := func(flag int) error {
+		f, err := OpenPrivate(path, os.O_CREATE|os.O_WRONLY|flag)
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteString("x"); err != nil {
+			t.Error(err)
+		}
+		return f.Close()
+	}
+	for _, step := range []struct {
+		flag int
+		want string
+	}{{os.O_APPEND, "x"}, {os.O_APPEND, "xx"}, {os.O_TRUNC, "x"}} {
+		if err := write(step.flag); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if text, _ := os.ReadFile(path); string(text) != step.want || err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("it holds %q with mode %v (%v)", text, info.Mode(), err)
+		}
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(path, path+"2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.ReadPrivate(long, "the secret", 6); err == nil || !strings.Contains(err.Error(), "limit of 6 bytes") {
-		t.Errorf("a file that is too long: %v", err)
+	if err := os.Symlink(path+"2", path); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := files.ReadPrivate(filepath.Join(dir, "absent"), "the secret", 6); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "absent") {
-		t.Errorf("a file that is not there: %v", err)
-	}
-	if got, err := files.ReadPrivate(pipe, "the secret", 6); err == nil && len(got) > 0 {
-		t.Errorf("a pipe: %q", got)
-	}
-	if _, err := files.ReadPrivate(dir, "the secret", 6); err == nil {
-		t.Error("a folder was read")
+	if err := write(os.O_APPEND); err == nil {
+		t.Error("a link was followed")
 	}
 	if os.Geteuid() != 0 {
 		return
 	}
-	other := filepath.Join(dir, "other")
-	if err := errors.Join(os.WriteFile(other, []byte("x"), 0o600), os.Chown(other, 65534, 65534)); err != nil {
+	path += "2"
+	if err := os.Chown(path, stranger, stranger); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.ReadPrivate(other, "the secret", 6); err == nil || !strings.Contains(err.Error(), "65534") {
-		t.Errorf("a file of another user: %v", err)
+	if err := write(os.O_TRUNC); err == nil || !strings.Contains(err.Error(), "belongs to user") {
+		t.Errorf("another user's file: %v", err)
+	}
+	if text, _ := os.ReadFile(path); len(text) == 0 {
+		t.Error("another user's file was emptied")
 	}
 }
 
-func TestCheckFolder(t *testing.T) {
+// TestGive: the folder is the user's alone, and what lies in the place of one is not followed.
+func TestGive(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
 	dir := t.TempDir()
-	for mode, good := range map[fs.FileMode]bool{0o700: true, 0o500: true, 0o755: false, 0o750: false, 0o701: false} {
-		if err := os.Chmod(dir, mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := files.CheckFolder(dir, "the keys"); (err == nil) != good || !good && !strings.Contains(err.Error(), "chmod 700 ") {
-			t.Errorf("mode %v: %v", mode, err)
-		}
-	}
-	if err := files.CheckFolder(filepath.Join(dir, "absent"), "the keys"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-}
-
-// Replace leaves the old file or the new one, with its mode, and nothing else.
-func TestReplace(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x")
-	for i, mode := range []fs.FileMode{0o600, 0o644, 0o600} {
-		if err := files.Replace(path, mode, []byte{byte('a' + i)}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		info, err2 := os.Stat(path)
-		if errors.Join(err, err2) != nil || string(got) != string(rune('a'+i)) || info.Mode() != mode {
-			t.Errorf("%q with %v, %v %v", got, info.Mode(), err, err2)
-		}
-	}
-	folder := filepath.Join(dir, "folder")
-	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "kept"), nil, 0o600)); err != nil {
+	makeWith(t, filepath.Join(dir, "own"), 0o755, 0)
+	if err := Give(stranger, stranger+1, dir, "own"); err != nil {
 		t.Fatal(err)
 	}
-	if err := files.Replace(folder, 0o600, nil); err == nil {
-		t.Error("a folder was replaced")
+	info, err := os.Stat(filepath.Join(dir, "own"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
-		t.Errorf("left behind: %v %v", left, err)
+	if s := info.Sys().(*syscall.Stat_t); s.Uid != stranger || s.Gid != stranger+1 || info.Mode().Perm() != Private {
+		t.Errorf("it is %v of %d:%d", info.Mode(), s.Uid, s.Gid)
 	}
-}
-
-// Who has the lock is alone, whichever of many it is.
-func TestLock(t *testing.T) {
-	dir := t.TempDir()
-	var all sync.WaitGroup
-	var inside, together atomic.Int32 // a lock of the system orders nothing for the race detector
-	for range 8 {
-		all.Go(func() {
-			unlock, err := files.Lock(dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if inside.Add(1) > 1 {
-				together.Add(1)
-			}
-			inside.Add(-1)
-			unlock()
-		})
+	if err := os.Symlink("/etc", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
 	}
-	all.Wait()
-	if n := together.Load(); n > 0 {
-		t.Errorf("%d had it while another one had it", n)
-	}
-	if _, err := files.Lock(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+	if err := Give(stranger, stranger, dir, "link"); err == nil {
+		t.Error("a link was given away")
 	}
 }

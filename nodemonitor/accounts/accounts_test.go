@@ -194,7 +194,7 @@ func TestUsersFiles(t *testing.T) {
 	if err := os.Chmod(open, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readUsers(open); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+	if _, err := readUsers(open); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that everybody may write: %v", err)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
@@ -31,9 +31,8 @@ func readUsers(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, wrongUsers(path, err.Error(), "name a file that the node monitor may read")
 	}
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != 0 || info.Mode().Perm()&0o022 != 0 {
-		return nil, wrongUsers(path, "others than the node monitor's user and root may write it, and would decide as whom tasks run",
-			fmt.Sprintf("chown %d '%s' && chmod go-w '%s'", os.Geteuid(), path, path))
+	if err := files.CheckOwned(path, "as whom submitters run (users_file)", info); err != nil {
+		return nil, err // others would decide as whom tasks run
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxUsers+1))
 	if err == nil && len(data) > maxUsers {
