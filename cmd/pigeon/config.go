@@ -115,11 +115,23 @@ func configCheck(r role) *cobra.Command {
 }
 
 func configWrite(r role) *cobra.Command {
-	return &cobra.Command{
-		Use:     r.name,
-		Short:   "Write the commented file of " + r.name + " to standard output",
-		Example: fmt.Sprintf("  pigeon config write %[1]s > %[1]s.yaml", r.name),
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return r.write(cmd.OutOrStdout()) },
+	cmd := &cobra.Command{
+		Use:   r.name,
+		Short: "Write the commented file of " + r.name + " to standard output",
+		Long: `Writes the file of ` + r.name + ` with every setting, its value and a comment. The values are
+those of the flags, else of the file that --config names, else the defaults; the environment
+does not count. With --config of an earlier version it adds the settings that are new.`,
+		Example: fmt.Sprintf(`  pigeon config write %[1]s > %[1]s.yaml
+  pigeon config write %[1]s --config old.yaml > %[1]s.yaml`, r.name),
+		Args: cobra.NoArgs,
 	}
+	addConfigFlags(cmd, r.flags)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		file, err := cmd.Flags().GetString("config")
+		if err != nil {
+			return err
+		}
+		return r.write(cmd.OutOrStdout(), config.Source{File: file, Flags: cmd.Flags()})
+	}
+	return cmd
 }

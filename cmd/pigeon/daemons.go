@@ -99,6 +99,7 @@ on SIGINT or SIGTERM.`,
 		if !v.runsTasks {
 			syscall.Umask(0o077)
 		}
+		manager := ownServiceManager(log)
 		d, err := v.open(cfg, log)
 		if err != nil {
 			return fmt.Errorf("the %s did not start: %w", v.name, err)
@@ -118,7 +119,7 @@ on SIGINT or SIGTERM.`,
 			defer stop()
 		}
 		line := readyLine{Ready: true, Role: v.name, ID: d.id, Addresses: d.addresses}
-		return serve(ctx, d, func() error { return line.print(cmd.OutOrStdout(), *output) })
+		return serve(ctx, d, manager, func() error { return line.print(cmd.OutOrStdout(), *output) })
 	}
 	return cmd
 }
@@ -190,11 +191,12 @@ func (h *limitedHandler) WithGroup(name string) slog.Handler {
 	return &limitedHandler{h.Handler.WithGroup(name), h.limited}
 }
 
-// serve runs a daemon until ctx ends, which is no error, and prints when it is
-// ready.
-func serve(ctx context.Context, d daemon, ready func() error) error {
+// serve runs a daemon until ctx ends, which is no error, prints when it is ready, and tells the
+// service manager how it does.
+func serve(ctx context.Context, d daemon, manager serviceManager, ready func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer manager.follow(ctx, d.Ready(), readyAtLatest)()
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	select {

@@ -75,6 +75,9 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"config check lorry " + good, exitDone, "good, sets 1 of 2 keys", ""},
 		{"config roles", exitDone, "lorry\n", ""},
 		{"config write lorry", exitDone, "# Patience, a duration.\nwait: 1s\n", ""},
+		{"config write lorry --wait 3s", exitDone, "# Patience, a duration. (default 1s)\nwait: 3s\n", ""},
+		{"config write lorry --config " + good, exitDone, "wait: 2s\n", ""},
+		{"config write lorry --config " + bad, exitUsage, "", "wiat"},
 		{"trace inspect gen:ec2,jobs=50", exitDone, "50 jobs", ""},
 		{"trace convert gen:ec2,jobs=2", exitDone, "0 1 0.", ""},
 
@@ -162,7 +165,7 @@ func TestVerbsAreDocumented(t *testing.T) {
 func TestCommittedConfiguration(t *testing.T) {
 	for _, r := range roles() {
 		var want bytes.Buffer
-		if err := r.write(&want); err != nil {
+		if err := r.write(&want, config.Source{}); err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
 		}

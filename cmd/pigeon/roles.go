@@ -34,7 +34,7 @@ type role struct {
 	name  string
 	flags func(*pflag.FlagSet) error
 	load  func(config.Source) (config.Origins, error)
-	write func(io.Writer) error
+	write func(io.Writer, config.Source) error
 	keys  func() ([]config.Key, error)
 	// survives returns what the settings survive, "" when there is nothing to say.
 	survives func(config.Source) (string, error)
@@ -50,8 +50,14 @@ func roleOf[T any](name, heading string, defaults T, survives ...func(T) string)
 			_, origins, err := config.Load(defaults, src)
 			return origins, err
 		},
-		write: func(w io.Writer) error { return config.Write(w, heading, defaults, defaults) },
-		keys:  func() ([]config.Key, error) { return config.Keys(defaults) },
+		write: func(w io.Writer, src config.Source) error {
+			cfg, _, err := config.Load(defaults, src)
+			if err != nil {
+				return wrongUse(err)
+			}
+			return config.Write(w, heading, cfg, defaults)
+		},
+		keys: func() ([]config.Key, error) { return config.Keys(defaults) },
 		survives: func(src config.Source) (text string, err error) {
 			for _, f := range survives {
 				var cfg T

@@ -49,6 +49,7 @@ func verbs(roles []role) []*cobra.Command {
 		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),
+		manCommand(),
 		versionCommand(),
 	}
 }
