@@ -83,6 +83,7 @@ test-all: test test-long ## all tests in full: make test, then make test-long
 
 lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 	$(TOOL) golangci-lint run ./...
+	cd tools/release && $(GO) tool -modfile=../go.mod golangci-lint run ./...
 	@if MVN=$(MVN) sh tools/need-maven.sh 2>/dev/null; then $(MAKE) --no-print-directory lint-spark; \
 		else echo "Left out: scalastyle (no JDK or no Maven)"; fi
 
@@ -206,6 +207,20 @@ test-spark-full: build spark ## Spark's own suites: grants, coarse, local-cluste
 spark-suites-table: ## docs/spark-suites.md from the kept results
 	python3 -B tools/spark-suites/table.py $(OUT)/spark-suites > $(OUT)/spark-suites/table.md
 	mv $(OUT)/spark-suites/table.md docs/spark-suites.md
+
+##@ Release
+
+release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release: VERSION=1.2.3 (three minutes); PLATFORMS=linux/amd64
+	cd tools/release && $(GO) run . -version '$(VERSION)' -out $(abspath $(OUT))/release $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
+
+test-release: need-go ## packages installed and removed, units, images, licences, two releases compared, go install (three minutes)
+	cd tools/release && $(GO) test -count 1 -timeout 20m ./...
+
+licenses: need-go ## the licences of what is in the program; fails on one that packaging/release.yaml does not allow
+	cd tools/release && $(GO) run . -licenses
+
+vuln: need-go ## known vulnerabilities in what Pigeon calls, where their database can be had (GOVULNDB)
+	@GO='$(GO)' sh tools/vuln.sh
 
 ##@ Maintain
 

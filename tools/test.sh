@@ -106,6 +106,9 @@ fi
 
 format_and_vet() { $make fmt-check vet; }
 
+# The module that makes releases, which ./... does not have.
+release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
+
 # A program that ends waits a second for other threads to report races: too long for 50
 # packages, whose tests check that no goroutine is left.
 with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
@@ -125,13 +128,13 @@ summary() {
 # shellcheck disable=SC2046 # lists of packages
 case $length in
 short)
-	steps=3
+	steps=4
 	wheel=
 	if [ -n "$spark" ]; then
-		steps=4
+		steps=5
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then
 			wheel=yes
-			steps=5
+			steps=6
 		else
 			left="$left  an application on a real Spark: no PySpark is installed (make spark-wheel, 400 MB)
 "
@@ -140,6 +143,7 @@ short)
 	run "format and go vet" format_and_vet
 	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
 	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short $(packages concurrent)
+	run "packages, units, images and licences (-short)" release -short
 	if [ -n "$spark" ]; then
 		run "plugin for Spark: style and unit tests" $make test-spark
 	fi
@@ -150,18 +154,20 @@ short)
 	printf '\nNot part of this run; make test-all runs it, make test-long runs it alone:\n'
 	sed -n 's/.*"Action":"skip","Package":"[^"]*pigeon\/\([^"]*\)","Test":"\([^"/]*\)".*/  \1: \2/p' "$out"/*.json | sort -u
 	echo "  with fewer rounds or cases here: $(echo "$tested" | cut -d' ' -f1 | shortened | sed 's|^[^/]*/[^/]*/[^/]*/||' | tr '\n' ' ')"
+	echo "  tools/release: two releases of one commit, and go install"
 	echo "  Spark's own test suites, and applications on a real Spark (needs a JDK, Maven, Python)"
 	;;
 long)
-	steps=2
+	steps=3
 	again= # what make test has run here
 	if [ -n "$spark" ]; then
-		steps=5
+		steps=6
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then again='^TestHarness$'; fi
 		run "Spark: the plugin's jar and PySpark" real_spark
 	fi
 	run "Go: long tests without goroutines" gotest -run "$(long_tests)" $(packages sequential | shortened)
 	run "Go: long tests with goroutines${race:+ (race detector)}" with_race -run "$(long_tests)" $(packages concurrent | shortened)
+	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall'
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites
 		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./internal/sparktest/...

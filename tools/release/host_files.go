@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shells are those with completions, and the names of their files.
+var shells = map[string]string{"bash": "pigeon.bash", "zsh": "_pigeon", "fish": "pigeon.fish"}
+
+// writeHostFiles has the program write what is the same on all platforms: manual pages, completions
+// and the settings of a host.
+func (r *release) writeHostFiles(ctx context.Context) error {
+	program, all := r.staged(own(), "pigeon"), platform{}
+	environ := withoutSettings(os.Environ())
+	if _, err := output(ctx, r.source, environ, program, "man", r.staged(all, "man1")); err != nil {
+		return err
+	}
+	if err := compressPages(r.staged(all, "man1"), r.staged(all, "man1gz")); err != nil {
+		return err
+	}
+	write := func(path string, args ...string) error {
+		text, err := output(ctx, r.source, environ, program, args...)
+		if err != nil {
+			return err
+		}
+		return writeFile(path, text)
+	}
+	for _, shell := range slices.Sorted(maps.Keys(shells)) {
+		if err := write(r.staged(all, "completions", shells[shell]), "completion", shell); err != nil {
+			return err
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(r.settings.Settings)) {
+		args := append([]string{"config", "write", role}, r.settings.Settings[role]...)
+		if err := write(r.staged(all, "etc", role+".yaml"), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutSettings returns an environment without Pigeon's own variables.
+func withoutSettings(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "PIGEON_") })
+}
+
+// writeFile writes a file below folders that may be missing.
+func writeFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
+
+// compressPages writes each file of a folder into another one, compressed, as packages have manual
+// pages.
+func compressPages(from, to string) error {
+	pages, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(from, page.Name()))
+		if err != nil {
+			return err
+		}
+		compressed, err := compress(text)
+		if err != nil {
+			return err
+		}
+		if err := writeFile(filepath.Join(to, page.Name()+".gz"), compressed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compress returns text as gzip has it, without a name and a time.
+func compress(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(w, bytes.NewReader(text)); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
