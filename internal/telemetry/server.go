@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
-// Bounds of the status server: a scrape, a few browsers and a probe at once.
+// Bounds of the status server: a scrape, a few browsers and a probe at once. reserved is how many
+// connections are left for /healthz and /readyz while requests are answered on all others.
 const (
 	maxConnections = 64
+	maxOfAddress   = 32 // not on loopback, where all callers have one address
+	reserved       = 16
 	maxHeaderBytes = 16 << 10
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second
@@ -31,6 +34,7 @@ type ServerOptions struct {
 	Addr     string              // host:port; "" is a free port on 127.0.0.1
 	Gatherer prometheus.Gatherer // of /metrics; nil leaves it out
 	Ready    func() error        // of /readyz; its text is the answer; nil means always ready
+	Security Security            // who may see what, but /healthz and /readyz
 	Logger   *slog.Logger        // nil discards
 }
 
@@ -43,10 +47,12 @@ type ServerOptions struct {
 // Start works once. Stop blocks until the serving goroutine has ended; calling it
 // twice, at once from two goroutines, or without Start is safe.
 type Server struct {
-	addr string
-	mux  *http.ServeMux
-	http *http.Server
-	log  *slog.Logger
+	addr    string
+	opts    ServerOptions
+	mux     *http.ServeMux
+	guarded *http.ServeMux // what only some may see
+	http    *http.Server
+	log     *slog.Logger
 
 	mu       sync.Mutex
 	listener net.Listener  // nil until Start
@@ -56,7 +62,7 @@ type Server struct {
 
 // NewServer returns a server that does not listen yet.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{addr: o.Addr, mux: http.NewServeMux(), log: o.Logger, served: make(chan struct{})}
+	s := &Server{addr: o.Addr, opts: o, mux: http.NewServeMux(), guarded: http.NewServeMux(), log: o.Logger, served: make(chan struct{})}
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
@@ -64,7 +70,8 @@ func NewServer(o ServerOptions) *Server {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.http = &http.Server{
-		Handler:           s.mux,
+		Handler:           busy(s.mux),
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      requestTimeout,
@@ -75,14 +82,16 @@ func NewServer(o ServerOptions) *Server {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	s.mux.Handle("GET /readyz", readiness(o.Ready))
 	if o.Gatherer != nil {
-		s.mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: requestTimeout / 2}))
+		s.guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: requestTimeout / 2}))
 	}
+	s.mux.Handle("/", s.guard(s.guarded))
 	return s
 }
 
 // Handle adds a handler under a pattern of http.ServeMux ("GET /status"),
-// before Start. It panics on a pattern registered before.
-func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
+// before Start. It panics on a pattern registered before. The context of a request has the
+// principal who makes it.
+func (s *Server) Handle(pattern string, h http.Handler) { s.guarded.Handle(pattern, h) }
 
 // Start listens and serves in the background; the error names the address.
 func (s *Server) Start() error {
@@ -96,11 +105,17 @@ func (s *Server) Start() error {
 		return fmt.Errorf("status server cannot listen on %s: %w; set another address, or stop the process that uses this one (ss -ltnp shows it)", s.addr, err)
 	}
 	s.listener = l
+	served := net.Listener(limit(l, maxConnections, maxOfAddress))
+	if id := s.opts.Security.Identifier; id != nil {
+		if config := id.Server(); config != nil {
+			config = config.Clone()
+			config.NextProtos = []string{"http/1.1"}
+			served = tls.NewListener(served, config)
+		}
+	}
 	go func() {
 		defer close(s.served)
-		// Clients beyond the limit wait: the next one is accepted when another
-		// disconnects, and the kernel's backlog bounds how many wait.
-		if err := s.http.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(served); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("status server ended; metrics and status are not served until the daemon is restarted", "address", s.addr, "error", err)
 		}
 	}()

@@ -1,0 +1,148 @@
+package telemetry
+
+import (
+	"container/list"
+	"net"
+	"sync"
+)
+
+// connections is a listener that bounds the connections it has accepted. At the bound, the one
+// that has been without a request for the longest time is closed for a new one: callers who only
+// hold connections keep nobody out. One is busy while a handler answers its request.
+//
+//	accepted, idle ──begin──▶ busy ──end──▶ idle ──the longest idle, at the bound──▶ closed
+type connections struct {
+	net.Listener
+	most  int // in all
+	ofOne int // of one address that is not loopback
+
+	mu        sync.Mutex
+	open      int
+	byAddress map[string]int
+	idle      *list.List // of *connection, the longest idle first
+}
+
+func limit(l net.Listener, most, ofOne int) *connections {
+	return &connections{Listener: l, most: most, ofOne: ofOne, byAddress: map[string]int{}, idle: list.New()}
+}
+
+// connection is one that was accepted.
+type connection struct {
+	net.Conn
+	set     *connections
+	address string // of the caller, without a port; "" on loopback
+	caller  caller
+
+	// These are guarded by the set.
+	place  *list.Element // in the idle ones; nil while it is busy
+	busy   int           // requests that are being answered
+	closed bool
+}
+
+// Accept implements net.Listener.
+func (s *connections) Accept() (net.Conn, error) {
+	for {
+		raw, err := s.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &connection{Conn: raw, set: s, address: addressOf(raw)}
+		victim, ok := s.admit(c)
+		if victim != nil {
+			_ = victim.Close() // nobody waits for an answer there
+		}
+		if ok {
+			return c, nil
+		}
+		_ = raw.Close() // all others are answered just now
+	}
+}
+
+// addressOf returns the address of a caller without its port, "" for one on this machine.
+func addressOf(c net.Conn) string {
+	a, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok || a.IP.IsLoopback() {
+		return ""
+	}
+	return a.IP.String()
+}
+
+// admit enters a connection, and returns the one that has to go for it; false when none can.
+func (s *connections) admit(c *connection) (victim *connection, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.address != "" && s.byAddress[c.address] >= s.ofOne:
+		victim = s.longestIdle(c.address)
+	case s.open >= s.most:
+		victim = s.longestIdle("")
+	default:
+		s.enter(c)
+		return nil, true
+	}
+	if victim == nil {
+		return nil, false
+	}
+	s.remove(victim)
+	s.enter(c)
+	return victim, true
+}
+
+// longestIdle returns the connection that has been idle for the longest time, of an address
+// unless that is "".
+func (s *connections) longestIdle(address string) *connection {
+	for e := s.idle.Front(); e != nil; e = e.Next() {
+		if c, _ := e.Value.(*connection); address == "" || c.address == address {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *connections) enter(c *connection) {
+	s.open++
+	s.byAddress[c.address]++
+	c.place = s.idle.PushBack(c)
+}
+
+// remove forgets a connection, once.
+func (s *connections) remove(c *connection) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	s.open--
+	if s.byAddress[c.address]--; s.byAddress[c.address] == 0 {
+		delete(s.byAddress, c.address)
+	}
+	if c.place != nil {
+		s.idle.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.set.mu.Lock()
+	c.set.remove(c)
+	c.set.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// begin is called when a request of the connection is answered, end when it was.
+func (c *connection) begin() {
+	c.set.mu.Lock()
+	defer c.set.mu.Unlock()
+	if c.busy++; c.place != nil {
+		c.set.idle.Remove(c.place)
+		c.place = nil
+	}
+}
+
+func (c *connection) end() {
+	c.set.mu.Lock()
+	defer c.set.mu.Unlock()
+	if c.busy--; c.busy == 0 && !c.closed {
+		c.place = c.set.idle.PushBack(c)
+	}
+}
