@@ -36,6 +36,7 @@ func (w *world) ranSuspended(f *frontOf, r *api.Request, elapsed, suspended time
 	one.Msg.Attempt, b.Items = max(1, f.Submitted(s.Job).Attempt), nil
 	for i := range r.Tasks {
 		one.Msg.First = int32(i)
+		one.Secret = f.Secret(one.Msg.AttemptID())
 		b.Items = append(b.Items, one)
 	}
 	if _, err := w.peer(f.InternalAddr()).Reports(w.t.Context(), b); err != nil {

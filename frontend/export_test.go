@@ -11,6 +11,16 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
+// Secret returns the secret of an attempt's launch.
+func (f *Frontend) Secret(id sched.AttemptID) int64 {
+	return peek(f, func(o *owner) int64 { return o.secrets.Secret(id) })
+}
+
+// AllKnowSecrets reports whether all masters and their nodes know launch secrets.
+func (f *Frontend) AllKnowSecrets() bool {
+	return peek(f, func(o *owner) bool { return o.dispatch.AllKnowSecrets() })
+}
+
 // CloseJournal takes the journal away from a frontend that runs, as a disk that
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }

@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -204,6 +205,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
+	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(j.Close)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken()}

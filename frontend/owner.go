@@ -7,6 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/frontend/outbox"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -28,6 +30,8 @@ type owner struct {
 	fail        func(error) // ends the daemon
 	scheduler   string      // where this frontend serves applications
 	report      *wire.Item  // being stepped, nil for none
+	secrets     *launchsecret.Jobs
+	forged      daemon.LogPace // of reports that are not believed
 	quotas      quotaSettings
 }
 
@@ -60,6 +64,19 @@ type coreJobs struct {
 }
 
 var _ dispatch.Jobs = coreJobs{}
+
+// Payloads adds to what the table has the key of the job for a master, and the secret of the
+// attempt for the node of a task that this frontend launches itself.
+func (c coreJobs) Payloads(m *sched.Message, count int32) wire.Extra {
+	x := c.Table.Payloads(m, count)
+	switch m.Kind {
+	case sched.Tasks:
+		x.ReportKey = c.owner.secrets.Key(m.Job)
+	case sched.Launch:
+		x.Secret = c.owner.secrets.Secret(m.AttemptID())
+	}
+	return x
+}
 
 // Persist applies a record of the core and adds it to the outbox.
 func (c coreJobs) Persist(m *sched.Message) {

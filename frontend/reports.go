@@ -7,15 +7,18 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// notice accepts a batch of reports from NATS.
-func (f *Frontend) notice(data []byte) {
+// notice accepts a batch of reports from NATS. publisher is the node's name as a subject has it,
+// "" where the subject has none.
+func (f *Frontend) notice(publisher string, data []byte) {
 	b, err := f.codec.Decode(data)
 	if err == nil {
-		err = b.CheckPeer()
+		err = errors.Join(b.CheckPeer(), notice.CheckPublisher(publisher, b.Sender.Name))
 	}
 	if err == nil {
 		err = f.misdirected(b)
@@ -26,7 +29,7 @@ func (f *Frontend) notice(data []byte) {
 		return
 	}
 	if err := f.waiting.accept(b, func() {
-		if reports := f.stepReports(b); len(reports.attempts) > 0 {
+		if reports := f.stepReports(b, f.believesNotices()); len(reports.attempts) > 0 {
 			f.owner.outbox.Effects().acknowledge(b.Sender.Name, reports)
 		}
 	}); err != nil {
@@ -36,12 +39,17 @@ func (f *Frontend) notice(data []byte) {
 
 // stepReports steps the reports of a node's batch and returns what is to be acknowledged
 // when what the reports changed is on the disk. It includes the reports that changed
-// nothing.
-func (f *Frontend) stepReports(b *wire.Batch) acknowledgement {
+// nothing, and leaves out those whose secret is not that of the launch: they end nothing.
+// bare reports whether reports without any secret are believed.
+func (f *Frontend) stepReports(b *wire.Batch, bare bool) acknowledgement {
 	o, a := f.owner, acknowledgement{make([]sched.AttemptID, 0, len(b.Items)), make([]int64, 0, len(b.Items))}
 	for i := range b.Items {
 		it := &b.Items[i]
 		if it.Msg.Kind != sched.Report {
+			continue
+		}
+		if !o.secrets.Proves(it.Msg.AttemptID(), it.Secret) && (it.Secret != 0 || !bare) {
+			f.disbelieve(b, it)
 			continue
 		}
 		o.report = it
@@ -85,14 +93,11 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 	if err := f.misdirected(b); err != nil {
 		return wire.ReportsReply{}, err
 	}
-	tried := "journaling results of node " + b.Sender.Name
+	tried, bare := "journaling results of node "+b.Sender.Name, identity.From(ctx).Role == identity.Superuser
 	done := make(chan answer, 1)
 	if err := f.post(func() {
 		reply := wire.ReportsReply{Sender: f.cfg.ID, Incarnation: f.process.Incarnation, Unknown: f.owner.unknownJobs(b)}
-		f.stepReports(b)
-		for i := range b.Items {
-			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())
-		}
+		reply.Acknowledged = f.stepReports(b, bare).attempts
 		f.metrics.byThrift.Add(float64(len(b.Items)))
 		e := f.owner.outbox.Effects()
 		e.replies = append(e.replies, func(err error) { done <- answer{reply, err} })

@@ -16,13 +16,14 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// report is a batch of one report, as a node sends it.
+// report is a batch of one report, as the node sends it that was given the attempt.
 func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
+	id := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, job), Task: task, Attempt: 1}
 	n := wire.Ref{Role: sched.Worker, Name: "unknown"}
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	return &wire.Batch{Sender: n, Receiver: to, Address: "127.0.0.1:1", Incarnation: 9, Sequence: 1, Items: []wire.Item{{
 		From: n, To: to, Msg: sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: 1, Outcome: o},
-		Extra: wire.Extra{ResultNumber: 77},
+		Extra: wire.Extra{ResultNumber: 77, Secret: f.Secret(id)},
 	}}}
 }
 
@@ -106,7 +107,7 @@ func TestReportsByNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range [][]byte{[]byte("rubbish"), data, data} {
-		if err := conn.Publish(notice.ReportSubject(f.cfg.Cluster, f.cfg.ID), d); err != nil {
+		if err := conn.Publish(notice.ReportSubject(f.cfg.Cluster, f.cfg.ID, ""), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +144,7 @@ func TestWithoutNATS(t *testing.T) {
 // NATS goes away in the middle and comes back: nothing is lost.
 func TestNATSRestart(t *testing.T) {
 	w := newWorld(t)
-	address := strings.TrimPrefix(w.nats.URL(), "nats://")
+	url := w.nats.URL()
 	for g := range 2 {
 		w.master()
 		w.node(g, 8)
@@ -173,7 +174,7 @@ func TestNATSRestart(t *testing.T) {
 	for range 10 {
 		<-half
 	}
-	e, err := notice.StartEmbedded(address)
+	e, err := notice.StartEmbeddedAs(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,5 +47,5 @@ func (f *Frontend) connectNotices() error {
 		}
 	}
 	f.owner.acker.subject = func(node string) string { return notice.AckSubject(f.cfg.Cluster, node) }
-	return conn.Subscribe(notice.ReportSubject(f.cfg.Cluster, f.cfg.ID), f.notice)
+	return conn.SubscribeNamed(func(node string) string { return notice.ReportSubject(f.cfg.Cluster, f.cfg.ID, node) }, f.notice)
 }

@@ -199,7 +199,7 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range [][]byte{[]byte("unreadable"), data, data} {
-		if err := conn.Publish(notice.IdleSubject(cfg.Cluster, 5), d); err != nil {
+		if err := conn.Publish(notice.IdleSubject(cfg.Cluster, 5, ""), d); err != nil {
 			t.Fatal(err)
 		}
 	}

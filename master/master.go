@@ -194,14 +194,15 @@ func (m *Master) connectNotices() error {
 	}
 	waiting := notice.WaitingSubject(m.cfg.Cluster, m.cfg.Group)
 	m.owner.leases.publish = func(data []byte) error { return conn.Publish(waiting, data) }
-	return conn.Subscribe(notice.IdleSubject(m.cfg.Cluster, m.cfg.Group), m.notice)
+	return conn.SubscribeNamed(func(node string) string { return notice.IdleSubject(m.cfg.Cluster, m.cfg.Group, node) }, m.notice)
 }
 
-// notice accepts one batch of idle notices.
-func (m *Master) notice(data []byte) {
+// notice accepts one batch of idle notices. publisher is the node's name as a subject has it,
+// "" where the subject has none.
+func (m *Master) notice(publisher string, data []byte) {
 	b, err := m.codec.Decode(data)
 	if err == nil {
-		err = b.CheckPeer()
+		err = errors.Join(b.CheckPeer(), notice.CheckPublisher(publisher, b.Sender.Name))
 	}
 	if err == nil && !m.standing.leads() {
 		return

@@ -2,6 +2,7 @@ package master
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
@@ -41,6 +42,9 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 			o.arrived(h.Sender)
 		}
 		r.Registration = o.frontends.registry.Registration(h.Sender.Name)
+		if !o.nodes.AllKnow(daemon.LaunchSecrets) {
+			r.Features = slices.DeleteFunc(slices.Clone(r.Features), func(f string) bool { return f == daemon.LaunchSecrets })
+		}
 		return r, nil
 	case sched.Master:
 		if o.follows && h.Sender.Daemon() == o.self {

@@ -19,6 +19,7 @@ type notices struct {
 	conn   *notice.Conn
 	log    *slog.Logger
 	buffer []byte
+	name   string // that subjects end in: this node's, or "" where NATS servers do not know it
 }
 
 var (
@@ -35,17 +36,21 @@ func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	return &notices{cfg: cfg, codec: codec, conn: conn, log: log}, nil
+	n := &notices{cfg: cfg, codec: codec, conn: conn, log: log}
+	if cfg.Servers().Identified() {
+		n.name = cfg.ID
+	}
+	return n, nil
 }
 
 // Idle implements slots.Notifier.
 func (n *notices) Idle(b *wire.Batch) error {
-	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group), b)
+	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group, n.name), b)
 }
 
 // Report implements results.Notifier.
 func (n *notices) Report(b *wire.Batch) error {
-	return n.publish(notice.ReportSubject(n.cfg.Cluster, b.Receiver.Name), b)
+	return n.publish(notice.ReportSubject(n.cfg.Cluster, b.Receiver.Name, n.name), b)
 }
 
 func (n *notices) publish(subject string, b *wire.Batch) error {

@@ -105,7 +105,7 @@ func (w *world) startNATS() {
 	// What is published before the subscription is made goes nowhere.
 	await.Until(w.t, "NATS is connected", w.conn.Connected)
 	for subject, list := range map[string]*[]wire.Item{
-		notice.IdleSubject(testCluster, w.group): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name): &w.noticed,
+		notice.IdleSubject(testCluster, w.group, ""): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name, ""): &w.noticed,
 	} {
 		if err := w.conn.Subscribe(subject, func(data []byte) {
 			b, err := w.codec.Decode(data)

@@ -194,6 +194,13 @@ struct TMessage {
   // Report: why it failed, for programs: out_of_memory, time_limit, process_limit or
   // above_node_limit; empty when it is none of these.
   72: optional string code = ""
+  // Launch, Report: the secret of the attempt, without which its frontend believes no report;
+  // 0 for none.
+  74: optional i64 secret = 0
+  // Tasks: the key of the job, from which its master computes the secrets of attempts: 16 bytes
+  // as two little-endian numbers; 0 for none.
+  75: optional i64 reportKeyHi = 0
+  76: optional i64 reportKeyLo = 0
 }
 
 /*

@@ -58,6 +58,7 @@ type master struct {
 	lastHeard    time.Time      // its last answer, or the start
 	reach        *reachability  // for users
 	early        []*wire.Batch  // from an incarnation that is not known yet
+	secrets      bool           // it and all its nodes know launch secrets
 	refusals     daemon.LogPace // of the goroutine that sends hellos
 	out          *link.Link     // kept until Close, as it numbers the batches of this process
 	pending      []wire.Item
@@ -143,6 +144,12 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	return err
 }
 
+// AllKnowSecrets reports whether all masters that have answered, and their nodes, know launch
+// secrets.
+func (q *queries) AllKnowSecrets() bool {
+	return !slices.ContainsFunc(q.masters.list, func(m *master) bool { return m.incarnation != 0 && !m.secrets })
+}
+
 // helloAnswered is called with the outcome of each hello.
 func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if err != nil {
@@ -154,7 +161,7 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	}
 	now := time.Now()
 	silent := now.Round(0).Sub(m.lastHeard.Round(0)) // by the wall clock: the monotonic clock stops while a machine sleeps
-	m.lastHeard = now
+	m.lastHeard, m.secrets = now, slices.Contains(reply.Features, daemon.LaunchSecrets)
 	m.contact.Answered(s.opts.Clock.Now())
 	if silent >= silentFor {
 		s.peers.lostContact()
@@ -255,6 +262,10 @@ func (s *masters) deliver(b *wire.Batch) {
 		return
 	}
 	for i := range b.Items {
+		if b.Items[i].Msg.Kind == sched.Report { // nodes send them, with the secrets of launches, and not here
+			s.opts.Metrics.ignored.Inc()
+			continue
+		}
 		s.stepFrom(from, &b.Items[i].Msg)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 )
 
 // Open opens or makes the journal in the folder, locks it for this process, starts
@@ -91,7 +92,11 @@ func (j *Journal) readOnly(r *recovery) error {
 	return errors.Join(r.read(s), s.Close())
 }
 
-const incarnation = "incarnation"
+// The names of what the store keeps beside records.
+const (
+	incarnation = "incarnation"
+	reportKey   = "report key"
+)
 
 // begin starts the incarnation after the one that was read.
 func (j *Journal) begin(r *recovery) error {
@@ -116,6 +121,10 @@ func (j *Journal) begin(r *recovery) error {
 		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))
+	if rep.ReportKey == (launchsecret.Key{}) {
+		rep.ReportKey = launchsecret.NewKey()
+		j.commit.batch.Set(metaKey(reportKey), rep.ReportKey[:])
+	}
 	if err := j.guarded(func() error { return j.commit.appendBatch(true) }); err != nil {
 		return errors.Join(folderErr(j.dir, "starting an incarnation", err), w.close())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -49,6 +50,9 @@ func (r *recovery) read(s backing) error {
 		return r.lost(s, "", fmt.Sprintf("incarnation %d was begun and the newest in the store is %d: a log is missing, or the store is an older copy",
 			r.mark.incarnation, r.report.Incarnation), nil)
 	}
+	if err := r.readReportKey(s); err != nil {
+		return err
+	}
 	if err := r.readApps(s); err != nil {
 		return err
 	}
@@ -56,6 +60,19 @@ func (r *recovery) read(s backing) error {
 		return err
 	}
 	return r.readJobs(s)
+}
+
+// readReportKey reads the key of launch secrets, which a journal of before them has not.
+func (r *recovery) readReportKey(s backing) error {
+	v, err := s.Get(metaKey(reportKey))
+	switch {
+	case err != nil:
+		return damage(r.dir, err, nil)
+	case v != nil && len(v) != launchsecret.KeySize:
+		return damage(r.dir, fmt.Errorf("its key of launch secrets is not %d bytes long", launchsecret.KeySize), nil)
+	}
+	copy(r.report.ReportKey[:], v)
+	return nil
 }
 
 // checkNumbers compares the numbers of the batches in the store with one another

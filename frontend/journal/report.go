@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 )
 
 // Report is what Open found.
@@ -15,6 +17,9 @@ type Report struct {
 	Apps        map[string]string // registered applications and where they listen
 	Torn        *Torn             // nil when the last process had written all that it began
 	Took        time.Duration     // by the clock of the process
+	// ReportKey is the frontend's key of launch secrets; a journal without one gets one when it
+	// is opened.
+	ReportKey launchsecret.Key
 }
 
 // Torn is the numbers of the batches that the last process began and that are not

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
 // Cluster is a running cluster. Its methods may be called from any goroutine.
@@ -99,8 +101,9 @@ type Place struct {
 // nil for a cluster of processes, whose nodes take free ports.
 func (c *Cluster) Backends() []Place { return c.body.backends() }
 
-// NATS returns the URL of the cluster's NATS server.
-func (c *Cluster) NATS() string { return c.places.nats }
+// NATS returns the URL of the cluster's NATS server, without the secret by which it admits the
+// cluster's daemons.
+func (c *Cluster) NATS() string { return strings.ReplaceAll(notice.Redact(c.places.nats), "***@", "") }
 
 // Dir returns the cluster's folder.
 func (c *Cluster) Dir() string { return c.places.dir }

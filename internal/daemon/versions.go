@@ -12,7 +12,12 @@ import (
 var features = []string{
 	"refused-kinds", // answers to batches name the kinds of messages that it does not know
 	"stopping",      // a last hello or snapshot says that its sender stops in order
+	LaunchSecrets,   // reports carry the secrets of their launches
 }
+
+// LaunchSecrets is the feature of daemons that pass on the secrets of launches, and of a master
+// whose nodes do, too.
+const LaunchSecrets = "launch-secrets"
 
 // Features returns what this version can do beyond what every version can, as a hello states
 // it.

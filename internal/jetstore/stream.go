@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
@@ -25,29 +24,8 @@ const (
 	objectPrefix = "OBJ_"
 )
 
-// StreamName returns a name for a stream, bucket or object store of the cluster; no two lists of
-// parts have the same.
-func (s *Store) StreamName(parts ...string) string {
-	names := []string{"pigeon", plain(s.opts.Cluster)}
-	for _, p := range parts {
-		names = append(names, plain(p))
-	}
-	return strings.Join(names, "-")
-}
-
-// plain makes a text one of letters and digits; others become _ and two hexadecimal digits.
-func plain(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "_%02X", c)
-		}
-	}
-	return b.String()
-}
+// StreamName returns a name for a stream, bucket or object store of the store's cluster.
+func (s *Store) StreamName(parts ...string) string { return StreamName(s.opts.Cluster, parts...) }
 
 // Stream returns the stream of the configuration's name, and makes it if there is none.
 // Replicas are those of the store. A stream of another cluster, or with fewer replicas, is refused.

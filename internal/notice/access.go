@@ -20,6 +20,10 @@ type Access struct {
 	Cert, Key string
 }
 
+// Identified reports whether the servers know clients by a certificate or by credentials, so that
+// permissions may depend on who publishes.
+func (a Access) Identified() bool { return a.Cert != "" || a.Credentials != "" }
+
 // Redacted returns the URLs without what is secret in them.
 func (a Access) Redacted() string { return Redact(a.URL) }
 

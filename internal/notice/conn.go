@@ -3,6 +3,7 @@ package notice
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,9 +88,30 @@ func (c *Conn) Publish(subject string, data []byte) error {
 // time. When it returns, either the server has confirmed, or it is not reachable, or slow,
 // and the subscription is made once it answers. take may keep data.
 func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
-	if err := c.subscribe(subject, take); err != nil {
-		return fmt.Errorf("subscribing to %s: %w", subject, err)
+	return c.subscribeAll(func(m *nats.Msg) { take(m.Data) }, subject)
+}
+
+// SubscribeNamed is Subscribe for a subject that ends in the publisher's name, and for one without
+// it: to where subject leads for [Anyone] and for "". take gets the token of the name as well, ""
+// where there is none.
+func (c *Conn) SubscribeNamed(subject func(publisher string) string, take func(publisher string, data []byte)) error {
+	plain := subject("")
+	return c.subscribeAll(func(m *nats.Msg) {
+		take(strings.TrimPrefix(strings.TrimPrefix(m.Subject, plain), "."), m.Data)
+	}, plain, subject(Anyone))
+}
+
+func (c *Conn) subscribeAll(take func(*nats.Msg), subjects ...string) error {
+	for _, subject := range subjects {
+		if err := c.subscribe(subject, take); err != nil {
+			return fmt.Errorf("subscribing to %s: %w", subject, err)
+		}
 	}
+	return c.confirm(subjects[0])
+}
+
+// confirm waits until the server has made the subscriptions so far, of which one is named.
+func (c *Conn) confirm(subject string) error {
 	if !c.nc.IsConnected() {
 		return nil
 	}
@@ -101,7 +123,7 @@ func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
 	return nil
 }
 
-func (c *Conn) subscribe(subject string, take func(data []byte)) error {
+func (c *Conn) subscribe(subject string, take func(*nats.Msg)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -109,7 +131,7 @@ func (c *Conn) subscribe(subject string, take func(data []byte)) error {
 	}
 	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
 		c.received.Add(1)
-		take(m.Data)
+		take(m)
 	})
 	if err != nil {
 		return err

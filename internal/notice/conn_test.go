@@ -16,10 +16,10 @@ func TestNoticesArriveInOrder(t *testing.T) {
 	from, _ := c.connect(Options{Name: "node n1"})
 	to, _ := c.connect(Options{Name: "master"})
 	got, take := texts()
-	must(t, to.Subscribe(IdleSubject("a cluster", 3), take))
+	must(t, to.Subscribe(IdleSubject("a cluster", 3, ""), take))
 	const n = 5000
 	for i := range n {
-		must(t, from.Publish(IdleSubject("a cluster", 3), []byte(fmt.Sprint(i))))
+		must(t, from.Publish(IdleSubject("a cluster", 3, ""), []byte(fmt.Sprint(i))))
 	}
 	for i := range n {
 		await(t, "notice", got, fmt.Sprint(i))

@@ -2,9 +2,13 @@ package notice
 
 import (
 	"cmp"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -19,14 +23,30 @@ const MaxNotice = 1 << 20
 const startTimeout = 5 * time.Second
 
 // Embedded is a NATS server inside this process, without persistence, clustering
-// or any listener but the one for clients.
+// or any listener but the one for clients. It admits who has its secret, which is a part of its
+// URL: no other process of the machine reads or sends notices.
 type Embedded struct {
 	server *server.Server
+	secret string
 }
 
 // StartEmbedded serves NATS on the address, host:port; an empty host is
-// 127.0.0.1 and port 0 picks a free one. The error is an *api.Error.
+// 127.0.0.1 and port 0 picks a free one. The secret is a new one. The error is an *api.Error.
 func StartEmbedded(address string) (*Embedded, error) {
+	return startEmbedded(address, rand.Text())
+}
+
+// StartEmbeddedAs serves NATS under the URL of an embedded server that has ended, for those who
+// have it.
+func StartEmbeddedAs(ended string) (*Embedded, error) {
+	u, err := url.Parse(ended)
+	if err != nil || u.User == nil {
+		return nil, startError(Redact(ended), errors.New("it is not the URL of an embedded server"))
+	}
+	return startEmbedded(u.Host, u.User.Username())
+}
+
+func startEmbedded(address, secret string) (*Embedded, error) {
 	host, port, err := ServerAddress(address)
 	if err != nil {
 		return nil, startError(address, err)
@@ -34,6 +54,7 @@ func StartEmbedded(address string) (*Embedded, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName: "pigeon", Host: host, Port: port,
 		NoSigs: true, NoLog: true, NoSystemAccount: true,
+		Authorization: secret, AuthTimeout: authTimeout,
 		MaxPayload: MaxNotice, WriteDeadline: 2 * time.Second,
 		PingInterval: 2 * time.Second, MaxPingsOut: 3,
 	})
@@ -46,8 +67,11 @@ func StartEmbedded(address string) (*Embedded, error) {
 		s.WaitForShutdown()
 		return nil, startError(address, fmt.Errorf("not ready after %v", startTimeout))
 	}
-	return &Embedded{server: s}, nil
+	return &Embedded{s, secret}, nil
 }
+
+// authTimeout is for how long a client may be connected without the secret, seconds.
+const authTimeout = 2
 
 // ServerAddress splits the address of a server, host:port, for its options: an empty host is
 // 127.0.0.1, and port 0 takes a free one. It also tries the port: the server would only log that
@@ -78,8 +102,12 @@ func startError(address string, err error) error {
 	}
 }
 
-// URL is what clients connect to.
-func (e *Embedded) URL() string { return e.server.ClientURL() }
+// URL is what clients connect to, with the secret in it: it is for the settings of daemons, and
+// goes into no list of processes, log or file that others can read.
+func (e *Embedded) URL() string {
+	scheme, address, _ := strings.Cut(e.server.ClientURL(), "://")
+	return scheme + "://" + e.secret + "@" + address
+}
 
 // Close disconnects all clients and returns when the server has stopped. It is safe
 // to call twice.

@@ -16,6 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // long is how long a test waits for a signal before it fails.
 const long = 20 * time.Second
 
+// clusterSecret is that of the servers of a cluster.
+const clusterSecret = "hush"
+
 // cluster is a server that a test starts and stops behind one address.
 type cluster struct {
 	t      testing.TB
@@ -26,7 +29,7 @@ type cluster struct {
 // start starts a server; the test's end stops it.
 func (c *cluster) start() {
 	c.t.Helper()
-	e, err := StartEmbedded("127.0.0.1:0")
+	e, err := startEmbedded("127.0.0.1:0", clusterSecret)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func (c *cluster) Dial(network, _ string) (net.Conn, error) {
 func (c *cluster) connect(o Options) (*Conn, chan bool) {
 	c.t.Helper()
 	states := make(chan bool, 100)
-	o.URL, o.dialer, o.Log = "nats://127.0.0.1:1", c, slog.New(slog.DiscardHandler)
+	o.URL, o.dialer, o.Log = "nats://"+clusterSecret+"@127.0.0.1:1", c, slog.New(slog.DiscardHandler)
 	o.OnState = func(up bool) { states <- up }
 	if o.ReconnectWait == 0 {
 		o.ReconnectWait = 5 * time.Millisecond

@@ -36,6 +36,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	if o.Embedded != nil {
+		o.URL = o.Embedded.URL()
+	}
 	o.URL = cmp.Or(o.URL, nats.DefaultURL)
 	o.MaxQueued = cmp.Or(o.MaxQueued, 8192)
 	o.MaxQueuedBytes = cmp.Or(o.MaxQueuedBytes, 8<<20)

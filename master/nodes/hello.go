@@ -72,7 +72,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	t.lives++
 	n := &node{
 		life: t.lives, ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
-		version: h.Version, since: t.cfg.Now(), draining: h.Draining,
+		version: h.Version, features: h.Features, since: t.cfg.Now(), draining: h.Draining,
 		slots: map[int32]*slot{},
 	}
 	// The link is opened before anything is sent, to find out whether the node can be

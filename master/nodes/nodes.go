@@ -71,6 +71,7 @@ type node struct {
 	life        int64      // tells the registrations of nodes apart
 	successor   *successor // nil unless the next process has taken attempts over
 	version     string
+	features    []string   // what its version can do beyond what every version can
 	since       sched.Time // when its state began, as users see it
 	problem     string     // why messages do not reach it, while they do not
 	stopping    bool       // its node monitor stops in order
@@ -89,6 +90,16 @@ func New(c Config) *Nodes {
 
 // Len counts the nodes.
 func (t *Nodes) Len() int { return len(t.byName) }
+
+// AllKnow reports whether the version of each node has a feature.
+func (t *Nodes) AllKnow(feature string) bool {
+	for _, n := range t.byName {
+		if !slices.Contains(n.features, feature) {
+			return false
+		}
+	}
+	return true
+}
 
 // Has reports whether a worker is registered.
 func (t *Nodes) Has(worker sched.Addr) bool { return t.byWorker[worker.ID] != nil }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -114,7 +115,8 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 		return e, arrived
 	}
 	e = j.extra
-	for _, r := range slices.Backward(j.ranges) { // the newest first: another attempt may have arrived since
+	e.Secret, e.ReportKey = e.ReportKey.Attempt(id.Task, id.Attempt), launchsecret.JobKey{} // a node gets no more than that
+	for _, r := range slices.Backward(j.ranges) {                                           // the newest first: another attempt may have arrived since
 		at := int(id.Task - r.first)
 		if at < 0 || id.Task >= r.first+r.count {
 			continue

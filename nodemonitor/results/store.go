@@ -24,6 +24,7 @@ type Result struct {
 	Exit      int           // status of a process
 	Started   time.Time
 	Finished  time.Time
+	Secret    int64 // of the attempt's launch
 }
 
 func (r *Result) bytes() int64 { return int64(len(r.Reason) + len(r.Tail)) }
@@ -159,4 +160,5 @@ func (e *entry) item(node wire.Ref, it *wire.Item) {
 	m.Outcome, m.Reason = e.Outcome, e.Reason
 	it.Elapsed, it.Suspended, it.Started, it.Finished = e.Elapsed, e.Suspended, e.Started, e.Finished
 	it.Tail, it.Exit, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Trace, e.number
+	it.Secret = e.Secret
 }

@@ -153,7 +153,7 @@ func (s *Workers) returnTask(slot int32, it *wire.Item) {
 	if why == "" {
 		why = fmt.Sprintf("node %s has no slot %d now", s.cfg.Node.Name, it.To.Slot)
 	}
-	s.cfg.Results.Keep(m.Distributor, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: slot, Reason: why})
+	s.cfg.Results.Keep(m.Distributor, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: slot, Reason: why, Secret: it.Secret})
 }
 
 // peersLearn is for how long the workers of a draining node stay where workers exchange

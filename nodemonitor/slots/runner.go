@@ -113,7 +113,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 			r.cfg.Results.Resend(a.id)
 			return
 		}
-		r.cfg.Results.Keep(to, results.Result{ID: a.id, Outcome: sched.Yielded, Slot: w.number, Reason: "the node has started it before"})
+		r.cfg.Results.Keep(to, results.Result{ID: a.id, Outcome: sched.Yielded, Slot: w.number, Reason: "the node has started it before", Secret: a.Secret})
 		return
 	}
 	end := w.ended
@@ -126,7 +126,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	}
 	kept := results.Result{
 		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Started: end.Started, Finished: end.Finished,
-		Trace: r.spans.record(r.cfg.Node.Name, a, end),
+		Trace: r.spans.record(r.cfg.Node.Name, a, end), Secret: a.Secret,
 	}
 	if !end.Started.IsZero() {
 		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)
@@ -148,5 +148,5 @@ func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
 		return
 	}
 	r.cfg.Results.Reached(to, w.launch.FrontendAddress)
-	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
+	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason, Secret: w.launch.Secret})
 }

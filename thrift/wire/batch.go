@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -63,6 +64,10 @@ type Extra struct {
 	// MaxDisconnect is for how long the node may be cut off from its master before it
 	// stops the attempt; 0 for no limit.
 	MaxDisconnect time.Duration
+	// Secret is that of the attempt, of a launch and of a report; 0 for none. ReportKey is the
+	// key from which a master computes those of a job; zero beside all but tasks.
+	Secret    int64
+	ReportKey launchsecret.JobKey
 
 	// Of a report.
 	Elapsed   time.Duration // by the node's monotonic clock

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -142,7 +143,8 @@ func drawItem(t *rapid.T, kind sched.Kind, b *wire.Batch, here *names) wire.Item
 		JobName: rapid.String().Draw(t, "job name"), User: "u", FrontendAddress: "127.0.0.1:3", SchedulerAddress: "127.0.0.1:4",
 		Trace:   api.Trace{Traceparent: rapid.String().Draw(t, "parent"), Tracestate: rapid.String().Draw(t, "state")},
 		Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")), Suspended: time.Duration(rapid.Int64().Draw(t, "suspended")), Tail: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "tail"),
-		Started: drawInstant(t), Finished: drawInstant(t),
+		Started: drawInstant(t), Finished: drawInstant(t), Secret: rapid.Int64().Draw(t, "secret"),
+		ReportKey: launchsecret.JobKey{Hi: rapid.Uint64().Draw(t, "key hi"), Lo: rapid.Uint64().Draw(t, "key lo")},
 	}
 	if rapid.Bool().Draw(t, "with payloads") {
 		it.Payloads = drawPayloads(t, tasks)

@@ -41,7 +41,7 @@ func Cut(items []Item, limit int) [][]Item {
 // without its strings and lists, of a payload or list element without its bytes.
 const (
 	envelopeBytes = 1024
-	messageBytes  = 400
+	messageBytes  = 440
 	elementBytes  = 40
 )
 

@@ -3098,6 +3098,9 @@ func (p *TMore) String() string {
 //   - UserPriority
 //   - SuspendedNanos
 //   - Code
+//   - Secret
+//   - ReportKeyHi
+//   - ReportKeyLo
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -3160,6 +3163,10 @@ type TMessage struct {
 	MaxDisconnectNanos  int64  `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
 	CoreDisconnectNanos int64  `thrift:"coreDisconnectNanos,71" db:"coreDisconnectNanos" json:"coreDisconnectNanos"`
 	Code                string `thrift:"code,72" db:"code" json:"code"`
+	// unused field # 73
+	Secret      int64 `thrift:"secret,74" db:"secret" json:"secret"`
+	ReportKeyHi int64 `thrift:"reportKeyHi,75" db:"reportKeyHi" json:"reportKeyHi"`
+	ReportKeyLo int64 `thrift:"reportKeyLo,76" db:"reportKeyLo" json:"reportKeyLo"`
 }
 
 func NewTMessage() *TMessage {
@@ -3531,6 +3538,24 @@ var TMessage_Code_DEFAULT string = ""
 func (p *TMessage) GetCode() string {
 	return p.Code
 }
+
+var TMessage_Secret_DEFAULT int64 = 0
+
+func (p *TMessage) GetSecret() int64 {
+	return p.Secret
+}
+
+var TMessage_ReportKeyHi_DEFAULT int64 = 0
+
+func (p *TMessage) GetReportKeyHi() int64 {
+	return p.ReportKeyHi
+}
+
+var TMessage_ReportKeyLo_DEFAULT int64 = 0
+
+func (p *TMessage) GetReportKeyLo() int64 {
+	return p.ReportKeyLo
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3761,6 +3786,18 @@ func (p *TMessage) IsSetSuspendedNanos() bool {
 
 func (p *TMessage) IsSetCode() bool {
 	return p.Code != TMessage_Code_DEFAULT
+}
+
+func (p *TMessage) IsSetSecret() bool {
+	return p.Secret != TMessage_Secret_DEFAULT
+}
+
+func (p *TMessage) IsSetReportKeyHi() bool {
+	return p.ReportKeyHi != TMessage_ReportKeyHi_DEFAULT
+}
+
+func (p *TMessage) IsSetReportKeyLo() bool {
+	return p.ReportKeyLo != TMessage_ReportKeyLo_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -4367,6 +4404,36 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 74:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField74(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 75:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField75(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 76:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField76(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4960,6 +5027,33 @@ func (p *TMessage) ReadField72(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField74(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 74: ", err)
+	} else {
+		p.Secret = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField75(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 75: ", err)
+	} else {
+		p.ReportKeyHi = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField76(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 76: ", err)
+	} else {
+		p.ReportKeyLo = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -5140,6 +5234,15 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField72(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField74(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField75(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField76(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6067,6 +6170,51 @@ func (p *TMessage) writeField72(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField74(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSecret() {
+		if err := oprot.WriteFieldBegin(ctx, "secret", thrift.I64, 74); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 74:secret: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Secret)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.secret (74) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 74:secret: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField75(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReportKeyHi() {
+		if err := oprot.WriteFieldBegin(ctx, "reportKeyHi", thrift.I64, 75); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 75:reportKeyHi: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ReportKeyHi)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reportKeyHi (75) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 75:reportKeyHi: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField76(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReportKeyLo() {
+		if err := oprot.WriteFieldBegin(ctx, "reportKeyLo", thrift.I64, 76); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 76:reportKeyLo: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ReportKeyLo)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reportKeyLo (76) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 76:reportKeyLo: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -6272,6 +6420,15 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.Code != other.Code {
+		return false
+	}
+	if p.Secret != other.Secret {
+		return false
+	}
+	if p.ReportKeyHi != other.ReportKeyHi {
+		return false
+	}
+	if p.ReportKeyLo != other.ReportKeyLo {
 		return false
 	}
 	return true

@@ -1,0 +1,34 @@
+package frontend
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// believesNotices reports whether reports by NATS are believed without a secret: where daemons
+// do not prove who they are, and while some node or master is of a version that knows no secrets.
+// By Thrift they are believed from a superuser, who could end the attempt in other ways.
+func (f *Frontend) believesNotices() bool {
+	return f.cfg.NATSCert == "" && !f.owner.dispatch.AllKnowSecrets()
+}
+
+// disbelieve counts a report without the secret of its launch. It is dropped: the attempt goes on,
+// and the node that has it reports its end with the secret. It belongs to the owner goroutine.
+func (f *Frontend) disbelieve(b *wire.Batch, it *wire.Item) {
+	f.metrics.disbelieved.Inc()
+	what := "its secret is not that of the launch"
+	if it.Secret == 0 {
+		what = "it has no secret of a launch"
+	}
+	omitted, due := f.owner.forged.Due(b.Sender.Name, what, time.Now())
+	if !due {
+		return
+	}
+	f.log.Warn("a report is not believed; its attempt goes on", "node", b.Sender.Name, "omitted", omitted, "error", &api.Error{
+		Problem: api.Denied, What: what, Subject: fmt.Sprintf("report of %v by %v at %s", it.Msg.AttemptID(), b.Sender, b.Address), Tried: "accepting it; it was dropped",
+		Next: "see that this node, its master and this frontend run the same version; if they do, look for who else reaches the NATS servers or internal_listen",
+	})
+}
