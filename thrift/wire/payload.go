@@ -23,8 +23,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 	t.SuspendedNanos = int64(e.Suspended)
 	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
 	t.MaxDisconnectNanos, t.Code = int64(e.MaxDisconnect), e.Code
-	t.MaxDisconnectNanos, t.Secret = int64(e.MaxDisconnect), e.Secret
-	t.ReportKeyHi, t.ReportKeyLo = bits(e.ReportKey.Hi), bits(e.ReportKey.Lo)
+	t.Secret, t.ReportKeyHi, t.ReportKeyLo = e.Secret, bits(e.ReportKey.Hi), bits(e.ReportKey.Lo)
 	t.Payloads, err = payloadsTo(e.Payloads)
 	return err
 }
@@ -37,8 +36,7 @@ func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	e.Suspended = time.Duration(t.SuspendedNanos)
 	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
 	e.MaxDisconnect, e.Code = time.Duration(t.MaxDisconnectNanos), t.Code
-	e.MaxDisconnect, e.Secret = time.Duration(t.MaxDisconnectNanos), t.Secret
-	e.ReportKey = launchsecret.JobKey{Hi: unbits(t.ReportKeyHi), Lo: unbits(t.ReportKeyLo)}
+	e.Secret, e.ReportKey = t.Secret, launchsecret.JobKey{Hi: unbits(t.ReportKeyHi), Lo: unbits(t.ReportKeyLo)}
 	e.Payloads, err = payloadsFrom(t.Payloads)
 	return err
 }
