@@ -31,8 +31,11 @@ type conn struct {
 	awaiting bool  // the call was sent, and its reply has not been read
 	err      error // the reason why there is no answer
 
+	generation uint64 // of the certificates when it was dialled
+
 	mu      sync.Mutex
 	net     net.Conn // nil before the first dial and after close
+	socket  net.Conn // net, or what is below its TLS: its closing waits for nobody
 	stopped error    // the reason why the call was interrupted
 }
 
@@ -145,23 +148,27 @@ func (c *conn) Next() ([]byte, error) {
 // connect makes sure that there is a connection which the peer has not closed.
 func (c *conn) connect() error {
 	if c.arm() {
-		if c.awaiting || c.sent || !c.stale.peerClosed() {
+		if c.awaiting || c.sent || c.current() && !c.stale.peerClosed() {
 			return nil
 		}
 		c.close()
 		c.pool.note(func(s *Stats) { s.Stale++ })
 	}
+	c.generation = c.pool.opts.Security.generation() // before: a change meanwhile is seen as one
 	nc, err := c.pool.dial(c.ctx, c.deadline)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
-	c.net = nc
+	c.net, c.socket = nc, socketOf(nc)
 	c.mu.Unlock()
-	c.stale.watch(nc)
+	c.stale.watch(c.socket)
 	c.arm()
 	return nil
 }
+
+// current reports whether the connection was made with the certificates that hold now.
+func (c *conn) current() bool { return c.generation == c.pool.opts.Security.generation() }
 
 // arm returns the connection the deadline of the call; false without a connection.
 func (c *conn) arm() bool {
@@ -205,8 +212,8 @@ func (c *conn) close() bool {
 	if c.net == nil {
 		return false
 	}
-	_ = c.net.Close()
-	c.net = nil
+	_ = c.socket.Close()
+	c.net, c.socket = nil, nil
 	return true
 }
 

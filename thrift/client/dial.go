@@ -52,6 +52,9 @@ func (p *Pool) dialNow(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	begin := time.Now()
 	nc, err := p.opts.Dial(attempt, "tcp", p.opts.Address)
+	if err == nil {
+		nc, err = p.secure(attempt, nc)
+	}
 	// An early cancellation by the caller is no evidence against the peer.
 	giveUp := ctx.Err() != nil && time.Since(begin) < p.opts.BackoffMin
 

@@ -41,6 +41,9 @@ func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 		Next:    "check that it runs and that the address is right, then try again",
 	}
 	other, _ := errors.AsType[*frame.OversizeError](cause)
+	if unsecured(parts, cause) {
+		return &CallError{Parts: parts, Sent: sent, Cause: cause}
+	}
 	switch {
 	case other != nil && other.Guess != "":
 		parts.Problem, parts.Next = api.Invalid, "check the address: another program listens there"

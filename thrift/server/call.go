@@ -10,6 +10,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/thrift/frame"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // call hands one message to the processor. An error ends the connection, for the
@@ -23,6 +24,9 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 		return Malformed, fmt.Errorf("a message of type %d where a call is expected", head.Type)
 	}
 	c.server.count.frames.Add(1)
+	if refusal, last := c.refusal(head); refusal != nil {
+		return c.refuse(ctx, head, refusal, last)
+	}
 	c.transport.Load(body)
 	ok, failure, panicked := c.process(ctx, head)
 	switch {
@@ -46,6 +50,9 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 	if n := c.transport.RemainingBytes(); n > 0 {
 		return Malformed, fmt.Errorf("%s: %d bytes follow the message in its frame", head.Name, n)
 	}
+	if failure != nil && c.caller.failed >= mostProofs {
+		return Unproven, failure
+	}
 	if failure != nil && c.server.opts.EndAfter(failure) {
 		return Declined, failure
 	}
@@ -63,12 +70,16 @@ func (c *conn) process(ctx context.Context, head frame.Header) (ok bool, failure
 		c.server.count.panics.Add(1)
 		panicked = fmt.Errorf("%s panicked: %v", head.Name, p)
 		c.server.gate.warn(Panicked, "a handler panicked; its caller's connection is closed",
-			"remote", c.net.RemoteAddr(), "error", panicked, "stack", string(debug.Stack()))
+			"remote", c.socket.RemoteAddr(), "error", panicked, "stack", string(debug.Stack()))
 		_, _ = c.answer(ctx, head, fmt.Sprintf("%s: internal error; the log of the %s has the details",
 			head.Name, c.server.opts.Name))
 	}()
 	var te thrift.TException
-	if ok, te = c.server.processor.Process(ctx, c.protocol, c.protocol); te != nil {
+	processor := c.server.processor
+	if c.proves(head) {
+		processor = wire.IdentityProcessor(c)
+	}
+	if ok, te = processor.Process(ctx, c.protocol, c.protocol); te != nil {
 		failure = te
 	} else if !ok {
 		failure = errors.New("the processor failed without a reason")
@@ -82,10 +93,14 @@ func (c *conn) answer(ctx context.Context, head frame.Header, message string) (R
 	if head.Type == thrift.ONEWAY {
 		return Finished, nil
 	}
-	x := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, message)
+	return c.write(ctx, head, thrift.EXCEPTION, thrift.NewTApplicationException(thrift.INTERNAL_ERROR, message))
+}
+
+// write sends a message that the server made itself.
+func (c *conn) write(ctx context.Context, head frame.Header, kind thrift.TMessageType, message thrift.TStruct) (Reason, error) {
 	err := errors.Join(
-		c.protocol.WriteMessageBegin(ctx, string(head.Name), thrift.EXCEPTION, head.Seq),
-		x.Write(ctx, c.protocol),
+		c.protocol.WriteMessageBegin(ctx, string(head.Name), kind, head.Seq),
+		message.Write(ctx, c.protocol),
 		c.protocol.WriteMessageEnd(ctx),
 		c.protocol.Flush(ctx),
 	)

@@ -18,13 +18,15 @@ import (
 // conn is one connection. The goroutine in run owns all but the state.
 type conn struct {
 	server    *Server
-	net       net.Conn
-	host      string // key of the cap per address
+	socket    net.Conn // to end it; its closing waits for nobody
+	net       net.Conn // to read and write: the socket, or TLS over it
+	host      string   // key of the cap per address
 	reader    *frame.Reader
 	transport *frame.Transport
 	protocol  thrift.TProtocol
 	idleUntil time.Time
 	sendErr   error // why a reply was not sent
+	caller    caller
 
 	mu       sync.Mutex
 	busy     bool // a call runs or its reply is written
@@ -32,31 +34,38 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{server: s, net: nc, host: hostOf(nc.RemoteAddr())}
-	return c
+	return &conn{server: s, socket: nc, net: nc, host: hostOf(nc.RemoteAddr())}
 }
 
 // run serves the connection to its end.
 func (c *conn) run(calls context.Context) {
 	defer c.server.conns.remove(c)
-	defer c.net.Close() //nolint:errcheck // nothing is owed to the peer any more
-	c.reader = frame.NewReader(c.net, c.server.opts.MaxFrame, c.server.budget)
-	defer c.reader.Release()
+	defer c.socket.Close() //nolint:errcheck // nothing is owed to the peer any more
 	c.transport = frame.NewTransport(c, c.server.opts.MaxFrame)
 	c.protocol = c.transport.Protocol(c.server.opts.MaxElements)
 
-	why, err := c.serve(WithRemote(calls, c.net.RemoteAddr()))
+	secured, why, err := c.secure(calls)
+	if secured {
+		c.reader = frame.NewReader(c.net, c.server.opts.MaxFrame, c.server.budget)
+		defer c.reader.Release()
+		c.identify(WithRemote(calls, c.socket.RemoteAddr()))
+		why, err = c.serve()
+	}
 	if c.stopped() {
 		why, err = Finished, nil
 	}
 	c.server.count.ended[why].Add(1)
-	if err != nil && why != Vanished && why != Panicked && why != Declined { // a panic has its own line
-		c.server.gate.warn(why, "connection closed", "remote", c.net.RemoteAddr(), "error", err)
+	switch why {
+	case Vanished, Panicked, Declined, Unproven: // a panic has its own line
+	default:
+		if err != nil {
+			c.server.gate.warn(why, "connection closed", "remote", c.socket.RemoteAddr(), "error", err)
+		}
 	}
 }
 
 // serve answers message after message and returns why it ended.
-func (c *conn) serve(ctx context.Context) (Reason, error) {
+func (c *conn) serve() (Reason, error) {
 	c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
 	for {
 		body, why, err := c.read()
@@ -66,7 +75,7 @@ func (c *conn) serve(ctx context.Context) (Reason, error) {
 		if !c.begin() {
 			return Finished, nil
 		}
-		why, err = c.call(ctx, body)
+		why, err = c.call(c.caller.ctx, body)
 		c.reader.Release()
 		if stop := c.end(); stop || err != nil {
 			return why, err
@@ -87,6 +96,7 @@ func (c *conn) read() ([]byte, Reason, error) {
 	body, err := c.readFrame()
 	switch {
 	case err != nil:
+		c.sayClear(err)
 		return nil, reasonOf(err), c.explain(err)
 	case len(body) == 0:
 		return nil, Malformed, errEmpty
@@ -190,9 +200,9 @@ func (c *conn) finish() {
 	defer c.mu.Unlock()
 	c.stopping = true
 	if !c.busy {
-		_ = c.net.Close()
+		_ = c.socket.Close()
 	}
 }
 
 // abort closes the connection now.
-func (c *conn) abort() { _ = c.net.Close() }
+func (c *conn) abort() { _ = c.socket.Close() }

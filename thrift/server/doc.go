@@ -6,6 +6,9 @@
 //	accepted -- over a cap ------------------------------> closed (refused)
 //	   |
 //	   v
+//	securing -- HandshakeTimeout, no TLS ----------------> closed, after an answer to a
+//	   | handshake, where there is TLS; who calls?         call in clear
+//	   v
 //	idle ------ no frame for IdleTimeout, peer closed ---> closed
 //	   | first byte of a frame
 //	   v
@@ -13,7 +16,8 @@
 //	   |        no memory, not Thrift -------------------> closed
 //	   | last byte
 //	   v
-//	calling --- handler panics, arguments do not parse --> answered, closed
+//	calling --- handler panics, arguments do not parse,
+//	   |        who calls is not or no longer proven ----> answered, closed
 //	   | reply written within WriteTimeout
 //	   v
 //	idle
@@ -22,6 +26,11 @@
 // time set once per frame, so sending a byte a second does not defer it. A frame is read
 // whole before it is parsed, and its memory is charged to a budget as its bytes
 // arrive.
+//
+// With Options.Security the server finds out who calls, once for each connection, and puts
+// that into the context of each call (identity.From). It answers IdentityService itself, beside
+// its own service. What a caller may not call is answered with a refusal before the arguments
+// are parsed.
 //
 // Run serves until its context is done, then closes idle connections, lets calls finish
 // for StopTimeout, cancels and closes the rest, and returns when no goroutine is left. A listener that ends by itself ends Run with an error: a

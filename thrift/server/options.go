@@ -35,7 +35,8 @@ type Options struct {
 	// MaxConnsPerHost bounds connections of one IP address. A whole cluster may
 	// share one on a test machine. Default 4,096.
 	MaxConnsPerHost int
-	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection;
+	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
+	// 40 KiB with TLS);
 	// at least MaxFrame * 2. Default 256 MiB.
 	Memory int64
 	// IdleTimeout ends a connection that sends no message. Applications hold
@@ -45,6 +46,10 @@ type Options struct {
 	FrameTimeout time.Duration
 	// WriteTimeout runs over the whole writing of a reply. Default 10 s.
 	WriteTimeout time.Duration
+	// HandshakeTimeout bounds TLS' handshake. Default 10 s.
+	HandshakeTimeout time.Duration
+	// Security is who calls and what callers may.
+	Security Security
 	// EndAfter reports whether a connection ends after the reply to a call that was
 	// answered with that exception. Default: none does.
 	EndAfter func(exception error) bool
@@ -68,6 +73,7 @@ func (o Options) withDefaults() Options {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Hour)
 	o.FrameTimeout = cmp.Or(o.FrameTimeout, 10*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.HandshakeTimeout = cmp.Or(o.HandshakeTimeout, 10*time.Second)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 5*time.Second)
 	if o.EndAfter == nil {
 		o.EndAfter = func(error) bool { return false }
@@ -93,6 +99,7 @@ func (o Options) validate() error {
 		{"IdleTimeout", int64(o.IdleTimeout), math.MaxInt64},
 		{"FrameTimeout", int64(o.FrameTimeout), math.MaxInt64},
 		{"WriteTimeout", int64(o.WriteTimeout), math.MaxInt64},
+		{"HandshakeTimeout", int64(o.HandshakeTimeout), math.MaxInt64},
 		{"StopTimeout", int64(o.StopTimeout), math.MaxInt64},
 	} {
 		if f.value < 0 || f.value > f.most {

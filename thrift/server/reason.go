@@ -19,6 +19,8 @@ const (
 	Unread                  // the peer did not read a reply within WriteTimeout
 	Panicked                // a handler panicked
 	Declined                // a call was answered with an exception of Options.EndAfter
+	Unsecured               // TLS' handshake failed, or was not complete after HandshakeTimeout
+	Unproven                // what the caller offered as a proof of who it is is none, or has ended
 	reasons
 )
 
@@ -26,7 +28,7 @@ const (
 func (r Reason) String() string {
 	return [reasons]string{
 		"finished", "full", "host_full", "idle", "slow", "oversized",
-		"no_memory", "malformed", "vanished", "unread", "panicked", "declined",
+		"no_memory", "malformed", "vanished", "unread", "panicked", "declined", "unsecured", "unproven",
 	}[r]
 }
 
@@ -47,14 +49,15 @@ type Stats struct {
 	AcceptErrors uint64 // that the accept loop survived
 	Frames       uint64 // messages handed to the processor
 	Failed       uint64 // calls answered with an undeclared error
+	Refused      uint64 // calls that their caller may not make
 	Panics       uint64
 	Ended        [reasons]uint64 // connections ended or refused, by Reason
 }
 
 // counters are written by all connections and read by Stats.
 type counters struct {
-	accepted, acceptErrors, frames, failed, panics atomic.Uint64
-	ended                                          [reasons]atomic.Uint64
+	accepted, acceptErrors, frames, failed, refused, panics atomic.Uint64
+	ended                                                   [reasons]atomic.Uint64
 }
 
 // Stats returns the counts now.
@@ -67,6 +70,7 @@ func (s *Server) Stats() Stats {
 		AcceptErrors: c.acceptErrors.Load(),
 		Frames:       c.frames.Load(),
 		Failed:       c.failed.Load(),
+		Refused:      c.refused.Load(),
 		Panics:       c.panics.Load(),
 	}
 	for i := range out.Ended {

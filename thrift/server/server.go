@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/frame"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // The code that Thrift generates can check each caller's socket from a goroutine with a
@@ -23,6 +25,8 @@ func init() { thrift.ServerConnectivityCheckInterval = 0 } //nolint:gochecknoini
 type Server struct {
 	opts      Options // read only after New
 	processor thrift.TProcessor
+	tls       *tls.Config       // nil for connections in clear
+	methods   map[string]string // the processor's, so that the name of one costs no allocation
 	budget    *frame.Budget
 	conns     *registry
 	gate      *logGate
@@ -41,15 +45,25 @@ func New(processor thrift.TProcessor, o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Server{
+	s := &Server{
 		opts:      o,
 		processor: processor,
+		methods:   map[string]string{wire.Authenticate: wire.Authenticate},
 		budget:    frame.NewBudget(o.Memory),
 		conns:     newRegistry(o.MaxConns, o.MaxConnsPerHost),
 		gate:      &logGate{log: o.Log.With("service", o.Name)},
 		ready:     make(chan struct{}),
 		listener:  o.Listener,
-	}, nil
+	}
+	if processor != nil {
+		for name := range processor.ProcessorMap() {
+			s.methods[name] = name
+		}
+	}
+	if o.Security.Identifier != nil {
+		s.tls = o.Security.Identifier.Server()
+	}
+	return s, nil
 }
 
 // Listen opens the port, so that Addr is known before Run; otherwise Run opens it. Calls

@@ -2,12 +2,9 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"maps"
 
 	"github.com/apache/thrift/lib/go/thrift"
-
-	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
 // Gate returns a processor that serves the methods of p while closed returns nil. Otherwise a call
@@ -43,7 +40,7 @@ func (g gated) refuse(ctx context.Context, seqID int32, in, out thrift.TProtocol
 	if err := in.ReadMessageEnd(ctx); err != nil {
 		return false, thrift.WrapTException(err)
 	}
-	kind, answer, thrown := refusedResult(g.name, why)
+	kind, answer, thrown := Refused(g.name, why)
 	var failed error
 	for _, write := range []func() error{
 		func() error { return out.WriteMessageBegin(ctx, g.name, kind, seqID) },
@@ -56,24 +53,6 @@ func (g gated) refuse(ctx context.Context, seqID int32, in, out thrift.TProtocol
 		}
 	}
 	return true, thrift.WrapTException(thrown)
-}
-
-// refusedResult returns the message by which a method throws a refusal. Our methods declare
-// TPigeonException, all with the same id, so that the result of one can stand for that of any.
-func refusedResult(method string, why error) (thrift.TMessageType, thrift.TStruct, error) {
-	switch method {
-	case "submitJob":
-		e := &published.IncompleteRequestException{Message: why.Error()}
-		return thrift.REPLY, &published.SchedulerServiceSubmitJobResult{E: e}, e
-	case "registerFrontend", "sendFrontendMessage": // they declare none
-	default:
-		thrown := refusal(why)
-		if e, ok := errors.AsType[*published.TPigeonException](thrown); ok {
-			return thrift.REPLY, &published.SchedulerServiceCancelJobResult{E: e}, e
-		}
-	}
-	e := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, why.Error())
-	return thrift.EXCEPTION, e, e
 }
 
 // gatedOutput writes an answer that is sent only while the gate is open.

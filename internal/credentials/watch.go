@@ -1,0 +1,107 @@
+package credentials
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// Days before its end at which a certificate is warned of, once a day.
+const (
+	warnBefore = 10 * 24 * time.Hour
+	warnEvery  = 24 * time.Hour
+)
+
+// stamp is by what a changed file is recognised; the zero value is that of a file that is
+// missing.
+type stamp struct {
+	modified time.Time
+	size     int64
+}
+
+type stamps [4]stamp
+
+// stamps looks at the files.
+func (c *Credentials) stamps() (all stamps) {
+	for i, file := range []string{c.opts.CA, c.opts.Cert, c.opts.Key, c.opts.CRL} {
+		if file == "" {
+			continue
+		}
+		if info, err := os.Stat(file); err == nil {
+			all[i] = stamp{info.ModTime(), info.Size()}
+		}
+	}
+	return all
+}
+
+// Watch reads the files again whenever they have changed, until ctx is done.
+func (c *Credentials) Watch(ctx context.Context) {
+	if c.opts.CA == "" {
+		return
+	}
+	tick := time.NewTicker(c.opts.Poll)
+	defer tick.Stop()
+	seen := c.state.Load().seen
+	var warned time.Time
+	for {
+		if now := c.now(); now.Sub(warned) >= warnEvery && c.warn(now) {
+			warned = now
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := c.stamps()
+		if now == seen {
+			continue
+		}
+		seen = now
+		_ = c.Reload() // it was logged
+	}
+}
+
+// Reload reads the files now. When they cannot be used, what was read before stays.
+func (c *Credentials) Reload() error {
+	s, err := c.load()
+	if err != nil {
+		c.failed.Add(1)
+		c.opts.Log.Error("the changed certificates cannot be used; the earlier ones stay", "error", err)
+		return err
+	}
+	c.state.Store(s)
+	c.generation.Add(1)
+	c.opts.Log.Info("certificates were read again", "self", s.self.String(), "until", s.ends(), "revoked", len(s.revoked))
+	return nil
+}
+
+// warn logs a certificate that ends soon, and reports whether one does.
+func (c *Credentials) warn(now time.Time) bool {
+	ends := c.state.Load().ends()
+	if ends.IsZero() || ends.Sub(now) > warnBefore {
+		return false
+	}
+	c.opts.Log.Warn("a certificate ends soon, and nobody can call this daemon then, nor can it call others; renew it: pigeon pki renew", "ends", ends, "file", c.opts.Cert)
+	return true
+}
+
+// DaysLeft returns for how many days one's own certificate and those of the authorities are
+// valid, below zero when one has ended; 0 without TLS.
+func (c *Credentials) DaysLeft() float64 {
+	if c == nil {
+		return 0
+	}
+	ends := c.state.Load().ends()
+	if ends.IsZero() {
+		return 0
+	}
+	return ends.Sub(c.now()).Hours() / 24
+}
+
+// Failed counts the times that changed files could not be used.
+func (c *Credentials) Failed() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.failed.Load()
+}

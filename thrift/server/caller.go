@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/frame"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// mostProofs bounds the tokens that prove nothing on one connection, so that nobody tries many.
+const mostProofs = 3
+
+// caller is who is at the other end of a connection, as far as is known.
+type caller struct {
+	remote    context.Context // of calls, without the principal
+	ctx       context.Context // of calls
+	principal identity.Principal
+	refusal   error // why the proof that the caller offered is none
+	failed    int   // tokens that proved nothing
+}
+
+// identify finds out who calls, once for the connection.
+func (c *conn) identify(ctx context.Context) {
+	c.caller.remote, c.caller.ctx = ctx, ctx
+	if id := c.server.opts.Security.Identifier; id != nil {
+		var p identity.Principal
+		p, c.caller.refusal = id.Identify(c.net)
+		c.takeFor(p)
+	}
+}
+
+// takeFor makes a principal that of all later calls.
+func (c *conn) takeFor(p identity.Principal) {
+	c.caller.principal = p
+	c.caller.ctx = identity.With(c.caller.remote, p)
+}
+
+// Authenticate implements wire.Authenticator: the service that every server answers itself.
+func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal, error) {
+	if token == "" {
+		return c.caller.principal, nil
+	}
+	p, err := c.server.opts.Security.Identifier.Authenticate(token)
+	if err != nil {
+		c.caller.failed++
+		return identity.Principal{}, err
+	}
+	c.takeFor(p)
+	return p, nil
+}
+
+// proves reports whether a call is the one by which a caller proves who it is.
+func (c *conn) proves(head frame.Header) bool {
+	return c.server.opts.Security.Identifier != nil && string(head.Name) == wire.Authenticate
+}
+
+// refusal returns why the caller may not make a call, nil when it may, and whether its connection
+// ends with that: who the caller is will not become known any more.
+func (c *conn) refusal(head frame.Header) (why error, last bool) {
+	s := &c.server.opts.Security
+	if c.caller.refusal != nil {
+		return c.caller.refusal, true
+	}
+	if s.Identifier == nil {
+		return nil, false
+	}
+	if err := s.Identifier.Valid(c.caller.principal); err != nil {
+		return err, true
+	}
+	if s.Allow == nil || c.proves(head) {
+		return nil, false
+	}
+	return s.Allow(c.caller.principal, c.server.method(head.Name)), false
+}
+
+// method returns the name of a method.
+func (s *Server) method(name []byte) string {
+	if known, ok := s.methods[string(name)]; ok { // without an allocation
+		return known
+	}
+	return string(name)
+}
+
+// refuse answers a call with a refusal.
+func (c *conn) refuse(ctx context.Context, head frame.Header, refusal error, last bool) (Reason, error) {
+	c.server.count.refused.Add(1)
+	c.transport.Load(nil)
+	if head.Type != thrift.ONEWAY {
+		kind, answer, thrown := wire.Refused(string(head.Name), refusal)
+		if why, err := c.write(ctx, head, kind, answer); err != nil {
+			return why, err
+		}
+		if c.server.opts.EndAfter(thrown) {
+			return Declined, refusal
+		}
+	}
+	if last {
+		return Unproven, refusal
+	}
+	return Finished, nil
+}
