@@ -20,7 +20,7 @@ func TestEveryAddressIsNotTold(t *testing.T) {
 	for _, host := range []string{"0.0.0.0", "::"} {
 		f := w.frontend(func(c *frontend.Config) {
 			c.ID = "f-" + map[string]string{"0.0.0.0": "4", "::": "6"}[host]
-			c.Listen, c.InternalListen = net.JoinHostPort(host, "0"), net.JoinHostPort(host, "0")
+			c.Listen, c.InternalListen, c.Insecure = net.JoinHostPort(host, "0"), net.JoinHostPort(host, "0"), true
 		})
 		for what, address := range map[string]string{"applications": f.Addr(), "daemons": f.InternalAddr()} {
 			if told, _, err := net.SplitHostPort(address); err != nil || daemon.IsEveryAddress(told) {

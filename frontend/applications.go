@@ -78,7 +78,7 @@ func (f *Frontend) serveApplications() error {
 
 // dialNode returns a connection to a node monitor.
 func (f *Frontend) dialNode(name, address string) (application.Node, func(), error) {
-	pool, err := client.New(client.Options{Name: "node " + name, Address: address, MaxConns: 2, FailFast: true, Closed: f.closed(), MaxFrame: wire.MaxBatchBytes})
+	pool, err := client.New(client.Options{Name: "node " + name, Address: address, MaxConns: 2, FailFast: true, Closed: f.closed(), MaxFrame: wire.MaxBatchBytes, Security: f.life.To(nodeRef(name))})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -36,7 +37,7 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 		return api.NodeDrain{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it is %s: %s", n.State, n.Reason), Subject: fmt.Sprintf("node %q", name), Tried: tried,
 			Next: "nothing runs there; start its node monitor, and try again"}
 	}
-	pool, err := client.New(client.Options{Name: "node " + name, Address: n.Address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes})
+	pool, err := client.New(client.Options{Name: "node " + name, Address: n.Address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes, Security: srv.to(nodeRef(name))})
 	if err != nil {
 		return api.NodeDrain{}, err
 	}
@@ -53,6 +54,9 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	}
 	return d, nil
 }
+
+// nodeRef returns a node monitor by its name.
+func nodeRef(name string) wire.Ref { return wire.Ref{Role: sched.Worker, Name: name} }
 
 // drainTimeout bounds the call to the node.
 const drainTimeout = 5 * time.Second

@@ -77,6 +77,9 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 
 // assemble makes the parts in the order in which they need each other.
 func (f *Frontend) assemble() error {
+	if err := f.life.Secure(f.cfg.Settings, f.metrics.Metrics, wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}); err != nil {
+		return err
+	}
 	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.life.Fail}
 	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
 	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
@@ -105,7 +108,7 @@ func (f *Frontend) assemble() error {
 	}
 	f.service = &schedulerService{
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
-		owner: o, listeners: f.listeners, applications: &f.applications,
+		owner: o, listeners: f.listeners, applications: &f.applications, to: f.life.To,
 	}
 	f.begin = func(life uint64) error { return f.newDispatcher(params, clock, names, life) }
 	if err := f.checkFolder(); err != nil {
@@ -168,8 +171,8 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 		Withheld: func(peer wire.Ref, items []wire.Item) []wire.Item {
 			return f.metrics.unknown.Withheld(f.log, peer, items)
 		},
-		Closed: f.closed(),
-		Jobs:   coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
+		Closed: f.closed(), Security: f.life.To,
+		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -36,7 +37,7 @@ func BenchmarkInventory(b *testing.B) {
 	var now sched.Time
 	list := make([]*benchNode, nodes)
 	for i := range list {
-		pools := connections.New("frontend")
+		pools := connections.New("frontend", client.Security{})
 		defer pools.Close()
 		n := &benchNode{posted: make(chan func(), fronts), calls: connections.NewCalls(ctx, daemontest.Codec(), 10*time.Second, pools), busy: &busy}
 		list[i] = n

@@ -22,7 +22,7 @@ func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wi
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	pool, err := client.New(client.Options{Name: "node " + where, Address: address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes})
+	pool, err := client.New(client.Options{Name: "node " + where, Address: address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes, Security: srv.to(nodeRef(where))})
 	if err != nil {
 		return wire.LogChunk{}, err
 	}

@@ -58,6 +58,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
 	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
 	m.watchStandby(func() bool { return false })
+	daemon.WatchCredentials(nil, m.Metrics)
 	return m.Metrics
 }
 

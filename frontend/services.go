@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -30,6 +31,7 @@ type schedulerService struct {
 	journal       *journal.Journal
 	listeners     *listeners.Listeners
 	applications  *applications
+	to            func(wire.Ref) client.Security
 	keys          *keys.Keeper // nil where keys are this frontend's alone
 }
 

@@ -57,7 +57,7 @@ func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) error
 		return err
 	}
 	f.service.keys = keys.New(keys.Options{
-		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders}.ask,
+		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders, f.life.To}.ask,
 		Unfinished: func(key string) bool {
 			known, err := f.service.journal.Lookup(sched.NewJobID(f.cfg.ID, key))
 			return err != nil || known.Live
@@ -74,7 +74,10 @@ func (f *Frontend) renewKeys(ctx context.Context) {
 }
 
 // homes asks the homes of keys.
-type homes struct{ leaders leadership.Store }
+type homes struct {
+	leaders leadership.Store
+	to      func(wire.Ref) client.Security
+}
 
 // ask asks the frontend of that name, at the address of who leads it, what it knows of a job.
 func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge, string) {
@@ -84,7 +87,7 @@ func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge
 	if r, _, found, err := a.leaders.Get(ctx, leaderName(h.Frontend)); err == nil && found && r.Address != "" {
 		address = r.Address
 	}
-	pool, err := client.New(client.Options{Name: fmt.Sprintf("frontend %q", h.Frontend), Address: address, MaxConns: 1, FailFast: true})
+	pool, err := client.New(client.Options{Name: fmt.Sprintf("frontend %q", h.Frontend), Address: address, MaxConns: 1, FailFast: true, Security: a.to(wire.Ref{Role: sched.Distributor, Name: h.Frontend})})
 	if err != nil {
 		return keys.Silent, address
 	}

@@ -21,7 +21,7 @@ const (
 // announce says hello to the daemons that registered with the master that led before, so that
 // they register here at once. gone is called, from any goroutine, with each whose address
 // refuses connections: its process has ended. It returns when all have been called.
-func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string, codec *wire.Codec, gone func(protocol.Peer)) {
+func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string, codec *wire.Codec, security func(wire.Ref) client.Security, gone func(protocol.Peer)) {
 	places := make(chan struct{}, announceAtOnce)
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -33,7 +33,7 @@ func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string
 		}
 		calls.Go(func() {
 			defer func() { <-places }()
-			if err := sayHello(ctx, hello, peer.Name, address, codec); errors.Is(err, syscall.ECONNREFUSED) {
+			if err := sayHello(ctx, hello, client.Options{Name: peer.Name, Address: address, MaxConns: 1, FailFast: true, Security: security(wire.Ref{Role: peer.Role, Name: peer.Name})}, codec); errors.Is(err, syscall.ECONNREFUSED) {
 				gone(peer)
 			}
 		})
@@ -41,10 +41,10 @@ func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string
 }
 
 // sayHello calls one daemon once. One that does not answer notices by itself, later.
-func sayHello(ctx context.Context, hello wire.Hello, name, address string, codec *wire.Codec) error {
+func sayHello(ctx context.Context, hello wire.Hello, o client.Options, codec *wire.Codec) error {
 	ctx, cancel := context.WithTimeout(ctx, announceWithin)
 	defer cancel()
-	pool, err := client.New(client.Options{Name: name, Address: address, MaxConns: 1, FailFast: true})
+	pool, err := client.New(o)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ func (c Config) Validate() error {
 	return daemon.Check(append([]daemon.Rule{
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
+		c.Closed("listen", c.Listen),
 		daemon.Refuse("advertise", c.advertiseFault() != "", c.advertiseFault()),
 		daemon.Refuse("weight", c.Weight < 0, "use 0 (infinite) or more"),
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),

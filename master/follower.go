@@ -34,6 +34,7 @@ type following struct {
 	address   string     // of this master
 	candidate *leadership.Candidate
 	codec     *wire.Codec
+	security  client.Security // of calls to the leader
 	clock     runloop.Clock
 	log       *slog.Logger
 	changed   chan struct{} // of size 1: another leader is known
@@ -51,7 +52,7 @@ const settling = 3 * sched.Second
 func newFollowing(m *Master, clock runloop.Clock) *following {
 	return &following{
 		hello:   wire.Hello{Sender: m.self, Incarnation: m.incarnation, Group: m.cfg.Group, Policy: m.cfg.Policy, Version: daemon.Version()},
-		address: m.address, codec: m.codec, clock: clock, log: m.log, changed: make(chan struct{}, 1),
+		address: m.address, codec: m.codec, security: m.life.To(m.self), clock: clock, log: m.log, changed: make(chan struct{}, 1),
 	}
 }
 
@@ -88,7 +89,7 @@ func (f *following) run(ctx context.Context) {
 
 // follow follows one leader until ctx is done.
 func (f *following) follow(ctx context.Context, leader leadership.Record) {
-	pool, err := client.New(client.Options{Name: "the leading master", Address: leader.Address, MaxConns: 2, FailFast: true, BackoffMax: followRetry, MaxFrame: wire.MaxBatchBytes * 2})
+	pool, err := client.New(client.Options{Name: "the leading master", Address: leader.Address, MaxConns: 2, FailFast: true, BackoffMax: followRetry, MaxFrame: wire.MaxBatchBytes * 2, Security: f.security})
 	if err != nil {
 		f.log.Error("the leading master has an address that cannot be called", "address", leader.Address, "error", err)
 		return

@@ -75,7 +75,7 @@ func TestLeadershipSettings(t *testing.T) {
 	for key, change := range map[string]func(*master.Config){
 		"nats":       func(c *master.Config) { c.NATS = "" },
 		"leader_ttl": func(c *master.Config) { c.LeaderTTL = 1 },
-		"advertise":  func(c *master.Config) { c.Listen = "0.0.0.0:20502" },
+		"advertise":  func(c *master.Config) { c.Listen, c.Insecure = "0.0.0.0:20502", true },
 		"masters":    func(c *master.Config) { c.Masters = []string{"a:1/a:1"} },
 	} {
 		c := settings()
@@ -92,7 +92,7 @@ func TestLeadershipSettings(t *testing.T) {
 		}
 	}
 	c := settings()
-	c.Listen, c.Advertise, c.Leadership, c.NATS = "0.0.0.0:20502", "host-1", daemon.JetStreamLeadership, "nats://a:1"
+	c.Insecure, c.Listen, c.Advertise, c.Leadership, c.NATS = true, "0.0.0.0:20502", "host-1", daemon.JetStreamLeadership, "nats://a:1"
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -198,7 +198,7 @@ func (o *owner) lead(token uint64, e *expectation) {
 func (m *Master) announce(ctx context.Context, e *expectation) {
 	hello := m.following.hello
 	hello.Address, hello.Epoch = m.address, m.epoch.Load()
-	announce(ctx, hello, e.addresses, m.codec, func(p protocol.Peer) {
+	announce(ctx, hello, e.addresses, m.codec, m.life.To, func(p protocol.Peer) {
 		m.post(func() {
 			if m.owner.expected.Gone(p) {
 				m.owner.allReported()

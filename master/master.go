@@ -85,6 +85,9 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
 	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
+	if err := m.life.Secure(m.cfg.Settings, o.metrics.Metrics, m.self); err != nil {
+		return err
+	}
 	o.metrics.WatchInbox(m.waiting.Refused)
 	o.metrics.watchStanding(m.standing.leads)
 	m.codec.OnUnknown(o.metrics.unknown.Report(m.log))
@@ -111,7 +114,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	o.links = m.openLinks()
 	m.life.OnClose(o.links.Close)
 	o.addDaemons(p)
-	o.siblings, err = newSiblings(m.cfg, p, o, m.codec)
+	o.siblings, err = newSiblings(m.cfg, p, o, m.codec, m.life.To)
 	m.life.OnClose(o.siblings.close)
 	return err
 }
@@ -149,7 +152,7 @@ func (m *Master) openLinks() *linkset.Set {
 	o := m.owner
 	return linkset.New(linkset.Options{
 		Self: m.self, Address: m.address, Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
-		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter, Permitted: m.standing.permitted(),
+		Epoch: m.epoch.Load, Security: m.life.To, LostAfter: m.cfg.LostAfter, Permitted: m.standing.permitted(),
 		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.linkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
 		OnUnknown: func(peer wire.Ref, items []wire.Item) { m.post(func() { o.withheld(peer, items) }) },

@@ -98,6 +98,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.WatchInbox(func() uint64 { return 0 })
 	m.watchStanding(func() bool { return true })
+	daemon.WatchCredentials(nil, m.Metrics)
 	return m.Metrics
 }
 

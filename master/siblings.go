@@ -55,7 +55,7 @@ func (s *sibling) addr() sched.Addr {
 }
 
 // newSiblings makes the connections to the other masters; the first call dials.
-func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec) (*siblings, error) {
+func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec, to func(wire.Ref) client.Security) (*siblings, error) {
 	all := &siblings{owner: o, policy: p}
 	if !p.CrossGroup {
 		return all, nil
@@ -64,7 +64,7 @@ func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec) (*sibl
 		if group == cfg.Group {
 			continue
 		}
-		peer, err := leaders.New(address, client.Options{Name: addrmap.MasterRef(group).String(), MaxConns: 1, BackoffMax: 200 * time.Millisecond}, codec)
+		peer, err := leaders.New(address, client.Options{Name: addrmap.MasterRef(group).String(), MaxConns: 1, BackoffMax: 200 * time.Millisecond, Security: to(addrmap.MasterRef(group))}, codec)
 		if err != nil {
 			return all, fmt.Errorf("the master of group %d cannot be reached at %q: %w", group, address, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	identities "github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
@@ -22,7 +23,7 @@ import (
 // connectMaster makes the registration with the master and the link to it, and the
 // follower of its membership where workers exchange messages with others.
 func (n *NodeMonitor) connectMaster() error {
-	master, err := leaders.New(n.cfg.Master, client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), MaxConns: 4, MaxFrame: 8 << 20}, n.codec)
+	master, err := leaders.New(n.cfg.Master, client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), MaxConns: 4, MaxFrame: 8 << 20, Security: n.life.To(n.self.master)}, n.codec)
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,11 @@ func (n *NodeMonitor) connectMaster() error {
 		n.follower = n.newFollower(master)
 	}
 	return nil
+}
+
+// toFrontends returns how frontends are called, of which nodes know addresses.
+func (n *NodeMonitor) toFrontends() client.Security {
+	return n.life.Credentials().To(identities.Frontend, "")
 }
 
 // searchEvery is the pause after a search in which none of several masters was found to lead;
@@ -114,7 +120,7 @@ const maxConnections = 32
 func (n *NodeMonitor) connectPeers() {
 	o := n.owner
 	links := linkset.New(linkset.Options{
-		Self: n.self.ref, Address: n.self.address, Incarnation: n.self.incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections,
+		Self: n.self.ref, Address: n.self.address, Incarnation: n.self.incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections, Security: n.life.To,
 		OnUnknown: n.withheld,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)

@@ -54,6 +54,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchDrain(func() bool { return false })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
+	daemon.WatchCredentials(nil, m.Metrics)
 	return m.Metrics
 }
 

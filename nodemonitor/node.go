@@ -150,7 +150,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.backends, err = backends.Open(backends.Config{
 		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
-		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, OnClose: n.life.OnClose, Log: n.log,
+		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), OnClose: n.life.OnClose, Log: n.log,
 	})
 	if err != nil {
 		return err

@@ -64,6 +64,9 @@ const firstNumbers = 1<<62 - 1
 
 // newOwner makes the parts of the owner goroutine and their dependencies.
 func (n *NodeMonitor) newOwner(deps Deps) error {
+	if err := n.life.Secure(n.cfg.Settings, n.metrics.Metrics, n.self.ref); err != nil {
+		return err
+	}
 	p, params, err := n.cfg.Configure(0)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 func (n *NodeMonitor) openReports() {
 	var ctx context.Context
 	ctx, n.endReports = context.WithCancel(context.Background())
-	n.frontends = connections.New("frontend")
+	n.frontends = connections.New("frontend", n.toFrontends())
 	n.calls = connections.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
 	n.life.OnClose(func() error { n.closeReports(); n.frontends.Close(); return nil })
 }

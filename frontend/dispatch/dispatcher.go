@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -59,6 +60,8 @@ type Options struct {
 	Withheld func(peer wire.Ref, items []wire.Item) (answers []wire.Item)
 	// Closed, if set, returns why nobody may be called now: this frontend does not lead.
 	Closed func() error
+	// Security, if set, returns how another daemon is called.
+	Security func(peer wire.Ref) client.Security
 
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
@@ -80,6 +83,9 @@ type Dispatcher struct {
 
 // New returns a dispatcher without links: messages of its core are dropped.
 func New(o Options) (*Dispatcher, error) {
+	if o.Security == nil {
+		o.Security = func(wire.Ref) client.Security { return client.Security{} }
+	}
 	c := newCore(o)
 	d := &Dispatcher{core: c, reservations: newReservations(c), peers: newPeers(c)}
 	d.masters = &masters{core: c, peers: d.peers}

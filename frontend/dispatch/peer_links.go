@@ -32,7 +32,7 @@ func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 // it is first used.
 func (p *peers) openLinks() {
 	p.links = linkset.New(linkset.Options{
-		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1, Closed: p.opts.Closed,
+		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1, Closed: p.opts.Closed, Security: p.opts.Security,
 		OnState: func(peer wire.Ref, s link.State) {
 			p.opts.Log.Info("link to a peer", "peer", peer.String(), "state", s.String())
 		},

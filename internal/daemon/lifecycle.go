@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
@@ -23,6 +24,8 @@ type Lifecycle struct {
 
 	closers []func() error   // in the order of opening
 	servers []*server.Server // that Run serves
+
+	credentials *credentials.Credentials // nil before Secure
 
 	claimed  atomic.Bool // Run or Close was called
 	ready    chan struct{}

@@ -13,22 +13,23 @@ import (
 // Settings are the settings that all daemons have. A daemon's configuration embeds them,
 // and its Validate checks them with its own.
 type Settings struct {
-	Cluster    string `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
-	HTTP       string `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	Advertise  string `mapstructure:"advertise" doc:"host that other daemons and clients are told for this daemon, as their settings name it; empty: the host of the address at which it listens, or, where that is every address (0.0.0.0), this host's address on the way to the masters or to NATS"`
-	NATS       string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
-	NATSAccess `mapstructure:",squash"`
-	Policy     string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
-	Cutoff     time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
-	Reserved   float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
-	Seed       uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
-	OTLP       string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
-	Record     string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
+	Cluster          string `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	HTTP             string `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	Advertise        string `mapstructure:"advertise" doc:"host that other daemons and clients are told for this daemon, as their settings name it; empty: the host of the address at which it listens, or, where that is every address (0.0.0.0), this host's address on the way to the masters or to NATS"`
+	NATS             string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
+	NATSAccess       `mapstructure:",squash"`
+	SecuritySettings `mapstructure:",squash"`
+	Policy           string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff           time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
+	Reserved         float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
+	Seed             uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
+	OTLP             string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
+	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
 }
 
 // DefaultSettings returns the settings of a daemon on one machine.
 func DefaultSettings() Settings {
-	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
+	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", SecuritySettings: DefaultSecuritySettings(), Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
 }
 
 // Configure returns the policy of the settings and its parameters. weight is the master's
@@ -50,7 +51,7 @@ func Refuse(key string, broken bool, problem string) Rule { return Rule{key, bro
 // Rules returns the rules of the common settings. policyFault is why the daemon cannot run
 // the policy, "" when it can.
 func (s Settings) Rules(policyFault string) []Rule {
-	return []Rule{
+	return append(s.SecuritySettings.Rules(),
 		Refuse("cluster", !IsName(s.Cluster), NameRule),
 		Refuse("http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"),
 		Refuse("advertise", s.advertiseFault() != "", s.advertiseFault()),
@@ -58,7 +59,8 @@ func (s Settings) Rules(policyFault string) []Rule {
 		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
 		Refuse("policy", policyFault != "", policyFault),
 		Refuse("nats_cert", (s.NATSCert == "") != (s.NATSKey == ""), "give nats_cert and nats_key, or neither"),
-	}
+		s.Closed("http", s.HTTP),
+	)
 }
 
 // Check returns the first broken rule as a *config.FieldError.

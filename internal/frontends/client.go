@@ -32,6 +32,8 @@ type Options struct {
 	Retry time.Duration
 	// Say is told in a line that the client waits, and that it goes on; nil: nobody is told.
 	Say func(line string)
+	// Security is how the frontends are verified, and how they learn who calls.
+	Security client.Security
 	// Dial replaces net.Dialer.DialContext, for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -101,7 +103,7 @@ func (c *Client) at(address string) (*Frontend, error) {
 	if len(c.known) >= max(maxFrontends, len(c.opts.Addresses)) {
 		return nil, fmt.Errorf("more than %d frontends are named", maxFrontends)
 	}
-	pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: 4, FailFast: true, BackoffMax: longestPause, Dial: c.opts.Dial})
+	pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: 4, FailFast: true, BackoffMax: longestPause, Security: c.opts.Security, Dial: c.opts.Dial})
 	if err != nil {
 		return nil, err
 	}

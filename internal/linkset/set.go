@@ -33,6 +33,8 @@ type Options struct {
 	// not used for longest closes its own until it is used again. For daemons that
 	// send to many peers, to each seldom, and do not probe. 0: all.
 	MaxOpen int
+	// Security, if set, returns how a peer is called.
+	Security func(peer wire.Ref) client.Security
 	// Closed, if set, returns why nobody may be called now, nil when they may.
 	Closed func() error
 	// OnState, if set, is called when the state of a link changes, and OnRefused
@@ -88,6 +90,9 @@ func New(o Options) *Set {
 	}
 	if o.OnUnknown == nil {
 		o.OnUnknown = func(wire.Ref, []wire.Item) {}
+	}
+	if o.Security == nil {
+		o.Security = func(wire.Ref) client.Security { return client.Security{} }
 	}
 	if o.OnAnother == nil {
 		o.OnAnother = func(wire.Ref, int64) {}
@@ -226,7 +231,7 @@ func (s *Set) open(w *peerLink) error {
 	if w.link != nil {
 		return nil
 	}
-	pool, err := client.New(client.Options{Name: w.peer.String(), Address: w.address, MaxConns: 2, Closed: s.opts.Closed})
+	pool, err := client.New(client.Options{Name: w.peer.String(), Address: w.address, MaxConns: 2, Closed: s.opts.Closed, Security: s.opts.Security(w.peer)})
 	if err != nil {
 		return fmt.Errorf("%s has the address %q, which cannot be called: %w", w.peer, w.address, err)
 	}

@@ -57,6 +57,7 @@ type Config struct {
 	Policy       string
 	NoProcesses  bool // the policy runs sleep and exec tasks only
 	Events       Events
+	ToFrontends  client.Security    // of calls to frontends
 	OnClose      func(func() error) // registers what is to be closed, the last first
 	Log          *slog.Logger
 }
@@ -79,7 +80,7 @@ type Set struct {
 // Open opens the backends; the executors follow by OpenExecutors. When it fails, the
 // parts that it has opened are registered to be closed.
 func Open(cfg Config) (s *Set, err error) {
-	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend")}
+	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend", client.Security{})}
 	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit, Passable: cfg.Accounts.Others(), Log: cfg.Log}); err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func Open(cfg Config) (s *Set, err error) {
 	if grace == 0 {
 		grace = -1 // none, as package process has it
 	}
-	s.messages = newMessages(cfg.Log, cfg.MaxMessages)
+	s.messages = newMessages(cfg.Log, cfg.MaxMessages, cfg.ToFrontends)
 	s.registry = app.New(app.Config{
 		Launch: s.launch, Events: registryEvents{cfg.Events}, Node: cfg.Node, FirstSlot: int32(cfg.Slots), //nolint:gosec // validated
 		MaxBackends: cfg.MaxBackends, Logger: cfg.Log,

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -38,8 +39,8 @@ type backendMessage struct {
 
 var _ wire.MessageRelay = (*messages)(nil)
 
-func newMessages(log *slog.Logger, limit int) *messages {
-	s := &messages{pools: connections.New("frontend")}
+func newMessages(log *slog.Logger, limit int, security client.Security) *messages {
+	s := &messages{pools: connections.New("frontend", security)}
 	s.relay = relay.New(relay.Options[backendMessage]{
 		Deliver: s.deliver, Size: func(m backendMessage) int { return len(m.body) },
 		Unreachable: func(frontend string, why error) {

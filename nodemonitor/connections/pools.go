@@ -17,7 +17,8 @@ const maxPools = 1024
 // Pools keeps one pool of connections for each address. It is safe for concurrent
 // use. Make one with [New].
 type Pools struct {
-	name string // of the processes called, in errors
+	name     string // of the processes called, in errors
+	security client.Security
 
 	mu     sync.Mutex
 	byAddr map[string]*usedPool
@@ -30,8 +31,11 @@ type usedPool struct {
 	lastUse time.Time
 }
 
-// New returns an empty set of pools; errors call the processes by the name.
-func New(name string) *Pools { return &Pools{name: name, byAddr: map[string]*usedPool{}} }
+// New returns an empty set of pools; errors call the processes by the name, and they are called
+// as security says.
+func New(name string, security client.Security) *Pools {
+	return &Pools{name: name, security: security, byAddr: map[string]*usedPool{}}
+}
 
 // At returns the connections to an address.
 func (p *Pools) At(address string) (*client.Pool, error) {
@@ -44,7 +48,7 @@ func (p *Pools) At(address string) (*client.Pool, error) {
 	if len(p.byAddr) >= maxPools {
 		p.evict()
 	}
-	pool, err := client.New(client.Options{Name: p.name, Address: address, FailFast: true, MaxFrame: server.ClientMaxFrame})
+	pool, err := client.New(client.Options{Name: p.name, Address: address, FailFast: true, MaxFrame: server.ClientMaxFrame, Security: p.security})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/credentials"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Secure reads the daemon's certificates, which are read again when they change until the
+// daemon's end; what it opens and calls from then on is secured by them. The error names the
+// file that cannot be used, or says that the certificate is another daemon's.
+func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) error {
+	o := s.credentials()
+	o.Log = l.log
+	c, err := credentials.Open(o)
+	if err != nil {
+		return err
+	}
+	if p, ok := c.Self(); ok && !p.Is(RoleOf(self.Role), self.Name) {
+		return &config.FieldError{Key: "tls_cert", Problem: fmt.Sprintf("it is the certificate of %s %q, and this is %s %q; nobody would take this daemon for what it is", p.Role, p.Name, RoleOf(self.Role), self.Name)}
+	}
+	l.credentials = c
+	WatchCredentials(c, m)
+	if s.Insecure {
+		l.log.Warn("INSECURE: every caller may do everything, run programs as this daemon's user among them; set tls_ca, tls_cert and tls_key, and leave out insecure", "listeners", "all")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.Watch(ctx) }()
+	l.OnClose(func() error { cancel(); <-ended; return nil })
+	return nil
+}
+
+// Credentials returns what Secure opened, nil before; a nil one knows nobody.
+func (l *Lifecycle) Credentials() *credentials.Credentials { return l.credentials }
+
+// To returns how the daemon calls another.
+func (l *Lifecycle) To(peer wire.Ref) client.Security {
+	return l.credentials.To(RoleOf(peer.Role), peer.Name)
+}
+
+// RoleOf returns the role that the certificate of a daemon has, by the role of its core.
+func RoleOf(r sched.Role) identity.Role {
+	switch r {
+	case sched.Distributor:
+		return identity.Frontend
+	case sched.Master:
+		return identity.Master
+	default:
+		return identity.Node
+	}
+}
+
+// WatchCredentials exports how the daemon is secured.
+func WatchCredentials(c *credentials.Credentials, m *telemetry.Metrics) {
+	m.GaugeFunc("insecure", "1 where every caller may do everything (insecure: true), else 0.", func() float64 {
+		if c.Insecure() {
+			return 1
+		}
+		return 0
+	})
+	m.GaugeFunc("certificate_days_left", "Days until this daemon's certificate, or one of the authorities that sign it, ends; below zero when it has; 0 without TLS.", c.DaysLeft)
+	m.CounterFunc("certificate_reload_failures_total", "Times that the files of certificates had changed and could not be used; what was read before stays.", func() float64 { return float64(c.Failed()) })
+}

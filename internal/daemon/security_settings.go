@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"net"
+
+	"github.com/pigeon-sched/pigeon/internal/credentials"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// NoLocalRole is the value of the setting local_role for no role.
+const NoLocalRole = "none"
+
+// SecuritySettings are how a daemon proves who it is and finds out who calls it.
+type SecuritySettings struct {
+	TLSCA       string   `mapstructure:"tls_ca" doc:"file with the certificates (PEM) of the authorities that sign those of the cluster's daemons and people; with it all daemons call each other by TLS 1.3; empty: no TLS"`
+	TLSCert     string   `mapstructure:"tls_cert" doc:"file with this daemon's certificate, which names cluster, role and name (URI pigeon://CLUSTER/ROLE/NAME, or subject O, OU, CN); read again when it changes"`
+	TLSKey      string   `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
+	TLSCRL      string   `mapstructure:"tls_crl" doc:"file with the authorities' lists of revoked certificates (CRL, PEM); read again when it changes; empty: none is revoked"`
+	Insecure    bool     `mapstructure:"insecure" doc:"every caller may do everything, also of listeners that other machines reach; for closed networks and tests"`
+	LocalRole   string   `mapstructure:"local_role" doc:"role of this machine's users who call on loopback and are not the daemon's own user nor root: viewer, user, operator, admin, or none"`
+	DaemonUsers []string `mapstructure:"daemon_users" doc:"users of this machine whose processes are taken for daemons of the cluster when they call on loopback, as those of the daemon's own user are"`
+}
+
+// DefaultSecuritySettings returns the settings of a daemon on one machine.
+func DefaultSecuritySettings() SecuritySettings {
+	return SecuritySettings{LocalRole: string(identity.User)}
+}
+
+// Rules returns the rules of the settings.
+func (s SecuritySettings) Rules() []Rule {
+	return []Rule{
+		Refuse("tls_cert", (s.TLSCert == "") != (s.TLSKey == ""), "give tls_cert and tls_key, or neither"),
+		Refuse("tls_ca", (s.TLSCA == "") != (s.TLSCert == ""), "give tls_ca, tls_cert and tls_key, or none of them: a daemon that calls by TLS is called by TLS"),
+		Refuse("tls_crl", s.TLSCRL != "" && s.TLSCA == "", "leave it out, or give tls_ca: only certificates can be on the list"),
+		Refuse("local_role", s.LocalRole != NoLocalRole && !identity.Role(s.LocalRole).IsPerson(), "use viewer, user, operator, admin or none"),
+	}
+}
+
+// Closed returns the rule that nobody on another machine reaches a listener that does not ask
+// who calls. An address that is none is refused by its own rule.
+func (s SecuritySettings) Closed(key, address string) Rule {
+	return Refuse(key, s.open(address), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: other machines reach this one, and nobody would be asked who calls; insecure: true allows it, and everything to everybody")
+}
+
+// open reports whether a listener would serve other machines without asking who calls.
+func (s SecuritySettings) open(address string) bool {
+	return address != "" && s.TLSCert == "" && !s.Insecure && !IsLoopback(address)
+}
+
+// IsLoopback reports whether nobody on another machine reaches a listener of that address. One
+// that is no host:port counts as such.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// credentials returns the options of the daemon's credentials, without a log.
+func (s Settings) credentials() credentials.Options {
+	role := identity.Role(s.LocalRole)
+	if s.LocalRole == NoLocalRole {
+		role = identity.Nobody
+	}
+	return credentials.Options{
+		Cluster: s.Cluster, CA: s.TLSCA, Cert: s.TLSCert, Key: s.TLSKey, CRL: s.TLSCRL,
+		Insecure: s.Insecure, LocalRole: role, DaemonUsers: s.DaemonUsers,
+	}
+}
