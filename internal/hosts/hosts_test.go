@@ -1,0 +1,171 @@
+package hosts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const three = `
+hosts:
+  - {name: m1, address: 10.0.0.1, roles: [nats, master, frontend, node], slots: 16}
+  - {name: m2, address: 10.0.0.2, roles: [nats, master, frontend, node], slots: 16}
+  - name: m3
+    roles: [nats, master, frontend, node]
+    slots: 16
+    ssh: root@m3.example.org
+`
+
+func TestThreeHosts(t *testing.T) {
+	inv, err := Parse("inventory.yaml", []byte(three))
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters, frontends := inv.Standbys()
+	if len(inv.Hosts) != 3 || !masters || frontends || len(inv.Groups()) != 1 || len(inv.Groups()[0]) != 3 {
+		t.Errorf("%+v", inv)
+	}
+	if h := inv.Hosts[2]; h.Address != "m3" || h.Destination != "root@m3.example.org" || h.ID != "m3" || h.ServiceManager != Systemd {
+		t.Errorf("%+v", h)
+	}
+}
+
+// A range stands for as many hosts, and their addresses go with it.
+func TestRanges(t *testing.T) {
+	inv, err := Parse("i.yaml", []byte(`
+hosts:
+  - {name: m, address: 10.0.0.1, roles: [master, frontend]}
+  - {name: "w{008-010}", address: "10.0.1.{8-10}", roles: [node], slots: 4}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, h := range inv.With(Node) {
+		got = append(got, h.Name+" "+h.Address)
+	}
+	if want := "w008 10.0.1.8,w009 10.0.1.9,w010 10.0.1.10"; strings.Join(got, ",") != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Each mistake is named with its line, its host and what to do.
+func TestMistakes(t *testing.T) {
+	host := func(rest string) string {
+		return "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1" + rest + "}\n"
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":             {"", "no host"},
+		"no YAML":             {"hosts: [", "cannot be understood"},
+		"two documents":       {three + "---\na: 1\n", "second document"},
+		"unknown key":         {"host: []\n", "line 1: key host not found among the keys of an inventory"},
+		"unknown key of host": {host(", slot: 3"), "line 3: key slot not found among the keys of a host"},
+		"no number":           {strings.Replace(host(""), "slots: 1", "slots: many", 1), "as a whole number"},
+		"no slots":            {strings.Replace(host(""), ", slots: 1", "", 1), `i.yaml, line 3, host "n": its node has 0 slots`},
+		"unknown role":        {strings.Replace(host(""), "[node]", "[nod]", 1), `did you mean "node"?`},
+		"role twice":          {strings.Replace(host(""), "[node]", "[node, node]", 1), "is there twice"},
+		"no role":             {strings.Replace(host(""), "[node]", "[]", 1), "no role"},
+		"address twice":       {strings.Replace(host(""), "10.0.0.2", "10.0.0.1", 1), `its address "10.0.0.1" is that of i.yaml, line 2, host "m", too`},
+		"every address":       {strings.Replace(host(""), "10.0.0.2", "0.0.0.0", 1), "cannot reach it at"},
+		"loopback":            {strings.Replace(host(""), "10.0.0.2", "127.0.0.1", 1), "is the host itself"},
+		"an option of ssh":    {host(", ssh: -oProxyCommand=x"), "ssh cannot be told"},
+		"a space for ssh":     {host(`, ssh: "a b"`), "ssh cannot be told"},
+		"unknown manager":     {host(", service_manager: runit"), "use systemd, or none"},
+		"prefix with systemd": {host(", prefix: /opt/x"), "systemd reads its units below /etc"},
+		"prefix for a shell":  {host(`, service_manager: none, prefix: "/a;b"`), "the prefix is"},
+		"group without head":  {host(", group: 1"), "group 1, which has no master"},
+		"frontend nowhere":    {host(", frontend: f"), "it names a frontend, and the host has none"},
+		"two NATS":            {strings.ReplaceAll(three, "  - name: m3\n    roles: [nats, master, frontend, node]", "  - name: m3\n    roles: [master, frontend, node]"), "2 hosts have the role nats"},
+		"standby without":     {strings.ReplaceAll(three, "nats, ", ""), "no host has the role nats"},
+		"no frontend":         {strings.Replace(host(""), "[master, frontend]", "[master]", 1), "no host has the role frontend"},
+		"gap":                 {strings.Replace(host(""), "frontend]", "frontend], group: 1", 1), "group 0 has no master"},
+		"unknown policy":      {"policy: pidgeon\n" + host(""), `i.yaml, line 1: the policy is "pidgeon"`},
+		"unknown security":    {"security: none\n" + host(""), "security is"},
+		"settings of nobody":  {host(", settings: {nodes: {a: 1}}"), `settings are given for "nodes"`},
+		"one master only":     {"policy: hawk\n" + host("") + "  - {name: k, address: 10.0.0.3, roles: [master], group: 1}\n", "one central master"},
+		"long range":          {host("") + "  - {name: \"w{1-99999}\", address: \"w{1-99999}\", roles: [node], slots: 1}\n", "more than 20000 hosts"},
+		"uneven ranges":       {host("") + "  - {name: \"w{1-3}\", address: \"10.0.1.{1-2}\", roles: [node], slots: 1}\n", "not as long"},
+		"backwards":           {host("") + "  - {name: \"w{3-1}\", roles: [node], slots: 1}\n", "ends before it begins"},
+	} {
+		if _, err := Parse("i.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "i.yaml") {
+			t.Errorf("%s: the error is %v, want %q in it", name, err, c.want)
+		}
+	}
+}
+
+// Whatever the file says, it is refused or every host can be told to ssh and to the shell.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(three))
+	f.Add([]byte("hosts:\n  - {name: \"w{1-3}\", roles: [node], slots: 1, prefix: /a}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		inv, err := Parse("f.yaml", text)
+		if err != nil {
+			return
+		}
+		for _, h := range inv.Hosts {
+			if strings.HasPrefix(h.Destination, "-") || strings.ContainsAny(h.Destination+h.Prefix, " ;'\"$`\n") {
+				t.Errorf("accepted: %+v", h)
+			}
+		}
+	})
+}
+
+// A quoted text is one word of the shell, whatever is in it.
+func TestQuote(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.ReplaceAll(rapid.String().Draw(t, "text"), "\x00", "")
+		out, err := exec.Command("sh", "-c", "printf %s "+Quote(text)).Output()
+		if err != nil || string(out) != text {
+			t.Fatalf("%q became %q (%v)", text, out, err)
+		}
+	})
+}
+
+// sshOf puts a program ssh in front of PATH.
+func sshOf(t *testing.T, script string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "ssh"), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+}
+
+// A command runs on its host with what the inventory says of ssh, and its failure is told with
+// what it said.
+func TestRemote(t *testing.T) {
+	sshOf(t, `for a in "$@"; do [ "$a" = exit ] && exit 0; done
+echo "$@" >&2
+while [ "$1" != -- ]; do shift; done
+[ "$2" = nowhere ] && { echo "No route to host" >&2; exit 255; }
+shift 2
+exec sh -c "$*"`)
+	inv, err := Parse("i.yaml", []byte(strings.Replace(three, "hosts:", "ssh: {user: admin, port: 2222, options: [LogLevel=ERROR]}\nhosts:", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenRemote(inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(inv.With(Node))
+	h := &inv.Hosts[2]
+	if out, err := r.Run(t.Context(), h, "reading", `cat; echo "it's $((1+1))"`, strings.NewReader("in ")); err != nil || out != "in it's 2\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	_, err = r.Run(t.Context(), h, "trying", "echo broken >&2; exit 3", nil)
+	if err == nil || !strings.Contains(err.Error(), `host "m3"`) || !strings.Contains(err.Error(), "broken") || !strings.Contains(err.Error(), "-l admin -p 2222") {
+		t.Errorf("the error is %v", err)
+	}
+	h.Destination = "nowhere"
+	if _, err = r.Run(t.Context(), h, "trying", "true", nil); err == nil || !strings.Contains(err.Error(), "ssh cannot connect") {
+		t.Errorf("the error is %v", err)
+	}
+}

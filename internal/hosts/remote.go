@@ -1,0 +1,129 @@
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// Remote runs commands on the hosts of an inventory by the program ssh: what a user's
+// ~/.ssh/config, agent and known_hosts say holds. Connections to a host are shared and kept for a
+// minute. Its methods may be called from anywhere. Open one with OpenRemote; call Close.
+type Remote struct {
+	program string
+	ssh     SSH
+	folder  string // of the sockets by which connections are shared
+}
+
+// connectTime bounds the opening of a connection, and waitDelay how long outputs are awaited
+// when a command has ended: a shared connection may hold them open.
+const connectTime, waitDelay = 10 * time.Second, 5 * time.Second
+
+// keptFor is how long a shared connection outlives its last command.
+const keptFor = "60"
+
+// OpenRemote finds the program ssh.
+func OpenRemote(inv *Inventory) (*Remote, error) {
+	program, err := exec.LookPath("ssh")
+	if err != nil {
+		return nil, &api.Error{Problem: api.NotFound, What: "the program ssh is missing", Subject: inv.file, Tried: "connecting to its hosts", Next: "install OpenSSH's client (Debian: apt-get install openssh-client)"}
+	}
+	folder, err := os.MkdirTemp("", "pigeon-ssh-")
+	if err != nil {
+		return nil, fmt.Errorf("the folder of ssh's sockets: %w", err)
+	}
+	return &Remote{program, inv.SSH, folder}, nil
+}
+
+// arguments returns those of ssh before the command. For each option the first value that ssh
+// reads holds: the inventory's own stand before those of this program.
+func (r *Remote) arguments(h *Host, own ...string) (args []string) {
+	if r.ssh.Config != "" {
+		args = append(args, "-F", r.ssh.Config)
+	}
+	for _, o := range r.ssh.Options {
+		args = append(args, "-o", o)
+	}
+	for _, o := range []struct{ flag, value string }{{"-l", r.ssh.User}, {"-i", r.ssh.Key}} {
+		if o.value != "" {
+			args = append(args, o.flag, o.value)
+		}
+	}
+	if r.ssh.Port != 0 {
+		args = append(args, "-p", strconv.Itoa(r.ssh.Port))
+	}
+	for _, o := range []string{
+		"BatchMode=yes", // nobody answers questions
+		fmt.Sprintf("ConnectTimeout=%.0f", connectTime.Seconds()), "ServerAliveInterval=5", "ServerAliveCountMax=6",
+		"ControlMaster=auto", "ControlPersist=" + keptFor, "ControlPath=" + filepath.Join(r.folder, "%C"),
+	} {
+		args = append(args, "-o", o)
+	}
+	return append(append(args, own...), "--", h.Destination)
+}
+
+// Run runs a script of the shell on a host, with input as its standard input (nil: none), and
+// returns what it printed. The error names the host and has the end of what the script wrote to
+// standard error; tried is what was done, for it.
+func (r *Remote) Run(ctx context.Context, h *Host, tried, script string, input io.Reader) (string, error) {
+	command := "sh -c " + Quote(script)
+	if r.ssh.Sudo {
+		command = "sudo -n " + command
+	}
+	cmd := exec.CommandContext(ctx, r.program, append(r.arguments(h), command)...)
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = input, &out, &said, waitDelay
+	err := cmd.Run()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return out.String(), nil
+	}
+	return out.String(), failure(ctx, h, tried, err, tail(said.String()))
+}
+
+// sshFailed is ssh's own exit status.
+const sshFailed = 255
+
+func failure(ctx context.Context, h *Host, tried string, err error, said string) error {
+	e := &api.Error{Problem: api.Internal, Subject: fmt.Sprintf("host %q", h.Name), Tried: tried, What: said, Next: "correct that on the host and repeat the command; what is done stays done"}
+	exit, ended := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
+		e.What, e.Next = "it was interrupted", "repeat the command; what is done stays done"
+	case !ended:
+		e.What = err.Error()
+	case exit.ExitCode() == sshFailed:
+		e.Problem, e.What, e.Next = api.NotReady, "ssh cannot connect: "+said, fmt.Sprintf("see that 'ssh %s true' works without a question, then repeat the command", h.Destination)
+	case said == "":
+		e.What = fmt.Sprintf("a command ended with status %d", exit.ExitCode())
+	}
+	return e
+}
+
+// tail returns the last lines of what a program said, in one line.
+func tail(text string) string {
+	const most = 3
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(strings.Join(lines[max(0, len(lines)-most):], "; "))
+}
+
+// Close ends the shared connections.
+func (r *Remote) Close(hosts []*Host) error {
+	for _, h := range hosts {
+		cmd := exec.Command(r.program, r.arguments(h, "-O", "exit")...)
+		_ = cmd.Run() // without a shared connection there is nothing to end
+	}
+	return os.RemoveAll(r.folder)
+}
+
+// Quote returns a text as one word of the shell.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
