@@ -37,7 +37,7 @@ type checker struct {
 // refuse notes a mistake when it is one.
 func (c *checker) refuse(wrong bool, h *Host, key, what, next string) {
 	if wrong {
-		c.faults = append(c.faults, c.inv.fault(h, key, what, next))
+		c.faults = append(c.faults, c.inv.Fault(h, key, what, next))
 	}
 }
 

@@ -82,9 +82,13 @@ type Host struct {
 	Prefix         string   `yaml:"prefix"`
 	Settings       Settings `yaml:"settings"`
 
-	line  int
-	lines map[string]int // of its keys
+	cluster string
+	line    int
+	lines   map[string]int // of its keys
 }
+
+// Cluster is the name of the cluster that the host belongs to.
+func (h *Host) Cluster() string { return h.cluster }
 
 // Has reports whether the host runs the daemon of the role.
 func (h *Host) Has(r Role) bool { return slices.Contains(h.Roles, r) }

@@ -60,10 +60,10 @@ func (inv *Inventory) expand() error {
 		for k, t := range texts {
 			n, err := numbersIn(t.text)
 			if err != nil {
-				return inv.fault(h, t.key, err.Error(), "write one range, as in w{001-120}")
+				return inv.Fault(h, t.key, err.Error(), "write one range, as in w{001-120}")
 			}
 			if ranges[k] = n; n.is && (!ranges[0].is || n.count() != ranges[0].count()) {
-				return inv.fault(h, t.key, fmt.Sprintf("the range in %q is not as long as one in the name", t.text), "give name a range of the same length: each number is one host")
+				return inv.Fault(h, t.key, fmt.Sprintf("the range in %q is not as long as one in the name", t.text), "give name a range of the same length: each number is one host")
 			}
 		}
 		count := 1
@@ -71,7 +71,7 @@ func (inv *Inventory) expand() error {
 			count = ranges[0].count()
 		}
 		if len(all)+count > maxHosts {
-			return inv.fault(h, "name", fmt.Sprintf("with it there are more than %d hosts, the limit of an inventory", maxHosts), "correct the range")
+			return inv.Fault(h, "name", fmt.Sprintf("with it there are more than %d hosts, the limit of an inventory", maxHosts), "correct the range")
 		}
 		for k := range count {
 			one := *h

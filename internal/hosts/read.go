@@ -31,15 +31,15 @@ func Read(path string) (*Inventory, error) {
 func Parse(file string, text []byte) (*Inventory, error) {
 	inv := &Inventory{file: file}
 	if len(text) > maxFile {
-		return nil, inv.fault(nil, "", fmt.Sprintf("it has %d bytes, and %d are the limit of a host inventory", len(text), maxFile), "give the path of a host inventory")
+		return nil, inv.Fault(nil, "", fmt.Sprintf("it has %d bytes, and %d are the limit of a host inventory", len(text), maxFile), "give the path of a host inventory")
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(inv); err != nil && !errors.Is(err, io.EOF) {
-		return nil, inv.fault(nil, "", "it cannot be understood: "+plainly(err), "correct it; docs/deploy.md has every key")
+		return nil, inv.Fault(nil, "", "it cannot be understood: "+plainly(err), "correct it; docs/deploy.md has every key")
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, inv.fault(nil, "", "a second document follows, or text that is not YAML", "keep one document in the file")
+		return nil, inv.Fault(nil, "", "a second document follows, or text that is not YAML", "keep one document in the file")
 	}
 	inv.note(text)
 	if err := inv.expand(); err != nil {
@@ -96,6 +96,7 @@ func (inv *Inventory) complete() {
 	inv.Security, inv.ServiceManager = cmp.Or(inv.Security, TLS), cmp.Or(inv.ServiceManager, Systemd)
 	for i := range inv.Hosts {
 		h := &inv.Hosts[i]
+		h.cluster = inv.Cluster
 		h.Address = cmp.Or(h.Address, h.Name)
 		h.Destination = cmp.Or(h.Destination, h.Address)
 		h.ServiceManager = cmp.Or(h.ServiceManager, inv.ServiceManager)
@@ -106,7 +107,7 @@ func (inv *Inventory) complete() {
 	}
 }
 
-// fault is a mistake at a key of a host, or at one of the top where h is nil.
-func (inv *Inventory) fault(h *Host, key, what, next string) error {
+// Fault returns the error of a mistake at a key of a host, or at one of the top where h is nil.
+func (inv *Inventory) Fault(h *Host, key, what, next string) error {
 	return &api.Error{Problem: api.Invalid, What: what, Subject: inv.place(h, key), Tried: "reading the host inventory", Next: next}
 }

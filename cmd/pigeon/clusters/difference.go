@@ -1,0 +1,123 @@
+package clusters
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// difference is what a host has to be given.
+type difference struct {
+	program bool      // it has another program, or none
+	files   []File    // that it has not, or otherwise
+	stale   []string  // paths of files that an earlier apply gave it
+	stop    []Service // of an earlier apply
+	start   []Service // do not run
+	again   []Service // run with other settings or another program
+	seal    bool      // its list of what it was given is not this plan's
+}
+
+// none reports whether the host is as planned.
+func (d *difference) none() bool {
+	return !d.program && !d.seal && len(d.files)+len(d.stale)+len(d.stop)+len(d.start)+len(d.again) == 0
+}
+
+// words says what is to be done, for people.
+func (d *difference) words() (list []string) {
+	if d.program {
+		list = append(list, "the program")
+	}
+	if n := len(d.files); n > 0 {
+		list = append(list, fmt.Sprintf("%d files", n))
+	}
+	if n := len(d.stale); n > 0 {
+		list = append(list, fmt.Sprintf("%d files removed", n))
+	}
+	for _, of := range []struct {
+		verb string
+		list []Service
+	}{{"stop", d.stop}, {"start", d.start}, {"restart", d.again}} {
+		for _, s := range of.list {
+			list = append(list, of.verb+" "+s.Role.Verb())
+		}
+	}
+	return list
+}
+
+// differs compares a host with its plan and the program. The error is that the host is of
+// another cluster, or its system is not one for this program.
+func differs(p *HostPlan, f *found, program Program) (*difference, error) {
+	if err := accepts(p, f); err != nil {
+		return nil, err
+	}
+	m, err := p.manifest()
+	if err != nil {
+		return nil, err
+	}
+	d := &difference{program: f.program != program.name(), seal: !f.has(m)}
+	concerned := map[hosts.Role]bool{}
+	for _, file := range p.Files {
+		if !f.has(file) {
+			d.files = append(d.files, file)
+		}
+		for _, r := range file.Of {
+			concerned[r] = concerned[r] || !f.has(file) || !f.manifest.has(file)
+		}
+	}
+	for _, s := range p.Services {
+		switch running := f.running[s.Unit]; {
+		case running == "":
+			d.start = append(d.start, s)
+		case concerned[s.Role] || running != program.name():
+			d.again = append(d.again, s)
+		}
+	}
+	if f.manifest != nil {
+		d.leave(p, f.manifest)
+	}
+	return d, nil
+}
+
+// has reports whether the host has a file as planned.
+func (f *found) has(file File) bool {
+	return f.files[file.Path] == fmt.Sprintf("%o %s", file.Mode, file.SHA256)
+}
+
+// has reports whether the file was the same when the daemons of the host were started last: the
+// list is written after them. Without a list it was not.
+func (m *manifest) has(file File) bool {
+	return m != nil && slices.ContainsFunc(m.Files, func(f File) bool { return f.Path == file.Path && f.SHA256 == file.SHA256 })
+}
+
+// leave adds what an earlier apply gave the host and the plan has not any more.
+func (d *difference) leave(p *HostPlan, before *manifest) {
+	for _, file := range before.Files {
+		if !slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == file.Path }) {
+			d.stale = append(d.stale, file.Path)
+		}
+	}
+	for _, s := range before.Services {
+		if !slices.ContainsFunc(p.Services, func(have Service) bool { return have.Unit == s.Unit }) {
+			d.stop = append(d.stop, s)
+		}
+	}
+}
+
+// accepts refuses a host that belongs to somebody else.
+func accepts(p *HostPlan, f *found) error {
+	e := &api.Error{Problem: api.Invalid, Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "comparing it with its plan"}
+	switch m := f.manifest; {
+	case m != nil && m.Cluster != p.cluster():
+		e.What, e.Next = fmt.Sprintf("it belongs to the cluster %q", m.Cluster), "remove it there with 'pigeon cluster remove', or leave it out here"
+		return e
+	case m != nil && m.Host != p.Host.Name:
+		e.What, e.Next = fmt.Sprintf("it is the host %q of this cluster", m.Host), "correct the address, or the destination of ssh, in the inventory"
+		return e
+	case m != nil && m.ServiceManager != p.Host.ServiceManager:
+		e.What, e.Next = fmt.Sprintf("its daemons are started by service_manager %s, and shall be by %s", m.ServiceManager, p.Host.ServiceManager), "remove it with the former inventory first"
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package clusters
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// Plan is what the hosts of an inventory shall have.
+type Plan struct {
+	Inventory *hosts.Inventory
+	Hosts     []*HostPlan // in the order of the inventory
+	// Clients is the file by which commands find the cluster.
+	Clients []byte
+}
+
+// HostPlan is what one host shall have.
+type HostPlan struct {
+	Host     *hosts.Host
+	Services []Service // in the order in which they start
+	Files    []File    // in the order of their paths
+}
+
+// Service is a daemon of a host.
+type Service struct {
+	Role  hosts.Role `json:"role"`
+	Unit  string     `json:"unit"`  // its name at what starts it
+	Ready string     `json:"ready"` // URL that answers 200 when it serves, for processes of the host
+}
+
+// File is a file of a host.
+type File struct {
+	Path   string      `json:"path"`
+	Mode   fs.FileMode `json:"mode"`
+	SHA256 string      `json:"sha256"`
+	// Of are the roles whose daemons read it at their start; without any it is read when it
+	// changes, or by nobody but its daemons' starter.
+	Of []hosts.Role `json:"of,omitempty"`
+
+	data []byte
+	// daemons may read it, where they run as a user of their own.
+	daemons bool
+}
+
+// manifest is what a host keeps about what it was given.
+type manifest struct {
+	Cluster        string    `json:"cluster"`
+	Host           string    `json:"host"`
+	ServiceManager string    `json:"service_manager"`
+	Services       []Service `json:"services"`
+	Files          []File    `json:"files"`
+}
+
+// certificateMode and others are the modes of files. Certificates and settings name no secret.
+const (
+	publicMode  fs.FileMode = 0o644
+	programMode fs.FileMode = 0o755
+	keyMode     fs.FileMode = 0o640
+	privateMode fs.FileMode = 0o600
+)
+
+// Make returns the plan of an inventory, with certificates from and for the folder in which it
+// is written. now is the time for which certificates must hold.
+func Make(inv *hosts.Inventory, folder string, now time.Time) (*Plan, error) {
+	p := &Plan{Inventory: inv, Clients: clients(inv)}
+	all := newSettings(inv)
+	var certificates *certificates
+	var err error
+	if all.secured {
+		if certificates, err = openCertificates(inv, folder, now); err != nil {
+			return nil, err
+		}
+	}
+	var faults []error
+	for i := range inv.Hosts {
+		h, err := planHost(&inv.Hosts[i], all, certificates)
+		faults = append(faults, err)
+		p.Hosts = append(p.Hosts, h)
+	}
+	return p, errors.Join(faults...)
+}
+
+func planHost(h *hosts.Host, all *settings, certificates *certificates) (*HostPlan, error) {
+	p := &HostPlan{Host: h}
+	for _, r := range hosts.Roles {
+		if !h.Has(r) {
+			continue
+		}
+		text, err := all.text(h, r)
+		if err != nil {
+			return p, err
+		}
+		p.add(File{Path: pathsOf(h).settings(r), Mode: keyMode, Of: []hosts.Role{r}, data: text, daemons: r != hosts.Node})
+		p.Services = append(p.Services, Service{Role: r, Unit: unitOf(h, r), Ready: readyOf(h, r, all)})
+		if err := certificates.add(p, r); err != nil {
+			return p, err
+		}
+	}
+	p.addManager()
+	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return p, nil
+}
+
+func (p *HostPlan) add(f File) {
+	sum := sha256.Sum256(f.data)
+	f.SHA256 = hex.EncodeToString(sum[:])
+	p.Files = append(p.Files, f)
+}
+
+// readyOf returns the URL that says whether a daemon serves. A frontend with a standby is not
+// ready, as others see it, while it stands by: it is healthy.
+func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
+	page := map[hosts.Role]string{
+		hosts.NATS: local(h, natsMonitorPort) + "/healthz", hosts.Master: local(h, masterHTTP) + "/readyz",
+		hosts.Frontend: local(h, frontendHTTP) + "/readyz", hosts.Node: local(h, nodeHTTP) + "/readyz",
+	}[r]
+	if r == hosts.Frontend && all.frontendsOf[h.ID] > 1 {
+		page = local(h, frontendHTTP) + "/healthz"
+	}
+	return "http://" + page
+}
+
+// manifest returns what the host keeps, as a file.
+func (p *HostPlan) manifest() (File, error) {
+	m := manifest{Cluster: p.cluster(), Host: p.Host.Name, ServiceManager: p.Host.ServiceManager, Services: p.Services, Files: p.Files}
+	text, err := json.MarshalIndent(m, "", "  ")
+	one := &HostPlan{}
+	one.add(File{Path: pathsOf(p.Host).manifest(), Mode: publicMode, data: append(text, '\n')})
+	return one.Files[0], err
+}
+
+// cluster returns the name of the cluster, which the settings of every daemon have.
+func (p *HostPlan) cluster() string { return p.Host.Cluster() }
+
+// clients returns the settings of the commands: the frontends, those with standbys included.
+func clients(inv *hosts.Inventory) []byte {
+	var b bytes.Buffer
+	b.WriteString("# How commands reach the cluster " + inv.Cluster + "; made by 'pigeon cluster plan' from " + filepath.Base(inv.File()) + ".\nfrontend:\n")
+	for _, h := range inv.With(hosts.Frontend) {
+		b.WriteString("  - " + at(h.Address, frontendPort) + "\n")
+	}
+	return b.Bytes()
+}

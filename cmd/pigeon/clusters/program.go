@@ -1,0 +1,79 @@
+package clusters
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+)
+
+// Program is the program that hosts shall have.
+type Program struct {
+	Path    string
+	SHA256  string
+	Size    int64
+	Version string // as 'pigeon version' says
+}
+
+// versionLine is what 'pigeon version -o json' prints, as far as it is of use here.
+type versionLine struct {
+	Version string `json:"version"`
+}
+
+// OpenProgram reads a program, and asks it for its version.
+func OpenProgram(ctx context.Context, path string) (p Program, err error) {
+	refused := func(err error) (Program, error) {
+		return Program{}, &api.Error{Problem: api.Invalid, What: err.Error(), Subject: path, Tried: "reading the program for the hosts", Next: "name a pigeon for the hosts' system with --program"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return refused(err)
+	}
+	sum := sha256.New()
+	p.Path = path
+	p.Size, err = io.Copy(sum, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return refused(err)
+	}
+	p.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	out, err := exec.CommandContext(ctx, path, "version", "-o", "json").Output()
+	if err != nil {
+		return refused(fmt.Errorf("it does not say its version: %w", err))
+	}
+	p.Version, err = versionIn(out)
+	if err != nil {
+		return refused(err)
+	}
+	return p, nil
+}
+
+func versionIn(out []byte) (string, error) {
+	var v versionLine
+	if err := json.Unmarshal(out, &v); err != nil || v.Version == "" {
+		return "", errors.New("it does not say its version as a pigeon does")
+	}
+	return v.Version, nil
+}
+
+// name returns the name of the file that a host has of the program.
+func (p Program) name() string { return "pigeon-" + p.SHA256[:16] }
+
+// follows returns why a host that runs a version cannot be upgraded to the program, nil when it
+// can.
+func (p Program) follows(host, running string) error {
+	if why := daemon.Incompatible(running, p.Version); why != "" {
+		return &api.Error{
+			Problem: api.Invalid, What: why, Subject: fmt.Sprintf("host %q", host), Tried: "upgrading it to " + p.Path,
+			Next: "upgrade to each minor version between them in turn",
+		}
+	}
+	return nil
+}

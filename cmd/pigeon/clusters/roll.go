@@ -1,0 +1,116 @@
+package clusters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// readyTime bounds how long a daemon is waited for: a frontend reads its journal first, and a
+// NATS server waits for the others.
+const readyTime = 60 * time.Second
+
+// roll starts and restarts the daemons, role by role. Those that do not run start all at once.
+// Those that run are restarted one after another, each until it is ready, so that the others of
+// its role serve meanwhile; the first that does not come back ends it.
+func (c *Cluster) roll(ctx context.Context, todo map[string]*work) error {
+	for _, r := range hosts.Roles {
+		c.each(ctx, c.plan.Hosts, func(ctx context.Context, p *HostPlan) error {
+			return c.startRole(ctx, todo[p.Host.Name], r)
+		})
+		for _, w := range c.order(ctx, r, todo) {
+			s := serviceOf(w.again, r)
+			if err := c.restart(ctx, w, *s); err != nil {
+				c.fail(w.HostPlan, err)
+				return &api.Error{
+					Problem: api.Internal, What: "its " + r.Verb() + " did not come back, so nothing more was restarted", Subject: fmt.Sprintf("host %q", w.Host.Name), Tried: "restarting daemons one after another",
+					Next: "correct what its log says, and repeat the command: it goes on there",
+				}
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// serviceOf returns the daemon of a role, nil without one.
+func serviceOf(list []Service, r hosts.Role) *Service {
+	if i := slices.IndexFunc(list, func(s Service) bool { return s.Role == r }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// startRole starts the daemon of a role where it does not run.
+func (c *Cluster) startRole(ctx context.Context, w *work, r hosts.Role) error {
+	s := serviceOf(w.start, r)
+	if s == nil {
+		return nil
+	}
+	began := time.Now()
+	err := c.ready(ctx, w.Host, *s, "starting", commands{w.Host}.start(*s))
+	c.on(w.HostPlan, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
+	return err
+}
+
+// restart restarts a daemon and waits until another process of it is ready.
+func (c *Cluster) restart(ctx context.Context, w *work, s Service) error {
+	do := commands{w.Host}
+	c.opts.Say(w.Host.Name + ": restarting its " + s.Role.Verb())
+	script := fmt.Sprintf(`old=$(%[1]s); %[2]s || exit 1
+i=0; while n=$(%[1]s); [ "${n:-0}" = 0 ] || [ "$n" = "$old" ]; do
+i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again" >&2; exit 1; }; sleep 0.2; done`, do.pid(s), do.again(s), int(readyTime.Seconds()*5))
+	began := time.Now()
+	err := c.ready(ctx, w.Host, s, "restarting", script)
+	c.on(w.HostPlan, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
+	return err
+}
+
+// ready runs a script that starts a daemon, and waits until that serves. The error has the end of
+// its log.
+func (c *Cluster) ready(ctx context.Context, h *hosts.Host, s Service, verb, script string) error {
+	do := commands{h}
+	script = fmt.Sprintf("(\n%s\n) && %s cluster ready --wait %s %s && exit 0\n{ echo; echo 'the end of its log:'; %s; } >&2; exit 1", script, pathsOf(h).program(), readyTime, s.Ready, do.log(s))
+	_, err := c.remote.Run(ctx, h, verb+" its "+s.Role.Verb(), script, nil)
+	return err
+}
+
+// order returns the hosts on which the daemon of a role is to be restarted: of masters and
+// frontends with standbys those that lead last, since each restart of one that leads is a takeover.
+func (c *Cluster) order(ctx context.Context, r hosts.Role, todo map[string]*work) (list []*work) {
+	leads := map[*work]bool{}
+	for _, p := range c.plan.Hosts {
+		w := todo[p.Host.Name]
+		if c.failed(p) || serviceOf(w.again, r) == nil {
+			continue
+		}
+		list = append(list, w)
+		leads[w] = c.leads(ctx, w, r)
+	}
+	slices.SortStableFunc(list, func(a, b *work) int {
+		switch {
+		case leads[a] == leads[b]:
+			return 0
+		case leads[a]:
+			return 1
+		}
+		return -1
+	})
+	return list
+}
+
+// leads reports whether a daemon leads others that stand by. One that does not say so does not.
+func (c *Cluster) leads(ctx context.Context, w *work, r hosts.Role) bool {
+	if r != hosts.Master && r != hosts.Frontend {
+		return false
+	}
+	metric := map[hosts.Role]string{hosts.Master: "pigeon_master_leads", hosts.Frontend: "pigeon_frontend_leads"}[r]
+	page := strings.Replace(strings.Replace(serviceOf(w.Services, r).Ready, "/readyz", "/metrics", 1), "/healthz", "/metrics", 1)
+	out, err := c.remote.Run(ctx, w.Host, "asking whether its "+r.Verb()+" leads", fmt.Sprintf("%s cluster ready --metric %s %s", pathsOf(w.Host).program(), metric, page), nil)
+	return err == nil && strings.TrimSpace(out) == "1"
+}
+

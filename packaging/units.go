@@ -1,0 +1,20 @@
+// Package packaging has the units of systemd, as the deb and rpm packages install them and
+// 'pigeon cluster' does.
+package packaging
+
+import "embed"
+
+//go:embed systemd/*.service
+var units embed.FS
+
+// Program is where the units expect the program.
+const Program = "/usr/bin/pigeon"
+
+// Unit returns the text of a unit, "" for one that there is not.
+func Unit(name string) string {
+	text, err := units.ReadFile("systemd/" + name)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
