@@ -22,6 +22,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/soak"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -67,6 +68,8 @@ func printedObjects() []printed {
 		{"master", "when it is ready", reflect.TypeFor[readyLine]()},
 		{"nodemonitor", "when it is ready", reflect.TypeFor[readyLine]()},
 		{"nats", "when it is ready", reflect.TypeFor[readyLine]()},
+		{"cluster plan", "", reflect.TypeFor[plannedCluster]()},
+		{"cluster apply", "for each host; so do cluster upgrade, status and remove", reflect.TypeFor[clusters.HostResult]()},
 		{"sim", "for each policy and seed", reflect.TypeFor[measure.Result]()},
 		{"replay", "for each live run, then with --compare-sim for the simulation", reflect.TypeFor[measure.Result]()},
 		{"compare", "for each run", reflect.TypeFor[compare.Record]()},

@@ -28,6 +28,7 @@ func verbs(roles []role) []*cobra.Command {
 		masterCommand(),
 		nodeMonitorCommand(),
 		natsCommand(),
+		clusterCommand(),
 		nodesCommand(),
 		nodeCommand(),
 		pkiCommand(),

@@ -79,6 +79,7 @@ func Make(inv *hosts.Inventory, folder string, now time.Time) (*Plan, error) {
 		if certificates, err = openCertificates(inv, folder, now); err != nil {
 			return nil, err
 		}
+		all.tokens = certificates.tokens != nil
 	}
 	var faults []error
 	for i := range inv.Hosts {

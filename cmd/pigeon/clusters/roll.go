@@ -113,4 +113,3 @@ func (c *Cluster) leads(ctx context.Context, w *work, r hosts.Role) bool {
 	out, err := c.remote.Run(ctx, w.Host, "asking whether its "+r.Verb()+" leads", fmt.Sprintf("%s cluster ready --metric %s %s", pathsOf(w.Host).program(), metric, page), nil)
 	return err == nil && strings.TrimSpace(out) == "1"
 }
-

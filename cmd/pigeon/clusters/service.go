@@ -56,7 +56,9 @@ func (c commands) choose(s Service, systemd, verb string) string {
 	return c.own(verb, s)
 }
 
-func (c commands) start(s Service) string { return c.choose(s, "systemctl enable -q --now %s", "start") }
+func (c commands) start(s Service) string {
+	return c.choose(s, "systemctl enable -q --now %s", "start")
+}
 
 // stop does nothing for a daemon that is not there any more.
 func (c commands) stop(s Service) string {

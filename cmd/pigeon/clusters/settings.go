@@ -34,6 +34,7 @@ type settings struct {
 	masterStandbys     bool
 	frontendsOf        map[string]int // processes by id
 	jetStream, secured bool
+	tokens             bool // people have access tokens
 }
 
 func newSettings(inv *hosts.Inventory) *settings {
@@ -109,6 +110,9 @@ func (s *settings) frontend(h *hosts.Host) values {
 	v := s.common(h, hosts.Frontend, frontendHTTP)
 	v["id"], v["masters"], v["data"] = h.ID, s.masters, pathsOf(h).data("frontend")
 	v["listen"], v["internal_listen"] = listen(h, frontendPort), listen(h, frontendInternalPort)
+	if s.tokens {
+		v["tokens_file"] = pathsOf(h).tokens()
+	}
 	if s.frontendsOf[h.ID] > 1 {
 		s.led(v)
 		v["journal"] = "replicated"
@@ -125,7 +129,7 @@ func (s *settings) node(h *hosts.Host) values {
 
 func (s *settings) server(h *hosts.Host) values {
 	p := pathsOf(h)
-	v := values{"name": h.Name, "listen": listen(h, natsPort), "monitor": local(h, natsMonitorPort)}
+	v := values{"cluster": s.inv.Cluster, "name": h.Name, "listen": listen(h, natsPort), "monitor": local(h, natsMonitorPort)}
 	if len(s.nats) > 1 {
 		v["cluster_name"], v["cluster_listen"] = s.inv.Cluster, listen(h, natsClusterPort)
 		var routes []string
@@ -138,7 +142,9 @@ func (s *settings) server(h *hosts.Host) values {
 		v["jetstream"], v["store_dir"] = true, p.data("nats")
 	}
 	if s.secured {
-		v["tls_ca"], v["tls_cert"], v["tls_key"] = p.ca(), p.certificate(hosts.NATS), p.key(hosts.NATS)
+		v["tls_ca"], v["tls_cert"], v["tls_key"], v["tls_crl"] = p.ca(), p.certificate(hosts.NATS), p.key(hosts.NATS), p.crl()
+	} else {
+		v["insecure"] = true
 	}
 	return v
 }

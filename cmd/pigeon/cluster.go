@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+	"github.com/spf13/cobra"
+)
+
+func clusterCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cluster",
+		GroupID: groupCluster,
+		Short:   "Install a cluster on hosts over ssh, show, upgrade and remove it",
+		Long: `Installs a cluster on the hosts of a host inventory, a YAML file that names them and the
+daemons that each of them runs (docs/deploy.md). 'plan' checks it and writes each host's
+files into a folder; 'apply' brings them to the hosts over ssh and starts the daemons.
+
+ssh is the program of that name: a user's own ~/.ssh/config, agent and known_hosts hold. What
+is done stays done: a command that failed on some hosts is repeated.`,
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(clusterPlan(), clusterApply(), clusterUpgrade(), clusterStatus(), clusterRemove(), clusterReady())
+	return cmd
+}
+
+// planFlags are those of every verb that makes a plan.
+type planFlags struct {
+	out      string
+	program  string
+	parallel int
+	output   *outputFormat
+}
+
+func addPlanFlags(cmd *cobra.Command) *planFlags {
+	f := &planFlags{output: addOutput(cmd)}
+	cmd.Flags().StringVar(&f.out, "out", "", "folder of the plan; it also has the authority, whose key nobody else must read (default CLUSTER-plan beside the inventory)")
+	return f
+}
+
+// addHostFlags adds the flags of the verbs that work on hosts.
+func (f *planFlags) addHostFlags(cmd *cobra.Command) *planFlags {
+	cmd.Flags().StringVar(&f.program, "program", "", "the pigeon that hosts shall run (default: this one)")
+	cmd.Flags().IntVar(&f.parallel, "parallel", 10, "hosts at a time")
+	return f
+}
+
+// plan reads an inventory, makes its plan and writes it.
+func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
+	inv, err := hosts.Read(file)
+	if err != nil {
+		return nil, nil, wrongUse(err)
+	}
+	f.out = cmp.Or(f.out, filepath.Join(filepath.Dir(file), inv.Cluster+"-plan"))
+	p, err := clusters.Make(inv, f.out, time.Now())
+	if err != nil {
+		return nil, nil, wrongUse(err)
+	}
+	changed, err := p.Write(f.out)
+	return p, changed, err
+}
+
+// open makes the plan and prepares to work on its hosts.
+func (f *planFlags) open(cmd *cobra.Command, file string) (*clusters.Cluster, error) {
+	if f.parallel < 1 {
+		return nil, wrongUse(fmt.Errorf("--parallel is %d; use 1 or more", f.parallel))
+	}
+	p, _, err := f.plan(file)
+	if err != nil {
+		return nil, err
+	}
+	if f.program == "" {
+		if f.program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("this program cannot be found: %w; name one with --program", err)
+		}
+	}
+	program, err := clusters.OpenProgram(cmd.Context(), f.program)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
+	return clusters.Open(p, clusters.Options{Program: program, Parallel: f.parallel, Say: sayTo(cmd.ErrOrStderr())})
+}
+
+// sayTo returns what prints lines from any goroutine.
+func sayTo(out io.Writer) func(string) {
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(out, line)
+	}
+}
+
+func clusterPlan() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan INVENTORY",
+		Short: "Check a host inventory and write each host's files into a folder",
+		Long: `Checks a host inventory and writes what its hosts shall have into a folder: hosts/NAME has
+the files of a host below its root, client.yaml how commands reach the cluster. With
+security: tls the folder authority has the cluster's own authority, which issues a certificate
+for each daemon; certificates are kept until a month before their end. The same inventory
+gives the same files. Nothing is sent to the hosts.`,
+		Example: "  pigeon cluster plan inventory.yaml\n  pigeon cluster plan inventory.yaml --out plan && git -C plan diff",
+		Args:    cobra.ExactArgs(1),
+	}
+	f := addPlanFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, changed, err := f.plan(args[0])
+		if err != nil {
+			return err
+		}
+		result := plannedCluster{Cluster: p.Inventory.Cluster, Hosts: len(p.Hosts), Folder: f.out, Changed: changed}
+		if *f.output == outputJSON {
+			return writeJSON(cmd.OutOrStdout(), result)
+		}
+		for _, path := range changed {
+			fmt.Fprintln(cmd.OutOrStdout(), path)
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d hosts in %s: %s\n", result.Hosts, f.out, changes(len(changed), "file"))
+		return err
+	}
+	return cmd
+}
+
+// plannedCluster is what 'pigeon cluster plan' prints.
+type plannedCluster struct {
+	Cluster string   `json:"cluster"` // its name
+	Hosts   int      `json:"hosts"`   // how many it has
+	Folder  string   `json:"folder"`  // where the plan is
+	Changed []string `json:"changed"` // files of the folder that were not so before
+}
+
+func changes(n int, of string) string {
+	switch n {
+	case 0:
+		return "nothing changed"
+	case 1:
+		return "1 " + of + " changed"
+	}
+	return fmt.Sprintf("%d %ss changed", n, of)
+}
+
+// hostsVerb makes a verb that works on the hosts of an inventory.
+func hostsVerb(use, short, long, example string, work func(ctx context.Context, c *clusters.Cluster) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: cobra.ExactArgs(1)}
+	f := addPlanFlags(cmd).addHostFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := f.open(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		err = work(cmd.Context(), c)
+		results := c.Results()
+		err = errors.Join(err, c.Close())
+		if *f.output == outputJSON {
+			return errors.Join(writeAllJSON(cmd.OutOrStdout(), results), err)
+		}
+		return errors.Join(printHosts(cmd.OutOrStdout(), results, time.Since(began)), err)
+	}
+	return cmd
+}
+
+func clusterApply() *cobra.Command {
+	return hostsVerb("apply", "Bring the hosts of an inventory to what its plan says",
+		`Makes the plan, compares each host with it, sends what differs (the program, files), and
+starts or restarts the daemons that it concerns: those that do not run at once, those that run
+one after another, each until it is ready. A second time it changes nothing and says so. One
+host's failure is told and the rest is done; the exit status is 1 then. To have another program
+on hosts that run one, use 'pigeon cluster upgrade'.`,
+		"  pigeon cluster apply inventory.yaml\n  pigeon cluster apply inventory.yaml --parallel 50 -o json",
+		func(ctx context.Context, c *clusters.Cluster) error { return c.Apply(ctx) })
+}
+
+func clusterUpgrade() *cobra.Command {
+	return hostsVerb("upgrade", "Have the hosts of an inventory run another program, without losing what runs",
+		`Copies the program to all hosts, then restarts the daemons one after another in the order of
+docs/operations.md: NATS servers, masters (standbys before who leads), frontends, and node
+monitors, which leave what runs to their next process. Each must be ready before the next one
+is restarted; one that does not come back ends the upgrade, and repeated it goes on there. A
+version that cannot work beside the running one is refused before anything is changed.`,
+		"  pigeon cluster upgrade inventory.yaml --program ./pigeon-1.3",
+		func(ctx context.Context, c *clusters.Cluster) error { return c.Upgrade(ctx) })
+}
+
+func clusterStatus() *cobra.Command {
+	return hostsVerb("status", "Show what the hosts of an inventory run, and what differs from its plan",
+		`Looks at each host and changes nothing: whether its files and its program are as planned, which
+of its daemons run and serve. The exit status is 1 when a host cannot be looked at.`,
+		"  pigeon cluster status inventory.yaml\n  pigeon cluster status inventory.yaml -o json",
+		func(ctx context.Context, c *clusters.Cluster) error { return c.Status(ctx) })
+}
+
+func clusterRemove() *cobra.Command {
+	var yes, keep bool
+	cmd := hostsVerb("remove", "Stop the daemons of all hosts and remove everything that was put there",
+		`Stops the daemons, nodes first, and removes their settings, certificates, program, logs, and
+their data: journals, streams, outputs of tasks. Nothing is left of them. A host that belongs to
+another cluster is refused, one that has nothing is left as it is. The plan's folder stays.`,
+		"  pigeon cluster remove inventory.yaml --yes",
+		func(ctx context.Context, c *clusters.Cluster) error { return c.Remove(ctx, keep) })
+	cmd.Flags().BoolVar(&yes, "yes", false, "remove, with all jobs that are not done")
+	cmd.Flags().BoolVar(&keep, "keep-data", false, "keep /var/lib/pigeon: journals, streams, outputs")
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !yes {
+			return wrongUse(errors.New("this removes all jobs, journals and outputs of the cluster from its hosts; say --yes to do it, and --keep-data to keep /var/lib/pigeon"))
+		}
+		return work(cmd, args)
+	}
+	return cmd
+}
+
+// clusterReady is run on the hosts by the other verbs.
+func clusterReady() *cobra.Command {
+	cmd := &cobra.Command{Use: "ready URL", Short: "Wait until a daemon of this host serves", Args: cobra.ExactArgs(1), Hidden: true}
+	wait := cmd.Flags().Duration("wait", 0, "how long to wait")
+	metric := cmd.Flags().String("metric", "", "print this metric of a page instead")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *metric == "" {
+			return clusters.AwaitReady(cmd.Context(), args[0], *wait)
+		}
+		value, err := clusters.Metric(cmd.Context(), args[0], *metric)
+		if err == nil {
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), value)
+		}
+		return err
+	}
+	return cmd
+}
+
+// printHosts prints the hosts, those that failed below with why.
+func printHosts(out io.Writer, results []clusters.HostResult, took time.Duration) error {
+	w := newTable(out)
+	fmt.Fprintln(w, "HOST\tSTATE\tDAEMONS\tCHANGES")
+	count := map[string]int{}
+	var order []string
+	for i := range results {
+		r := &results[i]
+		if count[r.State]++; count[r.State] == 1 {
+			order = append(order, r.State)
+		}
+		var daemons []string
+		for _, d := range r.Daemons {
+			daemons = append(daemons, d.Role+" "+stateOfDaemon(d))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Host, r.State, cmp.Or(strings.Join(daemons, ", "), "-"), cmp.Or(strings.Join(r.Changes, ", "), "-"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	var parts []string
+	for _, state := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+	}
+	_, err := fmt.Fprintf(out, "%d hosts in %.1f s: %s\n", len(results), took.Seconds(), strings.Join(parts, ", "))
+	return err
+}
+
+func stateOfDaemon(d clusters.ServiceResult) string {
+	switch {
+	case d.Ready:
+		return "serves"
+	case d.Running:
+		return "runs and does not serve"
+	}
+	return "does not run"
+}
