@@ -223,7 +223,8 @@ another cluster is refused, one that has nothing is left as it is. The plan's fo
 
 // clusterReady is run on the hosts by the other verbs.
 func clusterReady() *cobra.Command {
-	cmd := &cobra.Command{Use: "ready URL", Short: "Wait until a daemon of this host serves", Args: cobra.ExactArgs(1), Hidden: true}
+	cmd := &cobra.Command{Use: "ready URL", Short: "Wait until a daemon of this host serves", Args: cobra.ExactArgs(1), Hidden: true,
+		Example: "  pigeon cluster ready --wait 10s http://127.0.0.1:20513/readyz"}
 	wait := cmd.Flags().Duration("wait", 0, "how long to wait")
 	metric := cmd.Flags().String("metric", "", "print this metric of a page instead")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// options are those of a run.
+type options struct {
+	program  string
+	hosts    int
+	delay    time.Duration
+	security string
+	must     bool
+	keep     bool
+}
+
+// leastHosts are three with masters, frontends and NATS servers, and two nodes: one is replaced.
+const leastHosts, mostHosts = 5, 200
+
+func main() {
+	var o options
+	flag.StringVar(&o.program, "program", "bin/pigeon", "the pigeon to install")
+	flag.IntVar(&o.hosts, "hosts", 24, "hosts, 5 to 200")
+	flag.DurationVar(&o.delay, "delay", 250*time.Microsecond, "delay of each packet that leaves a host")
+	flag.StringVar(&o.security, "security", "tls", "tls or insecure")
+	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
+	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
+	flag.Parse()
+	if o.hosts < leastHosts || o.hosts > mostHosts {
+		fmt.Fprintf(os.Stderr, "testbed: %d hosts; use %d to %d\n", o.hosts, leastHosts, mostHosts)
+		os.Exit(2)
+	}
+	if why := missing(); why != "" {
+		fmt.Printf("LEFT OUT: the test bed of hosts: %s\n", why)
+		if o.must {
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := measure(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "testbed: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// measure makes the bed, has all steps done there and removes it.
+func measure(ctx context.Context, o options) (err error) {
+	program, err := filepath.Abs(o.program)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "pigeon-testbed-")
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	b, err := newBed(ctx, folder, o.delay)
+	defer func() {
+		if o.keep {
+			fmt.Println("kept:", folder)
+			b.folder = filepath.Join(folder, "nothing")
+		}
+		err = errors.Join(err, b.close())
+	}()
+	if err != nil {
+		return err
+	}
+	s := &steps{bed: b, opts: o, program: program}
+	if err := s.makeHosts(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("%d hosts as network namespaces, %v delay a packet: made in %.1f s\n", o.hosts, b.delay, time.Since(began).Seconds())
+	return s.all(ctx)
+}
