@@ -113,6 +113,9 @@ failover: build ## how long a cluster stands still when machines die, 20 times e
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
 	$(GO) test ./bench/chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
 
+cluster-test: build ## HOSTS=24 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
+	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24)
+
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
 

@@ -1,0 +1,208 @@
+package clusters
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// three has all roles on three hosts, standbys of both kinds, and a name for an address.
+const three = `
+cluster: c
+hosts:
+  - {name: m1, address: 10.0.0.1, roles: [nats, master, frontend, node], slots: 4, frontend: f}
+  - {name: m2, address: 10.0.0.2, roles: [nats, master, frontend, node], slots: 4, frontend: f}
+  - {name: m3, roles: [nats, master, frontend, node], slots: 4, settings: {node: {stop_wait: 5s}}}
+`
+
+func parse(t *testing.T, text string) *hosts.Inventory {
+	t.Helper()
+	inv, err := hosts.Parse("inventory.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// written makes a plan and returns the files of its folder.
+func written(t *testing.T, text, folder string) (files map[string]string, changed []string) {
+	t.Helper()
+	p, err := Make(parse(t, text), folder, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed, err = p.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	err = filepath.Walk(filepath.Join(folder, hostsFolder), func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		files[name] = string(data)
+		if strings.HasSuffix(path, ".key") && info.Mode().Perm() != privateMode {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, changed
+}
+
+// The same inventory makes the same files, certificates included; a host that goes takes its
+// files along, and one that changes changes those of others that name it.
+func TestPlanIsTheSameEachTime(t *testing.T) {
+	folder := t.TempDir()
+	first, changed := written(t, three, folder)
+	if len(changed) == 0 {
+		t.Error("nothing was written")
+	}
+	for _, want := range []string{"etc/pigeon/master.yaml", "etc/pigeon/frontend.pem", "etc/pigeon/nodemonitor.key", "etc/pigeon/ca.pem", "etc/systemd/system/pigeon-node.service", "etc/pigeon/manifest.json"} {
+		if first["hosts/m1/"+want] == "" {
+			t.Errorf("host m1 has no %s", want)
+		}
+	}
+	second, changed := written(t, three, folder)
+	if len(changed) > 0 {
+		t.Errorf("the second plan changed %v", changed)
+	}
+	for path, text := range first {
+		if second[path] != text {
+			t.Errorf("%s differs", path)
+		}
+	}
+	moved, changed := written(t, strings.Replace(three, "10.0.0.2", "10.0.0.9", 1), folder)
+	if !slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/pigeon/master.yaml")) || slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/pigeon/master.pem")) {
+		t.Errorf("with another address of m2 changed %v", changed)
+	}
+	if !strings.Contains(moved["hosts/m3/etc/pigeon/frontend.yaml"], "10.0.0.9:20502") {
+		t.Error("m3 does not know the address of m2")
+	}
+}
+
+// What the plan makes of standbys, of names in place of addresses, and of settings.
+func TestSettingsOfPlan(t *testing.T) {
+	files, _ := written(t, three, t.TempDir())
+	for path, wants := range map[string][]string{
+		"hosts/m1/etc/pigeon/frontend.yaml":               {"journal: replicated", "leadership: jetstream", "id: f\n", "listen: 10.0.0.1:20503", "nats_cert: /etc/pigeon/frontend.pem"},
+		"hosts/m3/etc/pigeon/frontend.yaml":               {"listen: 0.0.0.0:20503", "advertise: m3", "id: m3"},
+		"hosts/m2/etc/pigeon/master.yaml":                 {"leadership: jetstream", "nats_replicas: 3", "10.0.0.1:20502/10.0.0.2:20502/m3:20502"},
+		"hosts/m3/etc/pigeon/nodemonitor.yaml":            {"stop_wait: 5s", "slots: 4", "tls_key: /etc/pigeon/nodemonitor.key", "listen: 127.0.0.1:20501"},
+		"hosts/m2/etc/pigeon/nats.yaml":                   {"jetstream: true", "cluster_name: c", "- m3:6222", "tls_ca: /etc/pigeon/ca.pem"},
+		"hosts/m1/etc/systemd/system/pigeon-node.service": {"ExecStart=/opt/pigeon/bin/pigeon nodemonitor --config /etc/pigeon/nodemonitor.yaml"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(files[path], want) {
+				t.Errorf("%s has no %q:\n%s", path, want, files[path])
+			}
+		}
+	}
+}
+
+// Settings that no daemon takes, or that the plan makes, are refused with the host and the line.
+func TestRefusedSettings(t *testing.T) {
+	for from, want := range map[string]string{
+		"{node: {stop_wait: 5s}}":    "",
+		"{node: {stop_wiat: 5s}}":    `"stop_wait"`,
+		"{node: {stop_wait: true}}":  "stop_wait",
+		"{node: {listen: 'x:1'}}":    `"listen", which the plan sets`,
+		"{all: {cluster: other}}":    `"cluster", which the plan sets`,
+		"{frontend: {max_tasks: 0}}": "use 1 or more",
+	} {
+		_, err := Make(parse(t, strings.Replace(three, "{node: {stop_wait: 5s}}", from, 1)), t.TempDir(), time.Now())
+		switch {
+		case want == "" && err != nil:
+			t.Error(err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `inventory.yaml, line 6, host "m3"`)):
+			t.Errorf("%s: %v", from, err)
+		}
+	}
+}
+
+// A host that was left between writing its files and restarting its daemons is finished by the
+// next apply.
+func TestDifferences(t *testing.T) {
+	p, err := Make(parse(t, "security: insecure\nservice_manager: none\nhosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend, node], slots: 1}\n"), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, program := p.Hosts[0], Program{SHA256: strings.Repeat("a", 64)}
+	m, err := h.manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete := func() *found {
+		f := &found{program: program.name(), files: map[string]string{}, running: map[string]string{}, manifest: &manifest{Cluster: "pigeon", Host: "m", ServiceManager: hosts.NoManager, Services: h.Services, Files: slices.Clone(h.Files)}}
+		for _, file := range append(slices.Clone(h.Files), m) {
+			f.files[file.Path] = fmt.Sprintf("%o %s", file.Mode, file.SHA256)
+		}
+		for _, s := range h.Services {
+			f.running[s.Unit] = program.name()
+		}
+		return f
+	}
+	settings := pathsOf(h.Host).settings(hosts.Master)
+	for name, c := range map[string]struct {
+		change func(*found)
+		want   string
+	}{
+		"as planned":        {func(*found) {}, ""},
+		"nothing there":     {func(f *found) { *f = found{} }, "the program, 4 files, start master, start frontend, start nodemonitor"},
+		"edited":            {func(f *found) { f.files[settings] = "640 x" }, "1 files, restart master"},
+		"another mode":      {func(f *found) { f.files[settings] = strings.Replace(f.files[settings], "640", "644", 1) }, "1 files, restart master"},
+		"not restarted yet": {func(f *found) { f.manifest.Files[0].SHA256, f.files[m.Path] = "x", "" }, "restart frontend"},
+		"broke off":         {func(f *found) { f.manifest, f.files[m.Path] = nil, "" }, "restart master, restart frontend, restart nodemonitor"},
+		"former program":    {func(f *found) { f.running["master"] = "pigeon-b" }, "restart master"},
+		"ended":             {func(f *found) { delete(f.running, "frontend") }, "start frontend"},
+		"former role": {func(f *found) {
+			f.manifest.Services = append(f.manifest.Services, Service{Role: hosts.NATS, Unit: "nats"})
+			f.manifest.Files = append(f.manifest.Files, File{Path: "/etc/pigeon/nats.yaml"})
+		}, "1 files removed, stop nats"},
+	} {
+		f := complete()
+		c.change(f)
+		d, err := differs(h, f, program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(d.words(), ", "); got != c.want || (c.want == "") != d.none() {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	f := complete()
+	f.manifest.Cluster = "another"
+	if _, err := differs(h, f, program); err == nil || !strings.Contains(err.Error(), `belongs to the cluster "another"`) {
+		t.Errorf("a host of another cluster: %v", err)
+	}
+}
+
+// The page has the ports that plans use.
+func TestPortsOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Ports() {
+		if row := portRow(p); !strings.Contains(string(page), row) {
+			t.Errorf("docs/deploy.md has no row\n%s", row)
+		}
+	}
+}
+
+func portRow(p Port) string {
+	local := ""
+	if p.Local {
+		local = " (local)"
+	}
+	return fmt.Sprintf("| %d%s | %s | `%s` | %s |", p.Number, local, p.Role.Verb(), p.Key, p.Caller)
+}
