@@ -41,7 +41,7 @@ func openCertificates(inv *hosts.Inventory, folder string, now time.Time) (*cert
 	c := &certificates{folder: folder, now: now}
 	dir := filepath.Join(folder, authorityFolder)
 	var err error
-	if c.authority, err = authority.Open(dir); errors.Is(err, fs.ErrNotExist) || missing(err) {
+	if c.authority, err = authority.Open(dir); missing(err) {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			c.authority, err = authority.Init(dir, inv.Cluster, authority.AuthorityLifetime, now)
 		}
@@ -104,13 +104,14 @@ func (c *certificates) add(p *HostPlan, r hosts.Role) error {
 	}
 	p.add(File{Path: at.certificate(r), Mode: publicMode, data: cert, Of: of})
 	p.add(File{Path: at.key(r), Mode: keyMode, data: key, daemons: daemons, Of: of})
-	for _, f := range []File{{Path: at.ca(), Mode: publicMode, data: c.ca}, {Path: at.crl(), Mode: publicMode, data: c.crl}} {
+	shared := []File{{Path: at.ca(), Mode: publicMode, data: c.ca}, {Path: at.crl(), Mode: publicMode, data: c.crl}}
+	if r != hosts.NATS && c.tokens != nil {
+		shared = append(shared, File{Path: at.tokens(), Mode: keyMode, data: c.tokens, daemons: true})
+	}
+	for _, f := range shared {
 		if !slices.ContainsFunc(p.Files, func(have File) bool { return have.Path == f.Path }) {
 			p.add(f)
 		}
-	}
-	if r == hosts.Frontend && c.tokens != nil {
-		p.add(File{Path: at.tokens(), Mode: keyMode, data: c.tokens, daemons: true})
 	}
 	return nil
 }

@@ -83,6 +83,9 @@ func (s *settings) common(h *hosts.Host, r hosts.Role, http int) values {
 	} else {
 		v["insecure"] = true
 	}
+	if s.tokens {
+		v["tokens_file"] = p.tokens()
+	}
 	if len(s.nats) > 0 {
 		v["nats"] = "nats://" + strings.Join(s.nats, ",nats://")
 		if s.secured {
@@ -110,9 +113,6 @@ func (s *settings) frontend(h *hosts.Host) values {
 	v := s.common(h, hosts.Frontend, frontendHTTP)
 	v["id"], v["masters"], v["data"] = h.ID, s.masters, pathsOf(h).data("frontend")
 	v["listen"], v["internal_listen"] = listen(h, frontendPort), listen(h, frontendInternalPort)
-	if s.tokens {
-		v["tokens_file"] = pathsOf(h).tokens()
-	}
 	if s.frontendsOf[h.ID] > 1 {
 		s.led(v)
 		v["journal"] = "replicated"

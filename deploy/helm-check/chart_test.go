@@ -1,0 +1,111 @@
+// Package check renders the chart of deploy/helm and checks its objects against the types of
+// Kubernetes. It is a module of its own: nothing else needs Helm's libraries.
+package check
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// render returns the objects of the chart with the values, as YAML documents.
+func render(t *testing.T, values map[string]any) (documents []string) {
+	t.Helper()
+	c, err := loader.Load("../helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "p", Namespace: "default"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.Engine{Strict: true}.Render(c, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if !strings.HasSuffix(name, ".yaml") {
+			continue
+		}
+		for _, document := range strings.Split("\n"+text, "\n---\n") {
+			if len(bytes.TrimSpace([]byte(document))) > 0 && strings.Contains(document, "kind:") {
+				documents = append(documents, document)
+			}
+		}
+	}
+	return documents
+}
+
+// Every object has the keys of its kind and no other, with standbys and without, with tokens and
+// without.
+func TestObjects(t *testing.T) {
+	for name, values := range map[string]map[string]any{
+		"defaults": {},
+		"small":    {"masters": 1, "frontends": 1},
+		"more":     {"masters": 3, "tokens": "t", "storageClass": "fast", "nodeSelector": map[string]any{"a": "b"}, "clients": map[string]any{"team": "x"}},
+	} {
+		kinds := map[string]int{}
+		for _, document := range render(t, values) {
+			var head struct {
+				Kind string `json:"kind"`
+			}
+			if err := yaml.Unmarshal([]byte(document), &head); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, document)
+			}
+			kinds[head.Kind]++
+			into := map[string]any{
+				"StatefulSet": &appsv1.StatefulSet{}, "DaemonSet": &appsv1.DaemonSet{}, "Service": &corev1.Service{},
+				"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "NetworkPolicy": &networkingv1.NetworkPolicy{},
+			}[head.Kind]
+			if into == nil {
+				t.Errorf("%s: an object of kind %q", name, head.Kind)
+				continue
+			}
+			if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, document)
+			}
+			if s, ok := into.(*appsv1.StatefulSet); ok {
+				selects(t, s)
+			}
+		}
+		if kinds["StatefulSet"] != 3 || kinds["DaemonSet"] != 1 || kinds["Service"] != 3 || kinds["PodDisruptionBudget"] != 3 || kinds["NetworkPolicy"] != 4 {
+			t.Errorf("%s: %v", name, kinds)
+		}
+	}
+}
+
+// selects checks that a set selects its own pods, and that what is mounted is there.
+func selects(t *testing.T, s *appsv1.StatefulSet) {
+	t.Helper()
+	for key, value := range s.Spec.Selector.MatchLabels {
+		if s.Spec.Template.Labels[key] != value {
+			t.Errorf("%s selects %s=%s, which its pods are not", s.Name, key, value)
+		}
+	}
+	there := map[string]bool{}
+	for _, v := range s.Spec.Template.Spec.Volumes {
+		there[v.Name] = true
+	}
+	for _, v := range s.Spec.VolumeClaimTemplates {
+		there[v.Name] = true
+	}
+	for _, c := range s.Spec.Template.Spec.Containers {
+		if c.ReadinessProbe == nil || c.LivenessProbe == nil {
+			t.Errorf("%s has no probes", s.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !there[m.Name] {
+				t.Errorf("%s mounts %s, which it has not", s.Name, m.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/pigeon-sched/pigeon/deploy/helm-check
+
+go 1.26.0
