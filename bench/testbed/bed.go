@@ -103,7 +103,7 @@ func (b *bed) connect(ctx context.Context, name, address string) error {
 		return err
 	}
 	if err := all(ctx, fmt.Sprintf("tc -n %s qdisc add dev eth0 root netem delay %dus", n, b.delay.Microseconds())); err != nil {
-		fmt.Println("LEFT OUT: delays on the network:", err) // a kernel without netem
+		fmt.Fprintln(os.Stdout, "LEFT OUT: delays on the network:", err) // a kernel without netem
 		b.delay = 0
 	}
 	return nil

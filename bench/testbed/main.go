@@ -39,7 +39,7 @@ func main() {
 		os.Exit(2)
 	}
 	if why := missing(); why != "" {
-		fmt.Printf("LEFT OUT: the test bed of hosts: %s\n", why)
+		fmt.Fprintf(os.Stdout, "LEFT OUT: the test bed of hosts: %s\n", why)
 		if o.must {
 			os.Exit(1)
 		}
@@ -68,7 +68,7 @@ func measure(ctx context.Context, o options) (err error) {
 	b, err := newBed(ctx, folder, o.delay)
 	defer func() {
 		if o.keep {
-			fmt.Println("kept:", folder)
+			fmt.Fprintln(os.Stdout, "kept:", folder)
 			b.folder = filepath.Join(folder, "nothing")
 		}
 		err = errors.Join(err, b.close())
@@ -80,6 +80,6 @@ func measure(ctx context.Context, o options) (err error) {
 	if err := s.makeHosts(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("%d hosts as network namespaces, %v delay a packet: made in %.1f s\n", o.hosts, b.delay, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stdout, "%d hosts as network namespaces, %v delay a packet: made in %.1f s\n", o.hosts, b.delay, time.Since(began).Seconds())
 	return s.all(ctx)
 }

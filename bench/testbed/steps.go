@@ -131,7 +131,7 @@ func (s *steps) install(ctx context.Context) error {
 		return fmt.Errorf("the first job printed %q: %w", out, err)
 	}
 	first := time.Since(began)
-	fmt.Printf("install: apply %.1f s, nothing to first job (on %s) %.1f s\n", took.Seconds(), strings.TrimSpace(out), first.Seconds())
+	fmt.Fprintf(os.Stdout, "install: apply %.1f s, nothing to first job (on %s) %.1f s\n", took.Seconds(), strings.TrimSpace(out), first.Seconds())
 	return within("nothing to first job", first, mostInstall)
 }
 
@@ -156,7 +156,7 @@ func (s *steps) again(ctx context.Context) error {
 	if err != nil || states["as planned"] != s.opts.hosts {
 		return fmt.Errorf("the second apply: %v: %w", states, err)
 	}
-	fmt.Printf("apply again: nothing changed, %.1f s\n", took.Seconds())
+	fmt.Fprintf(os.Stdout, "apply again: nothing changed, %.1f s\n", took.Seconds())
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (s *steps) upgrade(ctx context.Context) error {
 	if err != nil || states["changed"] != s.opts.hosts || got.err != nil {
 		return fmt.Errorf("the upgrade: %v: %w", states, errors.Join(err, got.err))
 	}
-	fmt.Printf("upgrade under load: %.1f s; %d jobs, %d tasks, %d attempts, %d programs started, %d of them twice, %d tasks lost\n",
+	fmt.Fprintf(os.Stdout, "upgrade under load: %.1f s; %d jobs, %d tasks, %d attempts, %d programs started, %d of them twice, %d tasks lost\n",
 		took.Seconds(), got.jobs, got.tasks, got.attempts, got.started, got.twice, got.lost)
 	s.program = another
 	if got.twice > 0 || got.lost > 0 || got.started != got.tasks {
@@ -281,7 +281,7 @@ func (s *steps) replace(ctx context.Context) error {
 	if err != nil || !strings.Contains(out, `"`+came+`"`) || strings.Contains(out, `"`+gone+`"`) {
 		return fmt.Errorf("the nodes are %s: %w", out, err)
 	}
-	fmt.Printf("replace: %s lost its power, its failure was told; %s took its place in %.1f s\n", gone, came, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stdout, "replace: %s lost its power, its failure was told; %s took its place in %.1f s\n", gone, came, time.Since(began).Seconds())
 	return nil
 }
 
@@ -297,6 +297,6 @@ func (s *steps) remove(ctx context.Context) error {
 			return fmt.Errorf("left on host %s: %s: %w", name, out, err)
 		}
 	}
-	fmt.Printf("remove: nothing left on %d hosts, %.1f s\n", s.opts.hosts, took.Seconds())
+	fmt.Fprintf(os.Stdout, "remove: nothing left on %d hosts, %.1f s\n", s.opts.hosts, took.Seconds())
 	return nil
 }

@@ -37,6 +37,7 @@ var layers = map[string]int{
 	"nodemonitor":                  5,
 	"bench":                        5,
 	"thrift":                       4,
+	"packaging":                    4,
 	"internal":                     4,
 	"internal/cluster":             5, // it starts the daemons
 	"internal/sparktest":           5, // it starts a cluster of them
