@@ -60,7 +60,7 @@ func split(peers []string) (all []string) {
 
 // natsAddresses returns host:port of the servers of the setting nats.
 func natsAddresses(servers string) (all []string) {
-	for _, server := range strings.SplitSeq(servers, ",") {
+	for server := range strings.SplitSeq(servers, ",") {
 		if u, err := url.Parse(strings.TrimSpace(server)); err == nil && u.Host != "" {
 			all = append(all, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "4222")))
 		}
