@@ -58,17 +58,50 @@ func newSettings(inv *hosts.Inventory) *settings {
 }
 
 // of returns the settings that the plan makes for a daemon of a host.
-func (s *settings) of(h *hosts.Host, r hosts.Role) values {
+func (s *settings) of(h *hosts.Host, r hosts.Role) (v values, err error) {
 	switch r {
 	case hosts.NATS:
-		return s.server(h)
+		v = s.server(h)
 	case hosts.Master:
-		return s.master(h)
+		v = s.master(h)
 	case hosts.Frontend:
-		return s.frontend(h)
+		v = s.frontend(h)
 	default:
-		return s.node(h)
+		v = s.node(h)
 	}
+	known, err := keysOf(r)
+	if err != nil {
+		return v, err
+	}
+	if s.secured && !slices.Contains(known, "tls_ca") {
+		return v, s.inv.Fault(nil, "security", "the "+r.Verb()+" of this program has no TLS", "use security: insecure on a network whose hosts all may do everything, or another program")
+	}
+	maps.DeleteFunc(v, func(key string, _ any) bool {
+		return slices.Contains(security(), key) && !slices.Contains(known, key)
+	})
+	return v, nil
+}
+
+// security are the settings about who calls, which not every daemon has.
+func security() []string { return []string{"insecure", "tls_crl", "tokens_file", "cluster"} }
+
+// keysOf returns the settings that a daemon has.
+func keysOf(r hosts.Role) (names []string, err error) {
+	var keys []config.Key
+	switch r {
+	case hosts.NATS:
+		keys, err = config.Keys(natsserver.Default())
+	case hosts.Master:
+		keys, err = config.Keys(master.Default())
+	case hosts.Frontend:
+		keys, err = config.Keys(frontend.Default())
+	default:
+		keys, err = config.Keys(nodemonitor.Default())
+	}
+	for _, k := range keys {
+		names = append(names, k.Path)
+	}
+	return names, err
 }
 
 // common returns the settings that frontends, masters and nodes have alike.
@@ -174,7 +207,10 @@ func (s *settings) overlay(h *hosts.Host, r hosts.Role, v values) error {
 
 // text returns the file of a daemon's settings.
 func (s *settings) text(h *hosts.Host, r hosts.Role) ([]byte, error) {
-	v := s.of(h, r)
+	v, err := s.of(h, r)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.overlay(h, r, v); err != nil {
 		return nil, err
 	}
