@@ -14,6 +14,7 @@ import (
 
 // three has all roles on three hosts, standbys of both kinds, and a name for an address.
 const three = `
+security: insecure
 cluster: c
 hosts:
   - {name: m1, address: 10.0.0.1, roles: [nats, master, frontend, node], slots: 4, frontend: f}
@@ -59,15 +60,15 @@ func written(t *testing.T, text, folder string) (files map[string]string, change
 	return files, changed
 }
 
-// The same inventory makes the same files, certificates included; a host that goes takes its
-// files along, and one that changes changes those of others that name it.
+// The same inventory makes the same files; a host that moves changes the files of others that name
+// it.
 func TestPlanIsTheSameEachTime(t *testing.T) {
 	folder := t.TempDir()
 	first, changed := written(t, three, folder)
 	if len(changed) == 0 {
 		t.Error("nothing was written")
 	}
-	for _, want := range []string{"etc/pigeon/master.yaml", "etc/pigeon/frontend.pem", "etc/pigeon/nodemonitor.key", "etc/pigeon/ca.pem", "etc/systemd/system/pigeon-node.service", "etc/pigeon/manifest.json"} {
+	for _, want := range []string{"etc/pigeon/master.yaml", "etc/systemd/system/pigeon-node.service", "etc/pigeon/manifest.json"} {
 		if first["hosts/m1/"+want] == "" {
 			t.Errorf("host m1 has no %s", want)
 		}
@@ -82,7 +83,7 @@ func TestPlanIsTheSameEachTime(t *testing.T) {
 		}
 	}
 	moved, changed := written(t, strings.Replace(three, "10.0.0.2", "10.0.0.9", 1), folder)
-	if !slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/pigeon/master.yaml")) || slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/pigeon/master.pem")) {
+	if !slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/pigeon/master.yaml")) || slices.Contains(changed, filepath.Join(folder, "hosts/m1/etc/systemd/system/pigeon-master.service")) {
 		t.Errorf("with another address of m2 changed %v", changed)
 	}
 	if !strings.Contains(moved["hosts/m3/etc/pigeon/frontend.yaml"], "10.0.0.9:20502") {
@@ -90,15 +91,62 @@ func TestPlanIsTheSameEachTime(t *testing.T) {
 	}
 }
 
+// A certificate is kept for as long as it holds and is for the daemon at its addresses.
+func TestCertificatesAreKept(t *testing.T) {
+	folder, now := t.TempDir(), time.Now()
+	issue := func(text string, now time.Time) (pem, key string) {
+		t.Helper()
+		inv := parse(t, text)
+		c, err := openCertificates(inv, folder, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &HostPlan{Host: &inv.Hosts[0]}
+		if err := c.add(h, hosts.Master); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&Plan{Inventory: inv, Hosts: []*HostPlan{h}}).Write(folder); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range h.Files {
+			switch f.Path {
+			case "/etc/pigeon/master.pem":
+				pem = string(f.data)
+			case "/etc/pigeon/master.key":
+				key = string(f.data)
+			}
+		}
+		return pem, key
+	}
+	first, key := issue(three, now)
+	if !strings.Contains(first, "CERTIFICATE") || !strings.Contains(key, "PRIVATE KEY") {
+		t.Fatalf("%q, %q", first, key)
+	}
+	if again, sameKey := issue(three, now.Add(300*24*time.Hour)); again != first || sameKey != key {
+		t.Error("a certificate that holds was replaced")
+	}
+	if late, _ := issue(three, now.Add(340*24*time.Hour)); late == first {
+		t.Error("a certificate was kept that ends within a month")
+	}
+	first, _ = issue(three, now)
+	if moved, _ := issue(strings.Replace(three, "10.0.0.1", "10.0.0.8", 1), now); moved == first {
+		t.Error("a certificate was kept that is for another address")
+	}
+	inv := parse(t, strings.Replace(three, "cluster: c", "cluster: d", 1))
+	if _, err := openCertificates(inv, folder, now); err == nil || !strings.Contains(err.Error(), "of the cluster c") {
+		t.Errorf("the authority of another cluster: %v", err)
+	}
+}
+
 // What the plan makes of standbys, of names in place of addresses, and of settings.
 func TestSettingsOfPlan(t *testing.T) {
 	files, _ := written(t, three, t.TempDir())
 	for path, wants := range map[string][]string{
-		"hosts/m1/etc/pigeon/frontend.yaml":               {"journal: replicated", "leadership: jetstream", "id: f\n", "listen: 10.0.0.1:20503", "nats_cert: /etc/pigeon/frontend.pem"},
+		"hosts/m1/etc/pigeon/frontend.yaml":               {"journal: replicated", "leadership: jetstream", "id: f\n", "listen: 10.0.0.1:20503"},
 		"hosts/m3/etc/pigeon/frontend.yaml":               {"listen: 0.0.0.0:20503", "advertise: m3", "id: m3"},
 		"hosts/m2/etc/pigeon/master.yaml":                 {"leadership: jetstream", "nats_replicas: 3", "10.0.0.1:20502/10.0.0.2:20502/m3:20502"},
-		"hosts/m3/etc/pigeon/nodemonitor.yaml":            {"stop_wait: 5s", "slots: 4", "tls_key: /etc/pigeon/nodemonitor.key", "listen: 127.0.0.1:20501"},
-		"hosts/m2/etc/pigeon/nats.yaml":                   {"jetstream: true", "cluster_name: c", "- m3:6222", "tls_ca: /etc/pigeon/ca.pem"},
+		"hosts/m3/etc/pigeon/nodemonitor.yaml":            {"stop_wait: 5s", "slots: 4", "listen: 127.0.0.1:20501"},
+		"hosts/m2/etc/pigeon/nats.yaml":                   {"jetstream: true", "cluster_name: c", "- m3:6222"},
 		"hosts/m1/etc/systemd/system/pigeon-node.service": {"ExecStart=/opt/pigeon/bin/pigeon nodemonitor --config /etc/pigeon/nodemonitor.yaml"},
 	} {
 		for _, want := range wants {
@@ -123,7 +171,7 @@ func TestRefusedSettings(t *testing.T) {
 		switch {
 		case want == "" && err != nil:
 			t.Error(err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `inventory.yaml, line 6, host "m3"`)):
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `inventory.yaml, line 7, host "m3"`)):
 			t.Errorf("%s: %v", from, err)
 		}
 	}

@@ -73,6 +73,9 @@ const (
 func Make(inv *hosts.Inventory, folder string, now time.Time) (*Plan, error) {
 	p := &Plan{Inventory: inv, Clients: clients(inv)}
 	all := newSettings(inv)
+	if err := all.secure(); err != nil {
+		return nil, err
+	}
 	var certificates *certificates
 	var err error
 	if all.secured {

@@ -73,13 +73,24 @@ func (s *settings) of(h *hosts.Host, r hosts.Role) (v values, err error) {
 	if err != nil {
 		return v, err
 	}
-	if s.secured && !slices.Contains(known, "tls_ca") {
-		return v, s.inv.Fault(nil, "security", "the "+r.Verb()+" of this program has no TLS", "use security: insecure on a network whose hosts all may do everything, or another program")
-	}
 	maps.DeleteFunc(v, func(key string, _ any) bool {
 		return slices.Contains(security(), key) && !slices.Contains(known, key)
 	})
 	return v, nil
+}
+
+// secure returns why daemons cannot be secured, nil when they can or need not.
+func (s *settings) secure() error {
+	for _, r := range hosts.Roles {
+		known, err := keysOf(r)
+		if err == nil && s.secured && !slices.Contains(known, "tls_ca") {
+			err = s.inv.Fault(nil, "security", "the "+r.Verb()+" of this program has no TLS", "use security: insecure on a network whose hosts all may do everything, or another program")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // security are the settings about who calls, which not every daemon has.
