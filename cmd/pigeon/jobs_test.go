@@ -22,6 +22,7 @@ import (
 func TestJobs(t *testing.T) {
 	_, line := runDev(t, "--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
 	t.Run("output", testOutput)
+	t.Run("environment", testEnvFile)
 	t.Run("run", testRun)
 	t.Run("the cluster of a task", testClusterOfATask)
 	t.Run("interruptions", testInterruptions)

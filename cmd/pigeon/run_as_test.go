@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
+)
+
+// stranger is another user of this machine, who runs this program.
+type stranger struct {
+	t       *testing.T
+	program string
+	home    string
+	id      *syscall.Credential
+}
+
+// newStranger returns a user that the machine lists; only root can become one.
+func newStranger(t *testing.T, name string) *stranger {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can call as another user of this machine")
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	s := &stranger{t: t, id: &syscall.Credential{}}
+	for text, to := range map[string]*uint32{u.Uid: &s.id.Uid, u.Gid: &s.id.Gid} {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*to = uint32(n)
+	}
+	dir, err := os.MkdirTemp("", "pigeon-stranger-") // others may not pass a folder of a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s.program, s.home = filepath.Join(dir, "pigeon"), filepath.Join(dir, "home")
+	if err := os.Chmod(dir, files.Passable); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(s.home, int(s.id.Uid), int(s.id.Gid)); err != nil {
+		t.Fatal(err)
+	}
+	copyProgram(t, s.program)
+	return s
+}
+
+// copyProgram copies this program to where others may run it.
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, from); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command returns a command of the stranger's, who asks a frontend.
+func (s *stranger) command(frontend string, args ...string) *exec.Cmd {
+	cmd := exec.Command(s.program, args...)
+	cmd.Dir, cmd.SysProcAttr = s.home, &syscall.SysProcAttr{Credential: s.id}
+	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
+	if frontend != "" {
+		cmd.Env = append(cmd.Env, "PIGEON_FRONTEND="+frontend)
+	}
+	return cmd
+}
+
+// pigeon runs a command and returns what it printed.
+func (s *stranger) pigeon(frontend string, args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := s.command(frontend, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		s.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// TestAStrangerRunsAsItself is the first attack of issue 13: with root's dev running, user nobody
+// ran programs as root, and read the daemon's environment.
+func TestAStrangerRunsAsItself(t *testing.T) {
+	s := newStranger(t, "nobody")
+	t.Setenv("SECRET_OF_ROOT", "hunter2")
+	_, line := runDev(t, "--nodes", "1", "--groups", "1")
+	frontend := line.Frontends[0]
+	if code, out, errs := s.pigeon(frontend, "run", "--", "id", "-u"); code != 0 || strings.TrimSpace(out) != fmt.Sprint(s.id.Uid) {
+		t.Fatalf("nobody's id -u printed %q %s (status %d), want %d", out, errs, code, s.id.Uid)
+	}
+	if got := succeed(t, "run", "--", "id", "-u"); got != "0" {
+		t.Errorf("root's own id -u printed %q", got)
+	}
+	job := succeed(t, "submit", "--env", "PASSWORD=hunter2", "--", "sh", "-c", "echo hunter2; echo hunter2 > file; sleep 3600")
+	defer succeed(t, "cancel", job)
+	code, out, errs := s.pigeon(frontend, "run", "--", "sh", "-c", fmt.Sprintf(`printenv; cat /proc/[0-9]*/environ %[1]s/work/*/*/* %[1]s/journal/*/* %[1]s/work/*/handover; ls -R %[1]s; umask; pwd >&2; touch file; stat -c %%a:%%u .; sudo -n id -u; true`, line.Data))
+	if code != 0 || strings.Contains(out, "hunter2") || !strings.Contains(out, "USER=nobody\n") || !strings.Contains(out, "\n0077\n") || !strings.Contains(out, fmt.Sprintf("\n700:%d\n", s.id.Uid)) {
+		t.Errorf("nobody's task printed %s\n%s (status %d)", out, errs, code)
+	}
+	if list, _ := filepath.Glob(filepath.Join(line.Data, "journal", "*")); len(list) == 0 {
+		t.Error("there is no journal to be read")
+	}
+}
+
+// TestADevOfAUserServesThatUser: without root a node monitor cannot become others, runs its own
+// user's tasks without a setting, and says to others why not theirs.
+func TestADevOfAUserServesThatUser(t *testing.T) {
+	own, other := newStranger(t, "daemon"), newStranger(t, "nobody")
+	cmd := own.command("", "dev", "-o", "json", "--nodes", "1", "--groups", "1")
+	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+own.home)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	first := make([]byte, 64<<10)
+	n, err := out.Read(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frontend := lines[devLine](t, string(first[:n]))[0].Frontends[0]
+	if code, out, errs := own.pigeon(frontend, "run", "--", "id", "-un"); code != 0 || out != "daemon\n" {
+		t.Errorf("its own user: %d %q %s", code, out, errs)
+	}
+	code, printed, errs := other.pigeon(frontend, "run", "--", "id", "-un")
+	if code != exitFailed || printed != "" || !strings.Contains(errs, "submitted by user nobody") || !strings.Contains(errs, "run_as be daemon") {
+		t.Errorf("another user: %d %q %s", code, printed, errs)
+	}
+	if code, _, errs := other.pigeon(frontend, "submit", "--wait", "--sleep", "1ms"); code != 0 {
+		t.Errorf("another user's sleep, which runs nothing: %d %s", code, errs)
+	}
+}
+
+// TestWhatDaemonsKeepIsTheirs: no file and no folder of a cluster of processes lets others read or
+// write, but the folders on the way to those of tasks, which can be passed.
+func TestWhatDaemonsKeepIsTheirs(t *testing.T) {
+	dir, err := os.MkdirTemp("", "pigeon-kept-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	before := syscall.Umask(0o022)
+	defer syscall.Umask(before)
+	b, line := runDev(t, "--nodes", "1", "--groups", "1", "--data", filepath.Join(dir, "data"))
+	succeed(t, "run", "--env", "PASSWORD=hunter2", "--", "sh", "-c", "echo out; echo err >&2; touch file")
+	if code, errs := b.stop(); code != 0 {
+		t.Fatal(errs)
+	}
+	seen := 0
+	err = filepath.WalkDir(line.Data, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		seen++
+		rel, _ := filepath.Rel(line.Data, path)
+		mode := info.Mode().Perm()
+		switch top, _, _ := strings.Cut(rel, "/"); {
+		case mode&0o066 == 0 && (d.IsDir() || mode&0o011 == 0):
+		case d.IsDir() && mode == 0o755 && (rel == "." || rel == "work" || rel == "journal"):
+		case top == "journal" && !d.IsDir(): // in a folder that others cannot enter
+		default:
+			t.Errorf("%s has mode %o", rel, mode)
+		}
+		return nil
+	})
+	if err != nil || seen < 10 {
+		t.Errorf("%d seen: %v", seen, err)
+	}
+}
