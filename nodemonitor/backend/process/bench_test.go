@@ -3,34 +3,61 @@ package process
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// BenchmarkLaunch measures one exec task that does nothing, start to end:
-// one after another, and eight at a time.
+// BenchmarkLaunch measures one exec task that does nothing, start to end: one after another, and
+// eight at a time; and as another user, where root runs it.
 func BenchmarkLaunch(b *testing.B) {
-	for name, width := range map[string]int{"one": 1, "eight": 8} {
-		b.Run(name, func(b *testing.B) {
-			n := newNode(b, guard.Options{})
-			n.run(b, task(0, "/bin/true")) // the guard is up
-			var next atomic.Int32
-			free := make(chan struct{}, width)
-			for range width {
-				free <- struct{}{}
-			}
-			for b.Loop() {
-				<-free
-				n.Start(task(int(next.Add(1)), "/bin/true"), func(backend.Result) { free <- struct{}{} })
-			}
-			for range width {
-				<-free
-			}
-		})
+	nobody, err := accounts.New(accounts.Config{RunAs: "nobody"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, as := range []struct {
+		name string
+		who  *accounts.Accounts
+	}{{"own", accounts.Own()}, {"another user", nobody}} {
+		for name, width := range map[string]int{"one": 1, "eight": 8} {
+			b.Run(as.name+"/"+name, func(b *testing.B) { launch(b, as.who, width) })
+		}
+	}
+}
+
+func launch(b *testing.B, as *accounts.Accounts, width int) {
+	b.Helper()
+	if as.Others() && os.Geteuid() != 0 {
+		b.Skip("only root can run processes as another user")
+	}
+	n := newNode(b, guard.Options{})
+	n.cfg.Accounts = as
+	if err := os.Chmod(filepath.Dir(n.root), 0o711); err != nil { // others may not pass a folder of a test
+		b.Fatal(err)
+	}
+	if err := os.Chmod(n.root, 0o711); err != nil {
+		b.Fatal(err)
+	}
+	if r := n.run(b, task(0, "/bin/true")); r.Outcome != sched.Done { // the guard is up
+		b.Fatal(r.Reason)
+	}
+	var next atomic.Int32
+	free := make(chan struct{}, width)
+	for range width {
+		free <- struct{}{}
+	}
+	for b.Loop() {
+		<-free
+		n.Start(task(int(next.Add(1)), "/bin/true"), func(backend.Result) { free <- struct{}{} })
+	}
+	for range width {
+		<-free
 	}
 }
 

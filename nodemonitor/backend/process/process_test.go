@@ -35,11 +35,13 @@ type node struct {
 	*Backend
 	guard *guard.Client
 	logs  *logs.Store
+	root  string // of the logs
 }
 
 func newNode(t testing.TB, opts guard.Options) *node {
 	t.Helper()
-	store, err := logs.Open(logs.Config{Root: t.TempDir()})
+	root := t.TempDir()
+	store, err := logs.Open(logs.Config{Root: root, Passable: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func newNode(t testing.TB, opts guard.Options) *node {
 			t.Error(err)
 		}
 	})
-	return &node{b, g, store}
+	return &node{b, g, store, root}
 }
 
 func id(n int) sched.AttemptID {
