@@ -88,7 +88,7 @@ func TestKeepRefusesWhatIsAnothers(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	dir := t.TempDir()
-	for name, make := range map[string]func(path string) error{
+	for name, spoil := range map[string]func(path string) error{
 		"folder": func(path string) error {
 			return os.Chown(path, stranger, stranger)
 		},
@@ -107,7 +107,7 @@ func TestKeepRefusesWhatIsAnothers(t *testing.T) {
 	} {
 		path := filepath.Join(dir, name)
 		makeWith(t, path, 0o700, 0o600)
-		if err := make(path); err != nil {
+		if err := spoil(path); err != nil {
 			t.Fatal(err)
 		}
 		if err := Keep(path, Private, nil); err == nil || !strings.Contains(err.Error(), "belongs to user 61240") {

@@ -18,13 +18,11 @@ import (
 // passable returns a new folder that others may pass, as those of tests may not.
 func passable(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pigeon-executors-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, files.Passable); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, folder := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(folder, files.Passable); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

@@ -26,17 +26,11 @@ func asRoot(t *testing.T) {
 // passable returns a new folder that others may pass, as those of tests may not.
 func passable(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pigeon-guard-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+	dir := t.TempDir()
+	for _, folder := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(folder, files.Passable); err != nil {
+			t.Fatal(err)
 		}
-	})
-	if err := os.Chmod(dir, files.Passable); err != nil {
-		t.Fatal(err)
 	}
 	return dir
 }
