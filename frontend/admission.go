@@ -72,3 +72,10 @@ func (a *admission) keyUsed(sub *journal.Submission, difference string) error {
 		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend), Tried: "accepting it; nothing was accepted, and the known job is as it was",
 		Next: "submit it under a key of its own; to repeat the known job's submission, send the same request again"}
 }
+
+// keyTaken refuses a request under the key of a job that somebody else submitted.
+func (a *admission) keyTaken(sub *journal.Submission, submitter string) error {
+	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("its key is that of a job of %s", submitter),
+		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend), Tried: "accepting it; nothing was accepted, and the known job is as it was",
+		Next: "submit it under a key of its own, or without one"}
+}

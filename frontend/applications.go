@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -18,29 +22,86 @@ const maxFiles = 4 << 30
 
 // applications is the service for applications that bring their own executors. Its
 // address is served before serveApplications sets the service.
-type applications struct{ *application.Service }
+//
+// An application belongs to who registered it: nobody else wants executors in its name, reads
+// its news, or gives it files.
+type applications struct {
+	*application.Service
+	users func() owners.Users // which owners users may name
+}
 
 var (
 	_ wire.ExecutorOwners = (*applications)(nil)
 	_ wire.FileKeeper     = (*applications)(nil)
 )
 
+// applicationsOfUser bounds the applications that one user has at a frontend, so that others
+// find room; the daemons' own user has no such bound.
+const applicationsOfUser = 200
+
+// owned returns nil when the caller may do that to an application, or when there is none.
+func (s *applications) owned(ctx context.Context, a access.Action, app, tried string) error {
+	submitter, served := s.Submitter(app)
+	if !served {
+		return nil
+	}
+	return access.About(access.AllowOn(identity.From(ctx), a, submitter), fmt.Sprintf("application %q", app), tried)
+}
+
 // RegisterApplication registers an application under the owner that [ownerFor] gives it.
 func (s *applications) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
-	owner, err := ownerFor(said{owner: a.Owner, user: a.User}, proven{})
+	p := identity.From(ctx)
+	owner, err := ownerFor(said{owner: a.Owner, user: a.User}, p, s.users())
+	if err == nil {
+		err = s.owned(ctx, access.RunApplication, a.ID, "registering it")
+	}
 	if err != nil {
 		return api.ApplicationReply{}, err
 	}
-	a.Owner = owner
+	if _, again := s.Submitter(a.ID); !again && p.Role != identity.Superuser && s.CountOf(p.Name) >= applicationsOfUser {
+		return api.ApplicationReply{}, &api.Error{Problem: api.Busy, What: fmt.Sprintf("%s has %d applications here, the most of one user", p, applicationsOfUser), Subject: fmt.Sprintf("application %q", a.ID),
+			Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
+	}
+	a.Owner, a.Submitter = owner, p.Name
 	return s.Service.RegisterApplication(ctx, a)
+}
+
+// PutFile receives a piece of a file of an application of the caller.
+func (s *applications) PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error) {
+	if err := s.owned(ctx, access.RunApplication, app, "receiving a file of it"); err != nil {
+		return 0, err
+	}
+	return s.Service.PutFile(ctx, app, sha256, offset, data)
+}
+
+// News returns what is new about an application of the caller.
+func (s *applications) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
+	if err := s.owned(ctx, access.RunApplication, app, "reading its news"); err != nil {
+		return api.News{}, err
+	}
+	return s.Service.News(ctx, app, incarnation, version, wait)
+}
+
+// EndApplication ends an application of the caller, or of anybody for an operator.
+func (s *applications) EndApplication(ctx context.Context, app string, incarnation int64) error {
+	if err := s.owned(ctx, access.EndJob, app, "ending it"); err != nil {
+		return err
+	}
+	return s.Service.EndApplication(ctx, app, incarnation)
 }
 
 // Want applies what an application wants. A level that names an owner is for that one, as
 // far as [ownerFor] allows it, and any other is for the application's.
 func (s *applications) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
+	if err := s.owned(ctx, access.RunApplication, w.Application, "serving it"); err != nil {
+		return api.ApplicationReply{}, err
+	}
 	for i := range w.Levels {
 		l := &w.Levels[i]
-		owner, err := ownerFor(said{owner: l.Owner}, proven{})
+		if l.Owner == "" {
+			continue
+		}
+		owner, err := ownerFor(said{owner: l.Owner}, identity.From(ctx), s.users())
 		if err != nil {
 			return api.ApplicationReply{}, err
 		}
@@ -68,12 +129,24 @@ func (f *Frontend) serveApplications() error {
 		cfg.Refusal = fmt.Sprintf("policy %s runs sleep and exec tasks only", f.policy.Name)
 	}
 	cfg.Memberships = f.owner.dispatch.Memberships()
-	f.applications.Service = application.New(cfg)
+	f.applications.Service, f.applications.users = application.New(cfg), f.owner.ownerUsers
 	f.owner.grants.taskEnded = f.applications.TaskEnded
 	if f.web != nil {
-		f.web.Handle("GET /applications", telemetry.JSON(func(context.Context) (any, error) { return f.applications.Views(), nil }))
+		f.web.Handle("GET /applications", telemetry.JSON(func(ctx context.Context) (any, error) { return viewsFor(ctx, f.applications.Views()), nil }))
 	}
 	return nil
+}
+
+// viewsFor returns the applications as the caller may see them: of others' only names and
+// states, because the titles of levels and the reasons of executors may quote arguments.
+func viewsFor(ctx context.Context, views []application.View) []application.View {
+	p := identity.From(ctx)
+	for i := range views {
+		if v := &views[i]; !access.Can(p, access.SeeJob, v.Submitter) {
+			*v = application.View{ID: v.ID, Name: v.Name, Owner: v.Owner, Submitter: v.Submitter, State: v.State, Executors: []api.ExecutorState{}, Levels: []application.LevelView{}}
+		}
+	}
+	return views
 }
 
 // dialNode returns a connection to a node monitor.

@@ -17,8 +17,11 @@ import (
 
 // Config is the settings of a frontend.
 type Config struct {
-	ID                        string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
-	daemon.Settings           `mapstructure:",squash"`
+	ID              string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
+	daemon.Settings `mapstructure:",squash"`
+
+	daemon.PublishedSettings `mapstructure:",squash"`
+
 	Listen                    string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
 	InternalListen            string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
 	Masters                   []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
@@ -32,7 +35,7 @@ type Config struct {
 	MaxTasks                  int    `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes                  int64  `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	owners.Quotas             `mapstructure:",squash"`
-	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks and default_bytes, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
+	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	Retention                 time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded                  int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
@@ -61,7 +64,8 @@ func (c Config) Validate() error {
 		daemon.Refuse("journal", c.Leadership != daemon.NoLeadership && !c.replicated(), "use replicated: with leadership: jetstream another machine goes on with the jobs of this one, and a local journal is on this machine alone"),
 		daemon.Refuse("journal_bytes", c.JournalBytes < leastJournalBytes, "use 67108864 (64 MiB) or more"),
 		daemon.Refuse("no_sync", c.NoSync && c.replicated(), "leave it out: a replicated journal is never on this machine alone"),
-		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Quotas.Quotas) > 0 || c.DefaultTasks != 0 || c.DefaultBytes != 0), "leave it out, or leave out quotas, default_tasks and default_bytes: they stand in one place"),
+		daemon.Refuse("published_listen", c.PublishedFault() != "", c.PublishedFault()),
+		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Quotas.Quotas) > 0 || len(c.Quotas.Users) > 0 || c.DefaultTasks != 0 || c.DefaultBytes != 0), "leave it out, or leave out quotas, default_tasks, default_bytes and owner_users: they stand in one place"),
 		daemon.Refuse("id", c.ID == "" || len(c.ID) > maxName, fmt.Sprintf("give the frontend a name of 1 to %d bytes", maxName)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
 		c.Closed("listen", c.Listen),

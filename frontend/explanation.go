@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -12,7 +13,11 @@ import (
 // Explain returns why a job waits, with counts and what would let it start sooner, or
 // why it ended as it did.
 func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Explanation, error) {
+	const tried = "explaining it"
 	if e, ok := srv.applications.Explain(name); ok {
+		if err := may(ctx, access.SeeJob, e.Status.Submitter, name, tried); err != nil {
+			return nil, err
+		}
 		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, name), name) {
 			e.Groups = append(e.Groups, v.Share)
 		}
@@ -20,6 +25,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	s, err := srv.lookUp(ctx, "explaining", name)
 	if err != nil {
+		return nil, err
+	}
+	if err := may(ctx, access.SeeJob, s.status.Submitter, name, tried); err != nil {
 		return nil, err
 	}
 	views := srv.running(ctx, &s)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -28,8 +29,11 @@ func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
 // FirstAttempt returns the first number that a life of a frontend gives to attempts.
 func FirstAttempt(frontend string, life uint64) (int32, error) { return firstAttempt(frontend, life) }
 
-// Scheduler returns the service for users and applications.
-func (f *Frontend) Scheduler() wire.Scheduler { return f.service }
+// Scheduler returns the service for users and applications, for the daemon's own user.
+func (f *Frontend) Scheduler() wire.Scheduler { return f.As(identity.Self()) }
+
+// As returns the service for users and applications, for a principal.
+func (f *Frontend) As(p identity.Principal) wire.Scheduler { return asPrincipal{f.service, p} }
 
 // Applications is the service for applications with executors of their own.
 func (f *Frontend) Applications() *application.Service { return f.applications.Service }

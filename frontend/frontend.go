@@ -50,6 +50,7 @@ type Frontend struct {
 
 	schedulerServer *server.Server
 	internalServer  *server.Server
+	published       []string          // where published clients are served for an owner, host:port
 	web             *telemetry.Server // nil when off
 
 	address, internalAddress string // of the two servers, as others are told
@@ -244,6 +245,9 @@ func (f *Frontend) Close() error { return f.life.Close() }
 
 // Addr returns the host:port at which applications reach the frontend, as they are told.
 func (f *Frontend) Addr() string { return f.address }
+
+// PublishedAddrs returns the addresses of published_listen, in their order.
+func (f *Frontend) PublishedAddrs() []string { return f.published }
 
 // InternalAddr returns the host:port at which other daemons reach it, as they are told.
 func (f *Frontend) InternalAddr() string { return f.internalAddress }

@@ -68,7 +68,7 @@ func (g *grants) reportUnused(job *application.Job) {
 // payload is the name of their level.
 func (g *grants) submission(job *application.Job) *journal.Submission {
 	r := api.Request{
-		App: job.App, User: job.User, Owner: job.Owner, Priority: job.Priority, Key: job.Key, Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0, Tasks: make([]api.Task, job.Tasks),
+		App: job.App, User: job.User, Owner: job.Owner, Submitter: job.Submitter, Priority: job.Priority, Key: job.Key, Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0, Tasks: make([]api.Task, job.Tasks),
 	}
 	level := []byte(job.Level)
 	for i := range r.Tasks {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -39,6 +40,8 @@ type ran struct {
 	app   string
 	node  string // that reported the task's result or was sent the task, "" while there is none
 	ended bool   // there is a result
+
+	submitter string // of the job
 }
 
 func (o *owner) ran(id sched.JobID, task, attempt int) ran {
@@ -46,7 +49,7 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	if j == nil {
 		return ran{tasks: -1}
 	}
-	r := ran{tasks: j.Status.Tasks, app: j.App()}
+	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter}
 	if task >= 0 && task < r.tasks {
 		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
@@ -62,6 +65,9 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
 	at, err := ask(ctx, srv, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task, r.Attempt) })
 	if err != nil {
+		return "", err
+	}
+	if err := may(ctx, access.ReadOutput, at.submitter, r.Job, "reading its output"); err != nil && at.tasks >= 0 {
 		return "", err
 	}
 	switch {

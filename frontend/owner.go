@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
@@ -9,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/outbox"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -33,6 +35,15 @@ type owner struct {
 	secrets     *launchsecret.Jobs
 	forged      daemon.LogPace // of reports that are not believed
 	quotas      quotaSettings
+	users       atomic.Pointer[owners.Users] // which owners users may name; read from anywhere
+}
+
+// ownerUsers returns which owners users may name now. It may be called from anywhere.
+func (o *owner) ownerUsers() owners.Users {
+	if u := o.users.Load(); u != nil {
+		return *u
+	}
+	return nil
 }
 
 // effects are what is done for a batch of inputs once its records are on the disk.

@@ -52,10 +52,13 @@ func (o *owner) readQuotas(q owners.Quotas, err error) {
 
 func (o *owner) setQuotas(q owners.Quotas) {
 	o.quotas.set = q
+	users := q.ByUser()
+	o.users.Store(&users)
 	o.jobs.Quotas().Set(q)
 }
 
-// Shares returns how the groups' slots are shared between owners, and this frontend's quotas.
+// Shares returns how the groups' slots are shared between owners, and this frontend's quotas,
+// as far as the caller may see them.
 func (srv *schedulerService) Shares(ctx context.Context) (api.OwnerShares, error) {
 	quotas, err := ask(ctx, srv, "listing quotas", func(o *owner) api.OwnerQuotas {
 		return api.OwnerQuotas{
@@ -66,5 +69,5 @@ func (srv *schedulerService) Shares(ctx context.Context) (api.OwnerShares, error
 	if err != nil {
 		return api.OwnerShares{}, err
 	}
-	return api.OwnerShares{Groups: srv.owner.dispatch.GroupOwners(ctx), Quotas: quotas}, nil
+	return srv.sharesOf(ctx, api.OwnerShares{Groups: srv.owner.dispatch.GroupOwners(ctx), Quotas: quotas}), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -20,7 +21,7 @@ import (
 // therefore be read under another policy than the one it was written under.
 func (f *Frontend) restore(found *journal.Job) error {
 	r := &found.Submission.Request
-	if owner, err := ownerFor(said{r.Owner, r.UserGroup, r.User}, proven{}); err == nil {
+	if owner, err := ownerFor(said{r.Owner, r.UserGroup, r.User}, identity.Self(), nil); err == nil {
 		r.Owner = owner // of a job of a program that journaled none
 	}
 	j := f.owner.jobs.Restore(found.Submission)

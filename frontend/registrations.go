@@ -7,12 +7,14 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // RegisterFrontend registers where an application listens for messages. It returns when
 // the registration is on the disk, so that it survives a restart.
 func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address string) error {
+	app = appOf(identity.From(ctx), app)
 	if app == "" || len(app) > api.MaxKeyBytes {
 		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
 	}
@@ -36,7 +38,8 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	}
 }
 
-// FrontendMessage queues a backend's message for its application.
-func (srv *schedulerService) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
-	return srv.listeners.Send(app, listeners.Message{Task: task, Status: status, Body: message})
+// FrontendMessage queues a backend's message for its application. A node monitor has said
+// whose application that is.
+func (srv *schedulerService) FrontendMessage(ctx context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
+	return srv.listeners.Send(appOf(identity.From(ctx), app), listeners.Message{Task: task, Status: status, Body: message})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -45,16 +46,21 @@ func ask[T any](ctx context.Context, srv *schedulerService, tried string, questi
 
 // listen opens the ports; calls are served once Run runs.
 func (f *Frontend) listen() (err error) {
-	f.schedulerServer, err = f.life.Listen(f.gate(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications)), server.Options{
+	clients, o := f.gate(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications)), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.ClientMaxFrame, EndAfter: wire.EndsConnection,
-	})
-	if err != nil {
+		Security: server.Security{Allow: access.For(access.SchedulerService, access.ApplicationService)},
+	}
+	if f.schedulerServer, err = f.life.Listen(clients, o); err != nil {
+		return err
+	}
+	if f.published, err = f.life.ListenPublished(f.cfg.PublishedListen, clients, o, access.SchedulerService); err != nil {
 		return err
 	}
 	f.internalServer, err = f.life.Listen(f.gate(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications, Registrar: leaders.Announcements{
 		Self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Leads: func(h *wire.Hello) { f.owner.dispatch.Leads(h) },
 	}}, f.codec)), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
+		Security: server.Security{Allow: access.For(access.PeerService)},
 	})
 	if err != nil {
 		return err

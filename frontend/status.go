@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -56,7 +58,7 @@ func (srv *schedulerService) Status(ctx context.Context, name string) (api.Statu
 	if err == nil {
 		srv.running(ctx, &s)
 	}
-	return s.status, err
+	return shown(ctx, s.status), err
 }
 
 // running adds the running tasks to the status of an unfinished job: those bound from
@@ -105,7 +107,7 @@ func (srv *schedulerService) List(ctx context.Context, limit int, after string) 
 	srv.runningAll(ctx, p.jobs)
 	statuses := make([]api.Status, len(p.jobs))
 	for i := range p.jobs {
-		statuses[i] = p.jobs[i].status
+		statuses[i] = shown(ctx, p.jobs[i].status)
 	}
 	return statuses, nil
 }
@@ -166,9 +168,10 @@ func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time
 	defer timer.Stop()
 	select {
 	case s := <-done:
-		return s, nil
+		return shown(ctx, s), nil
 	case <-unknown:
-		return srv.endedStatus(ctx, id, name)
+		s, err := srv.endedStatus(ctx, id, name)
+		return shown(ctx, s), err
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-srv.stopping:
@@ -190,21 +193,24 @@ func (srv *schedulerService) stopWaiting(id sched.JobID, done chan api.Status) {
 // Cancel ends a job at once: its queued tasks are dropped and its running tasks are
 // killed. Cancelling a job that has ended changes nothing.
 func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Status, error) {
-	if v, ok := srv.applications.Cancel(name, "cancelled by its user"); ok {
-		return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors)}, nil
+	p := identity.From(ctx)
+	if submitter, ok := srv.applications.Submitter(name); ok {
+		return srv.cancelApplication(ctx, name, submitter)
 	}
 	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
-	done := make(chan api.Status, 1)
+	done, refused := make(chan api.Status, 1), make(chan error, 1)
 	if err := srv.mailbox.Post(func() {
 		j := srv.owner.jobs.Known(id)
 		switch {
 		case j == nil:
 			close(done)
+		case !access.Can(p, access.EndJob, j.Status.Submitter):
+			refused <- may(ctx, access.EndJob, j.Status.Submitter, name, "cancelling it")
 		case j.Ended:
 			done <- j.Status
 		default:
 			j.WaitEnd(done)
-			srv.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
+			srv.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: cancelReason(p, j.Status.Submitter)})
 		}
 	}); err != nil {
 		return api.Status{}, srv.mailbox.Refusal(err, tried)
@@ -212,12 +218,24 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 	select {
 	case s, known := <-done:
 		if !known {
-			return srv.endedStatus(ctx, id, name)
+			s, err := srv.endedStatus(ctx, id, name)
+			return shown(ctx, s), err
 		}
 		return s, nil
+	case err := <-refused:
+		return api.Status{}, err
 	case <-ctx.Done():
 		return api.Status{}, srv.mailbox.Late(tried)
 	}
+}
+
+// cancelApplication ends an application with executors of its own.
+func (srv *schedulerService) cancelApplication(ctx context.Context, name, submitter string) (api.Status, error) {
+	if err := may(ctx, access.EndJob, submitter, name, "cancelling it"); err != nil {
+		return api.Status{}, err
+	}
+	v, _ := srv.applications.Cancel(name, cancelReason(identity.From(ctx), submitter))
+	return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors), Submitter: submitter}, nil
 }
 
 // endedStatus looks a job up in the journal, which keeps ended jobs longer than memory.

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -22,7 +23,7 @@ import (
 // distributes it. A second submission under the same key is the same job.
 func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	given := r.Key != ""
-	sub, err := srv.prepare(r)
+	sub, err := srv.prepare(r, identity.From(ctx))
 	if err != nil {
 		srv.submissions.refuse("invalid")
 		return "", false, err
@@ -32,7 +33,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 		return "", false, err
 	}
 	if e := known.Ended; e != nil {
-		return srv.submissions.repeated(sub, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
+		return srv.submissions.repeated(sub, e.Status.Submitter, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
 	}
 	type answer struct {
 		duplicate bool
@@ -64,8 +65,10 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	}
 }
 
-// prepare completes a request, and refuses a job that can never run here.
-func (srv *schedulerService) prepare(r *api.Request) (sub *journal.Submission, err error) {
+// prepare completes a request, and refuses a job that can never run here, or not for who
+// submits it.
+func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub *journal.Submission, err error) {
+	r.Submitter, r.App = p.Name, appOf(p, r.App)
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
 	}
@@ -87,7 +90,7 @@ func (srv *schedulerService) prepare(r *api.Request) (sub *journal.Submission, e
 	sub = &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
 	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
 	// The fingerprint is of what was said: who repeats a request of before may say the same.
-	if sub.Request.Owner, err = ownerFor(said{r.Owner, r.UserGroup, r.User}, proven{}); err != nil {
+	if sub.Request.Owner, err = ownerFor(said{r.Owner, r.UserGroup, r.User}, p, srv.owner.ownerUsers()); err != nil {
 		return nil, err
 	}
 	sub.Class, sub.Why = api.ClassOf(r, srv.cfg.Cutoff, srv.cfg.defaultClass())
@@ -122,14 +125,19 @@ var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key
 // refuse counts a refused submission. It may be called from anywhere.
 func (s *submissions) refuse(reason string) { s.refused[slices.Index(refusalReasons, reason)].Inc() }
 
-// repeated returns the answer to a request under a known key. It may be called from
-// anywhere.
-func (s *submissions) repeated(sub *journal.Submission, difference string) (id string, duplicate bool, err error) {
-	if difference != "" {
-		s.refuse("key")
-		return "", false, s.keyUsed(sub, difference)
+// repeated returns the answer to a request under the key of a known job, which is not that
+// job's when somebody else submitted it. It may be called from anywhere.
+func (s *submissions) repeated(sub *journal.Submission, submitter, difference string) (id string, duplicate bool, err error) {
+	switch {
+	case submitter != "" && submitter != sub.Request.Submitter:
+		err = s.keyTaken(sub, submitter)
+	case difference != "":
+		err = s.keyUsed(sub, difference)
+	default:
+		return sub.Request.Key, true, nil
 	}
-	return sub.Request.Key, true, nil
+	s.refuse("key")
+	return "", false, err
 }
 
 // accept submits a job to the core, unless its key is known. answer is called once: when
@@ -137,7 +145,7 @@ func (s *submissions) repeated(sub *journal.Submission, difference string) (id s
 // distributes the job.
 func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
 	if j := s.jobs.Known(sub.Job); j != nil {
-		if _, _, err := s.repeated(sub, j.Difference(sub)); err != nil {
+		if _, _, err := s.repeated(sub, j.Status.Submitter, j.Difference(sub)); err != nil {
 			answer(false, err)
 			return
 		}

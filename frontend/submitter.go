@@ -1,26 +1,58 @@
 package frontend
 
-import "github.com/pigeon-sched/pigeon/internal/api"
+import (
+	"fmt"
 
-// said is what a submitter says about for whom a job runs. Nobody checks it.
+	"github.com/pigeon-sched/pigeon/internal/access"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/owners"
+)
+
+// said is what a submitter says about for whom a job runs. It counts as far as the proven
+// principal may name that owner.
 type said struct {
 	owner       string // an explicit path, "" for none
 	group, user string // as in the published TUserGroupInfo
 }
 
-// proven is what is proven of a submitter. No connection proves anything yet: a version
-// that authenticates its callers says here who called, and which owners that caller may
-// name.
-type proven struct{}
-
-// ownerFor returns the owner of a job, or an *api.Error for one that cannot be. It is the
-// only place where the two meet, and every job and every level of an application passes
-// through it: today what is said counts. A version with authentication refuses here an
-// owner that the proven caller may not name, and takes the caller's own where none is said.
-// What it returns is journaled with the job, so a restart asks nobody again.
-func ownerFor(s said, _ proven) (string, error) {
+// ownerFor returns the owner of a job, or an *api.Error for one that cannot be, or that the
+// principal may not name. It is the only place where what is said and what is proven meet, and
+// every job and every level of an application passes through it:
+//
+//	a listener bound to an owner    that owner, whatever is said
+//	superuser, operator, admin      any owner, as it is said
+//	user                            its own name, what lies below it, and what owner_users lists
+//
+// A user who says a group, and not explicitly an owner, is served under its own name where it
+// may not name the group's: clients of the published protocols always say one. What is
+// returned is journaled with the job, so a restart asks nobody again.
+func ownerFor(s said, p identity.Principal, users owners.Users) (string, error) {
 	if err := api.CheckOwner(s.owner); err != nil {
 		return "", err
 	}
-	return api.OwnerOf(s.owner, s.group, s.user), nil
+	owner := api.OwnerOf(s.owner, s.group, s.user)
+	switch scope := access.Of(p.Role, access.NameOwner); {
+	case p.Owner != "":
+		return p.Owner, nil
+	case p.Role == identity.Superuser, scope == access.All && owner != "":
+		return owner, nil
+	case scope == access.Nothing:
+		return "", access.About(access.Allow(p, access.NameOwner), fmt.Sprintf("owner %q", owner), "accepting work for it; nothing was accepted")
+	}
+	own := api.OwnerOf("", "", p.Name)
+	switch {
+	case owner != "" && users.MayName(p.Name, owner):
+		return owner, nil
+	case s.owner == "":
+		return own, nil
+	}
+	return "", &api.Error{
+		Problem: api.Denied, What: fmt.Sprintf("%s may not run work for it", p), Subject: fmt.Sprintf("owner %q", owner), Tried: "accepting work for it; nothing was accepted",
+		Next: fmt.Sprintf("leave the owner out, name one below %q, or have an operator list the user in owner_users: [{owner: ..., user: %s}]", own, p.Name),
+	}
 }
+
+// appOf returns the name by which this cluster knows an application of the published protocols
+// whose process the principal runs.
+func appOf(p identity.Principal, app string) string { return api.ScopedApp(access.AppScope(p), app) }

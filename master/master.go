@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
@@ -162,7 +163,7 @@ func (m *Master) openLinks() *linkset.Set {
 
 func (m *Master) listen() (err error) {
 	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m, Membership: m}
-	m.server, err = m.life.Listen(wire.PeerProcessor(ports, m.codec), server.Options{Name: m.cfg.name(), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes})
+	m.server, err = m.life.Listen(wire.PeerProcessor(ports, m.codec), server.Options{Name: m.cfg.name(), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes, Security: server.Security{Allow: access.For(access.PeerService)}})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,10 @@ import (
 
 // Config is the settings of a node monitor.
 type Config struct {
-	daemon.Settings  `mapstructure:",squash"`
+	daemon.Settings `mapstructure:",squash"`
+
+	daemon.PublishedSettings `mapstructure:",squash"`
+
 	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
 	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
 	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
@@ -68,6 +71,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("master", leaders.Fault(c.Master) != "", leaders.Fault(c.Master)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
 		c.Closed("listen", c.Listen),
+		daemon.Refuse("published_listen", c.PublishedFault() != "", c.PublishedFault()),
 		daemon.Refuse("internal_listen", !daemon.IsAddress(c.InternalListen), "give host:port; port 0 takes a free one"),
 		c.Closed("internal_listen", c.InternalListen),
 		daemon.Refuse("heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"),

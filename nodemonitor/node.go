@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
@@ -69,6 +70,7 @@ type NodeMonitor struct {
 	frontends *connections.Pools
 	internal  *server.Server
 	published *server.Server
+	bound     []string          // where published backends are served for an owner, host:port
 	status    *telemetry.Server // nil when off
 
 	restart restart
@@ -179,14 +181,19 @@ func (n *NodeMonitor) listen() (err error) {
 		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps, Drain: drains{n}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
 	}, n.codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20,
+		Security: server.Security{Allow: access.For(access.PeerService)},
 	})
 	if err != nil {
 		return err
 	}
-	n.published, err = n.life.Listen(wire.WithGrants(wire.BackendProcessor(n.backends.Service()), apps), server.Options{
+	clients, o := wire.WithGrants(wire.BackendProcessor(n.backends.Service()), apps), server.Options{
 		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: server.ClientMaxFrame,
-	})
-	if err != nil {
+		Security: server.Security{Allow: access.For(access.MasterService, access.NodeMonitorService, access.ExecutorService)},
+	}
+	if n.published, err = n.life.Listen(clients, o); err != nil {
+		return err
+	}
+	if n.bound, err = n.life.ListenPublished(n.cfg.PublishedListen, clients, o, access.MasterService, access.NodeMonitorService); err != nil {
 		return err
 	}
 	n.self.address = n.cfg.Advertised(n.internal.Addr().String(), n.cfg.Master)
@@ -252,6 +259,9 @@ func (n *NodeMonitor) Addrs() Addrs {
 	}
 	return a
 }
+
+// PublishedAddrs returns the addresses of published_listen, in their order.
+func (n *NodeMonitor) PublishedAddrs() []string { return n.bound }
 
 // Ready is closed once the node monitor serves and its master has accepted it.
 func (n *NodeMonitor) Ready() <-chan struct{} { return n.registration.Ready() }

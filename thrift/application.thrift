@@ -81,6 +81,9 @@ struct TApplication {
   7: string token
   // For whom it runs: a path such as "team/alice"; empty: its user.
   8: optional string owner = ""
+  // Who registered it, as was proven then; a frontend states it to nodes, and ignores what an
+  // application says here.
+  9: optional string submitter = ""
 }
 
 /*

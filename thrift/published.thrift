@@ -178,6 +178,9 @@ struct TJobStatus {
   16: optional string owner = ""
   17: optional i32 priority = 0
   18: optional string name = ""
+  // Who submitted it, as was proven then; empty when nothing was. To who may not see all of the
+  // job, reason says only that.
+  19: optional string submitter = ""
 }
 
 struct TTaskStatus {

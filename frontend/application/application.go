@@ -28,7 +28,7 @@ type application struct {
 func newApplication(r *api.Application, now time.Time, e *effects) *application {
 	return &application{
 		Application: *r, began: now, lastContact: now, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
-		jobs: grantJobs{app: r.ID, user: r.User, owner: r.Owner, began: now, levels: map[string]*level{}, effects: e}, updates: newUpdates(),
+		jobs: grantJobs{app: r.ID, user: r.User, owner: r.Owner, submitter: r.Submitter, began: now, levels: map[string]*level{}, effects: e}, updates: newUpdates(),
 	}
 }
 

@@ -58,6 +58,29 @@ func (reg *registry) cancel(id, why string, now time.Time) (View, bool) {
 	return v, true
 }
 
+// Submitter returns who registered an application that is served here; false when none is.
+func (s *Service) Submitter(id string) (submitter string, served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.registry.apps[id]
+	if a == nil || a.ended != "" {
+		return "", false
+	}
+	return a.Submitter, true
+}
+
+// CountOf returns how many applications of a submitter are served here.
+func (s *Service) CountOf(submitter string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.registry.apps {
+		if a.Submitter == submitter {
+			n++
+		}
+	}
+	return n
+}
+
 // Cancel ends an application: its executors are stopped, its waiting grants are
 // withdrawn, and its process receives the reason. It returns the last view of the
 // application; false when it is not registered here.

@@ -17,7 +17,8 @@ type View struct {
 	ID        string              `json:"application"`
 	Name      string              `json:"name,omitempty"`
 	User      string              `json:"user,omitempty"`
-	Owner     string              `json:"owner,omitempty"` // for whom it runs
+	Owner     string              `json:"owner,omitempty"`     // for whom it runs
+	Submitter string              `json:"submitter,omitempty"` // who registered it, as was proven then
 	Grants    bool                `json:"grants"`
 	State     string              `json:"state"`              // running, or ending and why
 	Wanted    int                 `json:"wanted"`             // -1: one on every node
@@ -51,7 +52,7 @@ func (s *Service) Views() []View {
 }
 
 func (a *application) view(now time.Time) View {
-	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
+	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Submitter: a.Submitter, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
 		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
 	if a.ended != "" {
 		v.State = "ending: " + a.ended
@@ -86,7 +87,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 		return nil, false
 	}
 	v := a.view(time.Now())
-	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, Owner: a.Owner, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
+	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, Owner: a.Owner, Submitter: a.Submitter, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
 	e.Why = append(e.Why, v.sentence())
 	for i := range v.Executors {
 		if i == explained {

@@ -12,16 +12,17 @@ import (
 // Job is a job of grants, or of slots to be held: tasks without a payload of
 // their own, which are not journaled.
 type Job struct {
-	Key      string // unique within the frontend's process
-	App      string // whose executors, or the one executor, serve it
-	User     string
-	Owner    string // for whom it runs
-	Priority int32  // among the jobs of the owner
-	Level    string // sent with each grant
-	Tasks    int
-	Class    sched.Class
-	Why      string
-	Estimate int64 // ns; 0 for none
+	Key       string // unique within the frontend's process
+	App       string // whose executors, or the one executor, serve it
+	User      string
+	Owner     string // for whom it runs
+	Submitter string // who registered the application
+	Priority  int32  // among the jobs of the owner
+	Level     string // sent with each grant
+	Tasks     int
+	Class     sched.Class
+	Why       string
+	Estimate  int64 // ns; 0 for none
 }
 
 // classify returns the class of a level and the reason.
@@ -32,6 +33,7 @@ type classify func(*api.Level) (sched.Class, string)
 type grantJobs struct {
 	app, user string
 	owner     string    // of levels that name none
+	submitter string    // who registered the application
 	began     time.Time // when the application was registered here
 	count     int       // of jobs submitted
 	levels    map[string]*level
@@ -86,7 +88,7 @@ func (g *grantJobs) balance(l *level) {
 	j := &levelJob{key: g.key("grants"), class: l.class, tasks: int(missing)}
 	l.submitted(j)
 	g.effects.submit = append(g.effects.submit, Job{
-		Key: j.key, App: g.app, User: g.user, Owner: cmp.Or(l.Owner, g.owner), Priority: l.Priority, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
+		Key: j.key, App: g.app, User: g.user, Owner: cmp.Or(l.Owner, g.owner), Submitter: g.submitter, Priority: l.Priority, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
 	})
 }
 
@@ -123,7 +125,7 @@ func (g *grantJobs) taskEnded(level, key string, missed bool) {
 func (g *grantJobs) hold(p *executor, slots int) {
 	p.holds = g.key("slots")
 	g.effects.submit = append(g.effects.submit, Job{
-		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Owner: g.owner, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
+		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Owner: g.owner, Submitter: g.submitter, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 

@@ -74,6 +74,8 @@ func (reg *registry) register(r *api.Application, now time.Time) error {
 		return bad(api.Busy, "the frontend serves "+strconv.Itoa(len(reg.apps))+" applications, its limit", "register with another frontend, or later", time.Second)
 	case a != nil && a.ended != "":
 		return bad(api.NotReady, "an application of this id is being ended: "+a.ended, "try again when its executors have ended", 200*time.Millisecond)
+	case a != nil && a.Submitter != r.Submitter:
+		return bad(api.Denied, "an application of this id is that of "+a.Submitter, "choose another id", 0)
 	case a != nil && a.Incarnation != r.Incarnation:
 		return bad(api.Invalid, "another process with this id is alive", "choose another id, or wait until the other has been silent for "+reg.lease.String(), 0)
 	case a != nil:

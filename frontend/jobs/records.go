@@ -100,7 +100,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		return // the application learns of it from its own backend
 	}
 	effects.TaskEnds = append(effects.TaskEnds, TaskEnd{App: j.Submission.Request.App, Failed: rep.failed, Task: wire.TaskRef{
-		Task: j.Submission.Request.Tasks[m.First].ID, Job: j.Status.Job, App: j.Submission.Request.App, HT: j.Submission.Class == sched.Short,
+		Task: j.Submission.Request.Tasks[m.First].ID, Job: j.Status.Job, App: api.PlainApp(j.Submission.Request.App), HT: j.Submission.Class == sched.Short,
 	}})
 }
 

@@ -100,6 +100,7 @@ func (c *coder) ended(e *Ended) {
 		optional{3, s.Priority == 0, func(c *coder) { n := int64(s.Priority); signed(c, &n); s.Priority = int32(n) }}, //nolint:gosec // 32 bits were written
 		optional{4, s.Name == "", func(c *coder) { text(c, &s.Name) }},
 		optional{5, len(e.Results) == 0, func(c *coder) { c.bytes(&e.Results) }},
+		optional{6, s.Submitter == "", func(c *coder) { text(c, &s.Submitter) }},
 	)
 }
 

@@ -14,6 +14,7 @@ type Application struct {
 	Grants      bool   // its executors take grants; else they hold slots
 	Token       string // reserved for authentication; not used yet
 	Owner       string // for whom it runs: a path such as "team/alice"; "" is derived from User
+	Submitter   string // who registered it, as was proven then; a frontend sets it
 }
 
 // Template describes how an executor of an application is started. Argv and Env may

@@ -116,6 +116,7 @@ type Status struct {
 	Owner     string  `json:"owner,omitempty"`      // for whom it runs
 	Priority  int32   `json:"priority,omitempty"`   // among the jobs of its owner
 	Name      string  `json:"name,omitempty"`       // what the work is
+	Submitter string  `json:"submitter,omitempty"`  // who submitted it, as was proven then
 }
 
 // TaskStatus is one task of a job.

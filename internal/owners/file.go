@@ -29,6 +29,7 @@ func (s *Shares) Rules() []daemon.Rule {
 func (q *Quotas) Rules() []daemon.Rule {
 	return []daemon.Rule{
 		daemon.Refuse("quotas", q.QuotasFault() != "", q.QuotasFault()),
+		daemon.Refuse("owner_users", q.UsersFault() != "", q.UsersFault()),
 		daemon.Refuse("default_tasks", q.DefaultTasksFault() != "", q.DefaultTasksFault()),
 		daemon.Refuse("default_bytes", q.DefaultBytesFault() != "", q.DefaultBytesFault()),
 	}

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -57,7 +59,7 @@ func newMessages(log *slog.Logger, limit int, security client.Security) *message
 }
 
 // FrontendMessage queues a message for the task's frontend.
-func (s *messages) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, body []byte) error {
+func (s *messages) FrontendMessage(ctx context.Context, app string, task wire.TaskRef, status int32, body []byte) error {
 	refusal := &api.Error{
 		Problem: api.Busy, Subject: fmt.Sprintf("message about task %q of job %q of application %q", task.Task, task.Job, app),
 		Tried: "relaying it to the frontend " + task.Scheduler, Next: "try again when the frontend is back",
@@ -66,7 +68,7 @@ func (s *messages) FrontendMessage(_ context.Context, app string, task wire.Task
 		refusal.What, refusal.Next = "the task names no frontend", "send the task's id as it came with the launch, with its schedulerAddress"
 		return refusal
 	}
-	err := s.relay.Send(task.Scheduler, backendMessage{app, task, status, body})
+	err := s.relay.Send(task.Scheduler, backendMessage{api.ScopedApp(access.AppScope(identity.From(ctx)), app), task, status, body})
 	if err == nil {
 		return nil
 	}

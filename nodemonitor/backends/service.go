@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Service is the published service for backend processes.
+// Service is the published service for backend processes. A user's backends run the tasks of
+// that user's applications only (see [api.ScopedApp]).
 type Service struct {
 	set *Set
 	wire.MessageRelay
@@ -21,7 +24,8 @@ var _ wire.BackendRegistry = Service{}
 func (s *Set) Service() Service { return Service{s, s.messages} }
 
 // Register adds a backend process, under a policy that can run tasks in it.
-func (b Service) Register(_ context.Context, application, address string, kind wire.BackendKind) error {
+func (b Service) Register(ctx context.Context, application, address string, kind wire.BackendKind) error {
+	application = api.ScopedApp(access.AppScope(identity.From(ctx)), application)
 	if cfg := &b.set.cfg; cfg.NoProcesses {
 		return &api.Error{
 			Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only", cfg.Policy),
@@ -34,9 +38,9 @@ func (b Service) Register(_ context.Context, application, address string, kind w
 
 // TasksFinished ends tasks that ran in a backend process.
 func (b Service) TasksFinished(ctx context.Context, tasks []wire.TaskRef, worker string) error {
-	refs := make([]app.TaskRef, len(tasks))
+	refs, scope := make([]app.TaskRef, len(tasks)), access.AppScope(identity.From(ctx))
 	for i, t := range tasks {
-		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: t.App, Frontend: t.Scheduler}
+		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: api.ScopedApp(scope, t.App), Scope: scope, Frontend: t.Scheduler}
 	}
 	return b.set.registry.Finished(ctx, worker, refs)
 }

@@ -8,8 +8,10 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
 // shownBytes is how much of an output is shown unless the request names another length.
@@ -20,7 +22,7 @@ const shownBytes = 1 << 20
 // have ended are served until their application is over.
 func (m *Manager) Logs() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder, m.cfg.OutputLimit})
+	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder, m.cfg.OutputLimit, m.submitter})
 	return mux
 }
 
@@ -28,6 +30,17 @@ func (m *Manager) Logs() http.Handler {
 type outputs struct {
 	node, folder string
 	limit        int64 // bytes of one file of an output
+	submitter    func(app string) string
+}
+
+// submitter returns who registered an application that is here, "" for none.
+func (m *Manager) submitter(app string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.apps[app]; a != nil {
+		return a.Submitter
+	}
+	return ""
 }
 
 // ServeHTTP serves one output.
@@ -35,6 +48,10 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	app, id, stream := r.PathValue("application"), r.PathValue("executor"), r.PathValue("stream")
 	if !api.IsApplicationID(app) || !api.IsApplicationID(id) || stream != "stdout" && stream != "stderr" {
 		http.Error(w, "there is no such output: use /applications/APPLICATION/EXECUTOR/stdout, or stderr", http.StatusNotFound)
+		return
+	}
+	if err := access.AllowOn(identity.From(r.Context()), access.ReadOutput, o.submitter(app)); err != nil {
+		http.Error(w, access.About(err, fmt.Sprintf("executor %s of application %s on node %s", id, app, o.node), "reading its output").Error(), http.StatusForbidden)
 		return
 	}
 	tail := int64(shownBytes)

@@ -42,10 +42,12 @@ func (m *Manager) check(o *wire.Order) error {
 	bad := func(p api.Problem, what, next string) error {
 		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("application %q at node %q", o.Application.ID, m.cfg.Node), Tried: "accepting an order of frontend " + o.Frontend, Next: next}
 	}
-	switch {
+	switch known := m.apps[o.Application.ID]; {
 	case m.closed:
 		return bad(api.NotReady, "the node monitor is stopping", "order elsewhere")
-	case m.apps[o.Application.ID] == nil && !o.Over && len(m.apps) >= maxApplications:
+	case known != nil && known.Submitter != o.Application.Submitter:
+		return bad(api.Denied, "the application of this id here is that of "+known.Submitter, "choose another id")
+	case known == nil && !o.Over && len(m.apps) >= maxApplications:
 		return bad(api.Busy, fmt.Sprintf("the node holds %d applications, its limit", maxApplications), "order elsewhere, or later")
 	case len(o.Executors) > api.MaxExecutors || slices.ContainsFunc(o.Executors, func(id string) bool { return !api.IsApplicationID(id) }):
 		return bad(api.Invalid, fmt.Sprintf("it names %d executors, the limit is %d, or one that can have no folder", len(o.Executors), api.MaxExecutors), "run the same version of pigeon on all hosts")

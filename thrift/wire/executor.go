@@ -84,6 +84,9 @@ func (h peerHandler) OrderExecutors(ctx context.Context, t *peer.TOrder) (*peer.
 		return nil, refusal(notHere("node monitor"))
 	}
 	o := orderFrom(t)
+	if err := speaks(ctx, frontendOf(o.Frontend), "ordering executors"); err != nil {
+		return nil, refusal(err)
+	}
 	if err := o.Application.Validate(); err != nil {
 		return nil, refusal(err)
 	}
@@ -94,6 +97,9 @@ func (h peerHandler) OrderExecutors(ctx context.Context, t *peer.TOrder) (*peer.
 func (h peerHandler) Holdings(ctx context.Context, frontend string, incarnation, version int64, waitMillis int32) (*peer.THoldings, error) {
 	if h.ports.Executors == nil {
 		return nil, refusal(notHere("node monitor"))
+	}
+	if err := speaks(ctx, frontendOf(frontend), "asking for executors"); err != nil {
+		return nil, refusal(err)
 	}
 	v, err := h.ports.Executors.Holdings(ctx, frontend, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
 	return holdingsTo(v), refusal(err)

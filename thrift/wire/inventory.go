@@ -60,6 +60,9 @@ func (h peerHandler) Inventory(ctx context.Context, t *peer.TInventory) (*peer.T
 	if problem := v.problem(); problem != "" {
 		return nil, refusal(refusePeer(Ref{Role: sched.Worker, Name: v.Node}, problem))
 	}
+	if err := speaks(ctx, Ref{Role: sched.Worker, Name: v.Node}, "listing what it holds"); err != nil {
+		return nil, refusal(err)
+	}
 	r, err := h.ports.Inventory.Inventory(ctx, &v)
 	return inventoryReplyTo(r), refusal(err)
 }

@@ -110,7 +110,7 @@ type peerHandler struct {
 }
 
 func (h peerHandler) Deliver(ctx context.Context, t *peer.TBatch) (*peer.TBatchReply, error) {
-	b, err := h.batch(h.ports.Batches != nil, t)
+	b, err := h.batch(ctx, h.ports.Batches != nil, t)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -120,7 +120,7 @@ func (h peerHandler) Deliver(ctx context.Context, t *peer.TBatch) (*peer.TBatchR
 }
 
 func (h peerHandler) Reports(ctx context.Context, t *peer.TBatch) (*peer.TReportsReply, error) {
-	b, err := h.batch(h.ports.Reports != nil, t)
+	b, err := h.batch(ctx, h.ports.Reports != nil, t)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -136,6 +136,9 @@ func (h peerHandler) Hello(ctx context.Context, t *peer.THello) (*peer.THelloRep
 	if err != nil {
 		return nil, refusal(err)
 	}
+	if err := speaks(ctx, hello.Sender, "registering"); err != nil {
+		return nil, refusal(err)
+	}
 	r, err := h.ports.Registrar.Hello(ctx, hello)
 	return helloReplyTo(r), refusal(err)
 }
@@ -146,6 +149,9 @@ func (h peerHandler) Snapshot(ctx context.Context, t *peer.TSnapshot) (*peer.TSn
 	}
 	s, err := snapshotFrom(t)
 	if err != nil {
+		return nil, refusal(err)
+	}
+	if err := speaks(ctx, s.Sender, "sending a snapshot"); err != nil {
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Registrar.Snapshot(ctx, s)
@@ -205,12 +211,15 @@ func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream
 }
 
 // batch reads a batch that came from a peer.
-func (h peerHandler) batch(served bool, t *peer.TBatch) (*Batch, error) {
+func (h peerHandler) batch(ctx context.Context, served bool, t *peer.TBatch) (*Batch, error) {
 	if !served {
 		return nil, notHere("receiver of such messages")
 	}
 	b, err := h.codec.batchFrom(t)
 	if err != nil {
+		return nil, err
+	}
+	if err := speaks(ctx, b.Sender, "sending messages"); err != nil {
 		return nil, err
 	}
 	return b, b.CheckPeer()

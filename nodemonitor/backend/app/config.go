@@ -69,6 +69,7 @@ type TaskRef struct {
 	Job      string // requestId
 	Task     string // taskId
 	App      string // appId
+	Scope    string // of who reports, as api.AppScope: only its own tasks are meant; "" for any
 	Frontend string // schedulerAddress, host:port
 }
 

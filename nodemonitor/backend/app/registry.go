@@ -92,6 +92,8 @@ func (r *Registry) check(app, address string, kind Kind) error {
 		return bad(api.Invalid, "it gives no socket to reach it at", "give listenSocket as host:port")
 	case kind < General || kind > Resident:
 		return bad(api.Invalid, fmt.Sprintf("its type is %d", kind), "use 0 (general), 1 (reserved) or 2 (resident)")
+	case r.known[address] != nil && api.AppScope(app) != "" && api.AppScope(app) != api.AppScope(r.known[address].app):
+		return bad(api.Denied, "a backend of another user is registered at this address", "register the address that the backend itself listens on")
 	case r.known[address] == nil && len(r.known) >= r.cfg.MaxBackends:
 		return bad(api.Busy, fmt.Sprintf("the node has %d backends, its limit", len(r.known)), "raise the limit, or stop other backends")
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
@@ -83,7 +84,7 @@ func (t *table) find(ref TaskRef, worker string) *run {
 	var best *run
 	most := -1
 	for _, r := range t.byName[names{ref.Job, ref.Task}] {
-		if worker != "" && worker != r.home.address {
+		if worker != "" && worker != r.home.address || ref.Scope != "" && ref.Scope != api.AppScope(r.task.App) {
 			continue
 		}
 		score := 0

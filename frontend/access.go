@@ -1,0 +1,75 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/access"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// may returns nil when the caller may do an action to a job of that submitter, and a refusal
+// that names the job otherwise. Names and states are seen by everybody, so a refusal tells
+// nothing when it does not say that there is no such job.
+func may(ctx context.Context, a access.Action, submitter, job, tried string) error {
+	return access.About(access.AllowOn(identity.From(ctx), a, submitter), fmt.Sprintf("job %q", job), tried)
+}
+
+// shown returns the status of a job as the caller may see it. The reason of its end may quote
+// arguments and the output of a task.
+func shown(ctx context.Context, s api.Status) api.Status {
+	if s.Reason != "" && !access.Can(identity.From(ctx), access.SeeJob, s.Submitter) {
+		s.Reason = "not shown: it is a job of another user"
+	}
+	return s
+}
+
+// cancelReason is why a job of a submitter is cancelled, for its submitter.
+func cancelReason(p identity.Principal, submitter string) string {
+	if p.Name == submitter || p.Role == identity.Superuser || submitter == "" {
+		return "cancelled by its user"
+	}
+	return "cancelled by " + p.String()
+}
+
+// sharesOf returns the shares as the caller may see them: all, or the whole and the owners
+// that the caller may name, with those above them.
+func (srv *schedulerService) sharesOf(ctx context.Context, s api.OwnerShares) api.OwnerShares {
+	p := identity.From(ctx)
+	if access.Of(p.Role, access.SeeShares) == access.All {
+		return s
+	}
+	users := srv.owner.ownerUsers()
+	own := api.OwnerOf("", "", p.Name)
+	sees := func(owner string) bool {
+		if owner == "" || users.MayName(p.Name, owner) || api.IsBelow(own, owner) {
+			return true
+		}
+		for _, listed := range users[p.Name] {
+			if api.IsBelow(listed, owner) {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		all := g.Owners
+		g.Owners = nil
+		for k := range all {
+			if sees(all[k].Owner) {
+				g.Owners = append(g.Owners, all[k])
+			}
+		}
+		g.Omitted += len(all) - len(g.Owners)
+	}
+	quotas := s.Quotas.Quotas
+	s.Quotas.Quotas = nil
+	for k := range quotas {
+		if sees(quotas[k].Owner) {
+			s.Quotas.Quotas = append(s.Quotas.Quotas, quotas[k])
+		}
+	}
+	return s
+}

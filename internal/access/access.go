@@ -1,0 +1,109 @@
+package access
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// Allow returns nil when the role of a principal may do an action, to its own things at least,
+// and an *api.Error of the kind Denied otherwise.
+func Allow(p identity.Principal, a Action) error {
+	if Of(p.Role, a) != Nothing {
+		return nil
+	}
+	return denied(p, a)
+}
+
+func denied(p identity.Principal, a Action) error {
+	next := "ask an operator of the cluster for a role that may; docs/security.md lists them"
+	if p.Role == identity.Nobody {
+		next = "give a token (--token-file, or spark.pigeon.token.file), or ask an operator of the cluster for one"
+	}
+	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("%s may not %s", p, a), Next: next}
+}
+
+// Can reports whether AllowOn returns nil.
+func Can(p identity.Principal, a Action, submitter string) bool {
+	switch Of(p.Role, a) {
+	case All:
+		return true
+	case Own:
+		return submitter != "" && submitter == p.Name
+	}
+	return false
+}
+
+// AllowOn is Allow for something that another principal may have submitted or registered:
+// submitter is the name that was proven then, "" when none was, as of a job that was accepted
+// before callers were identified. What nobody is proven to own belongs to no user.
+func AllowOn(p identity.Principal, a Action, submitter string) error {
+	switch {
+	case Can(p, a, submitter):
+		return nil
+	case Of(p.Role, a) == Nothing:
+		return denied(p, a)
+	}
+	whose := "that of " + submitter
+	if submitter == "" {
+		whose = "that of nobody who was identified"
+	}
+	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("%s may not %s that is not its own, and this one is %s", p, a, whose),
+		Next: "ask its submitter, or an operator of the cluster"}
+}
+
+// AppScope returns whose the applications of the published protocols are that a principal runs:
+// "" for the daemons' own user and for what daemons pass on, the owner of a listener that is
+// bound to one, else the principal's name.
+func AppScope(p identity.Principal) string {
+	switch {
+	case p.Role == identity.Superuser, p.Role.IsDaemon():
+		return ""
+	case p.Owner != "":
+		return p.Owner
+	}
+	return p.Name
+}
+
+// About returns a refusal that names what was refused and what was tried; any other error
+// stays as it is.
+func About(err error, subject, tried string) error {
+	e, ok := err.(*api.Error) //nolint:errorlint // the one that Allow or AllowOn has just made
+	if !ok || e.Problem != api.Denied {
+		return err
+	}
+	e.Subject, e.Tried = subject, tried
+	return e
+}
+
+// For returns what says whether a principal may call a method of a listener that serves the
+// services. The first service that has the method counts. It allocates nothing for a call
+// that is allowed.
+func For(services ...string) func(p identity.Principal, method string) error {
+	return guard(func(string, string) bool { return true }, services)
+}
+
+// ForPublished is For a listener that serves the published methods only.
+func ForPublished(services ...string) func(p identity.Principal, method string) error {
+	return guard(IsPublished, services)
+}
+
+func guard(serves func(service, method string) bool, services []string) func(p identity.Principal, method string) error {
+	actions := map[string]Action{}
+	for _, s := range append(services, IdentityService) {
+		for m, a := range methods[s] {
+			if _, twice := actions[m]; !twice && (s == IdentityService || serves(s, m)) {
+				actions[m] = a
+			}
+		}
+	}
+	return func(p identity.Principal, method string) error {
+		a, known := actions[method]
+		if !known {
+			return &api.Error{Problem: api.Denied, What: fmt.Sprintf("the method %q is not served to anybody here", method), Subject: "call by " + p.String(),
+				Next: "check that the address is that of the right port and daemon, of the same version"}
+		}
+		return Allow(p, a)
+	}
+}
