@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -62,7 +63,7 @@ func TestEarlyBatch(t *testing.T) {
 	w := &world{t: t}
 	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(addrmap.MasterRef(0), eagerIncarnation)}
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: h, Registrar: h}, daemontest.Codec()), server.Options{
-		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
+		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t), Security: servertest.Anybody(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 	const jobs = 5000
 	w := newWorld(t)
 	group := &countingGroup{}
-	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes})
+	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
 	w.masters = []string{master.Addr().String()}
 	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
 	var all sync.WaitGroup

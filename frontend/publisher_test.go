@@ -20,6 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -63,7 +64,7 @@ func (k *publisher) begin() {
 	k.got, k.closing = nil, make(chan struct{})
 	k.mu.Unlock()
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Membership: k}, daemontest.Codec()), server.Options{
-		Name: "publisher", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t),
+		Name: "publisher", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t), Security: servertest.Anybody(),
 	})
 	if err == nil {
 		err = s.Listen()

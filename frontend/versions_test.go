@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -44,7 +45,7 @@ func TestMasterThatDoesNotKnowTasks(t *testing.T) {
 	codec.Unlearn(sched.Tasks)
 	codec.OnUnknown(func(wire.Ref, int8) { m.unknown.Add(1) })
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: m, Registrar: m}, codec), server.Options{
-		Name: "an earlier master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
+		Name: "an earlier master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t), Security: servertest.Anybody(),
 	})
 	if err == nil {
 		err = s.Listen()

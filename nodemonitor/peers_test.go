@@ -90,7 +90,7 @@ type front struct {
 // front starts a frontend and enters it into the membership.
 func (w *world) front(name string) *front {
 	f := &front{w: w, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: 7000}
-	s := servertest.Start(w.t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Batches: f}, w.codec), server.Options{Name: name})
+	s := servertest.Start(w.t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Batches: f}, w.codec), server.Options{Name: name, Security: servertest.Anybody()})
 	f.address = s.Addr().String()
 	w.update(f.register)
 	return f

@@ -87,7 +87,7 @@ func (refusing) Deliver(context.Context, *wire.Batch) (wire.BatchReply, error) {
 func TestSuccessorRefuses(t *testing.T) {
 	w, f := newPeerWorld(t)
 	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
-	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: refusing{}}, w.codec), server.Options{Name: "refusing"})
+	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: refusing{}}, w.codec), server.Options{Name: "refusing", Security: servertest.Anybody()})
 	w.update(func() {
 		w.addAt("refusing", s.Addr().String())
 	})

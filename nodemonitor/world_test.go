@@ -83,8 +83,8 @@ func newWorldOf(t testing.TB, group int, withNATS bool) *world {
 		changed: make(chan struct{}), incarnation: 1000, epoch: 5, ack: true,
 	}
 	w.codec = wire.NewCodec(w.names, runloop.NewClock().Now)
-	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Membership: w}, w.codec), server.Options{Name: "master"})
-	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend"})
+	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Membership: w}, w.codec), server.Options{Name: "master", Security: servertest.Anybody()})
+	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend", Security: servertest.Anybody()})
 	if withNATS {
 		w.startNATS()
 	}

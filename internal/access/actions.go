@@ -15,11 +15,12 @@ const (
 	SeeShares      Action = "see how slots are shared between owners"
 	Submit         Action = "submit jobs"
 	NameOwner      Action = "run work for an owner" // own: its own name, and what owner_users lists
-	SeeJob         Action = "see all of a job" // its reasons, tasks and explanation
+	SeeJob         Action = "see all of a job"      // its reasons, tasks and explanation
 	ReadOutput     Action = "read the output of a job or an executor"
 	EndJob         Action = "end a job or an application"
 	RunApplication Action = "run an application with executors"
-	HearMessages   Action = "receive or send the messages of an application"
+	HearMessages   Action = "hear the messages of an application"
+	PassMessages   Action = "pass a message to an application" // a node says whose application it is
 	ServeTasks     Action = "run tasks of an application in a backend"
 	UseGrants      Action = "take grants as an executor" // the executor's own token proves who it is
 	ManageNodes    Action = "drain, resume and forget nodes"
@@ -41,7 +42,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ProveIdentity, AskHealth, AskName, SeeStates, SeeCluster, SeeShares, Submit, NameOwner, SeeJob, ReadOutput, EndJob,
-		RunApplication, HearMessages, ServeTasks, UseGrants, ManageNodes,
+		RunApplication, HearMessages, PassMessages, ServeTasks, UseGrants, ManageNodes,
 		ExchangeMessages, Register, SendSnapshots, ReportResults, FetchFiles, FollowMembers, QueryMasters, OrderNodes,
 	}
 }
@@ -79,7 +80,8 @@ var rules = map[Action]rule{
 	ReadOutput:     {own: identity.User, all: identity.Operator},
 	EndJob:         {own: identity.User, all: identity.Operator},
 	RunApplication: {own: identity.User},
-	HearMessages:   {own: identity.User, daemons: []identity.Role{identity.Node}},
+	HearMessages:   {own: identity.User},
+	PassMessages:   {own: identity.User, daemons: []identity.Role{identity.Node}},
 	ServeTasks:     {own: identity.User},
 	UseGrants:      {anybody: true},
 	ManageNodes:    {all: identity.Operator},

@@ -20,7 +20,7 @@ const (
 // methods is which action each method of each service is.
 var methods = map[string]map[string]Action{
 	SchedulerService: {
-		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": HearMessages,
+		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages,
 		"submit": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
 		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput,
@@ -30,7 +30,7 @@ var methods = map[string]map[string]Action{
 		"endApplication": EndJob,
 	},
 	ExecutorService: {"attachExecutor": UseGrants, "awaitGrants": UseGrants, "endGrants": UseGrants},
-	MasterService:   {"registerBackend": ServeTasks, "taskFinished": ServeTasks, "sendFrontendMessage": HearMessages},
+	MasterService:   {"registerBackend": ServeTasks, "taskFinished": ServeTasks, "sendFrontendMessage": PassMessages},
 	NodeMonitorService: {
 		"tasksFinished": ServeTasks,
 	},

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -102,7 +103,7 @@ func (p *Peer) listen(address string) (*server.Server, error) {
 		address = fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(8_000))
 	}
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: p}, p.Codec), server.Options{
-		Name: p.Ref.String(), Address: address, MaxFrame: wire.MaxBatchBytes, Log: Log(p.t),
+		Name: p.Ref.String(), Address: address, MaxFrame: wire.MaxBatchBytes, Log: Log(p.t), Security: servertest.Anybody(),
 	})
 	if err == nil {
 		err = s.Listen()

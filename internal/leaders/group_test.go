@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -66,7 +67,7 @@ func serve(t *testing.T, n int) (list []*fake, addresses []string) {
 	t.Helper()
 	for range n {
 		f := &fake{block: make(chan struct{}), waits: make(chan struct{}, 1)}
-		s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Registrar: f, Membership: f}, daemontest.Codec()), server.Options{Name: "master", Address: "127.0.0.1:0", Log: daemontest.Log(t)})
+		s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Registrar: f, Membership: f}, daemontest.Codec()), server.Options{Name: "master", Address: "127.0.0.1:0", Log: daemontest.Log(t), Security: servertest.Anybody()})
 		if err == nil {
 			err = s.Listen()
 		}

@@ -23,7 +23,7 @@ func (noDirectory) Ref(sched.Addr) (wire.Ref, bool) { return wire.Ref{}, false }
 func overThrift(t testing.TB, r wire.BatchReceiver) Deliverer {
 	t.Helper()
 	codec := wire.NewCodec(noDirectory{}, func() sched.Time { return 0 })
-	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: r}, codec), server.Options{MaxFrame: wire.MaxBatchBytes})
+	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: r}, codec), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
 	p, err := client.New(client.Options{Address: s.Addr().String(), MaxConns: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // dialPeer serves the ports over TCP and gives a client of them.
 func dialPeer(t *testing.T, ports wire.PeerPorts, codec *wire.Codec) *wire.PeerClient {
 	t.Helper()
-	srv := servertest.Start(t, wire.PeerProcessor(ports, codec), server.Options{MaxFrame: wire.MaxBatchBytes})
+	srv := servertest.Start(t, wire.PeerProcessor(ports, codec), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
 	return wire.NewPeerClient(pool(t, srv.Addr().String()), codec)
 }
 
