@@ -16,13 +16,9 @@ func may(ctx context.Context, a access.Action, submitter, job, tried string) err
 	return access.About(access.AllowOn(identity.From(ctx), a, submitter), fmt.Sprintf("job %q", job), tried)
 }
 
-// shown returns the status of a job as the caller may see it. The reason of its end may quote
-// arguments and the output of a task.
+// shown returns the status of a job as the caller may see it.
 func shown(ctx context.Context, s api.Status) api.Status {
-	if s.Reason != "" && !access.Can(identity.From(ctx), access.SeeJob, s.Submitter) {
-		s.Reason = "not shown: it is a job of another user"
-	}
-	return s
+	return access.Shown(identity.From(ctx), s)
 }
 
 // cancelReason is why a job of a submitter is cancelled, for its submitter.

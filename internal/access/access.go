@@ -53,6 +53,15 @@ func AllowOn(p identity.Principal, a Action, submitter string) error {
 		Next: "ask its submitter, or an operator of the cluster"}
 }
 
+// Shown returns the status of a job as a principal may see it: of others' jobs without the
+// reason of their end, which may quote arguments and the output of a task.
+func Shown(p identity.Principal, s api.Status) api.Status {
+	if s.Reason != "" && !Can(p, SeeJob, s.Submitter) {
+		s.Reason = "not shown: it is a job of another user"
+	}
+	return s
+}
+
 // AppScope returns whose the applications of the published protocols are that a principal runs:
 // "" for the daemons' own user and for what daemons pass on, the owner of a listener that is
 // bound to one, else the principal's name.

@@ -30,7 +30,9 @@ func (r record) Write(ctx context.Context, p thrift.TProtocol) error {
 }
 
 // Read implements thrift.TStruct.
-func (r record) Read(ctx context.Context, p thrift.TProtocol) error { return p.Skip(ctx, thrift.STRUCT) }
+func (r record) Read(ctx context.Context, p thrift.TProtocol) error {
+	return p.Skip(ctx, thrift.STRUCT)
+}
 
 func (f field) write(ctx context.Context, p thrift.TProtocol) error {
 	begin := func(kind thrift.TType) error { return p.WriteFieldBegin(ctx, "", kind, f.id) }

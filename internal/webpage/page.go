@@ -6,8 +6,11 @@ import (
 	_ "embed"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
@@ -24,9 +27,18 @@ func Handler(sources ...Source) http.Handler {
 		if err != nil && len(s.Groups) == 0 && len(s.Jobs) == 0 {
 			return nil, err
 		}
-		return s, nil // half of it is better than none
+		return shownTo(identity.From(ctx), s), nil // half of it is better than none
 	}))
 	return local(mux)
+}
+
+// shownTo returns the state as the caller may see it. The state itself is that of all callers.
+func shownTo(p identity.Principal, s State) State {
+	s.Jobs = slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		s.Jobs[i] = access.Shown(p, s.Jobs[i])
+	}
+	return s
 }
 
 func servePage(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,172 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// plainCluster runs a master, a frontend and a node with the settings of `pigeon dev`: loopback,
+// no certificate, no token.
+func plainCluster(t *testing.T, change func(*daemon.Settings)) *frontend.Frontend {
+	t.Helper()
+	mc := master.Default()
+	mc.Listen, mc.HTTP = "127.0.0.1:0", ""
+	change(&mc.Settings)
+	m, err := master.New(mc, daemontest.Log(t))
+	must(t, err)
+	daemontest.Run(t, m)
+	fc := frontend.Default()
+	fc.ID, fc.Listen, fc.InternalListen, fc.HTTP, fc.Masters, fc.Data = "f-1", "127.0.0.1:0", "127.0.0.1:0", "", []string{m.Addr()}, t.TempDir()
+	change(&fc.Settings)
+	f, err := frontend.New(fc, daemontest.Log(t))
+	must(t, err)
+	daemontest.Run(t, f)
+	nc := nodemonitor.Default()
+	nc.ID, nc.Slots, nc.Master, nc.Listen, nc.HTTP, nc.WorkDir = "n-1", 2, m.Addr(), "127.0.0.1:0", "", t.TempDir()
+	change(&nc.Settings)
+	n, err := nodemonitor.New(nc, nodemonitor.Deps{Log: daemontest.Log(t)})
+	must(t, err)
+	daemontest.Run(t, n)
+	return f
+}
+
+func connect(t *testing.T, o client.Options) *wire.SchedulerClient {
+	t.Helper()
+	o.Name, o.MaxConns = "frontend", 2
+	p, err := client.New(o)
+	must(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	return wire.NewSchedulerClient(p)
+}
+
+// secret is in the environment, the arguments and the output of root's job.
+const secret = "hunter2"
+
+func ofRoot(key, script string) *api.Request {
+	return &api.Request{Key: key, Backend: api.BackendExec, Class: "short", Tasks: []api.Task{{ID: "0", Payload: api.Payload{
+		Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", script}, Env: []string{"PASSWORD=" + secret}},
+	}}}}
+}
+
+// The user nobody, on the machine where root runs a cluster: it sees the names and states of
+// root's jobs, and neither ends them nor reads what they print or are given. Its own jobs are
+// its own.
+func TestStrangerOnTheSameMachine(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can call as another user of this machine")
+	}
+	f := plainCluster(t, func(*daemon.Settings) {})
+	root, nobody := connect(t, client.Options{Address: f.Addr()}), connect(t, client.Options{Address: f.Addr(), Dial: asStranger(t)})
+	ctx := t.Context()
+	for _, r := range []*api.Request{ofRoot("long", "sleep 3600 # "+secret), ofRoot("failed", "echo "+secret+" >&2; exit 3")} {
+		_, _, err := root.Submit(ctx, r)
+		must(t, err)
+	}
+	s, err := root.Wait(ctx, "failed", time.Minute)
+	must(t, err)
+	if s.Submitter != "root" || !strings.Contains(s.Reason, "3") {
+		t.Fatalf("root sees %+v", s)
+	}
+
+	attacks := map[string]func() error{
+		"cancel":         func() error { _, err := nobody.Cancel(ctx, "long"); return err },
+		"explain":        func() error { _, err := nobody.Explain(ctx, "long"); return err },
+		"explain an end": func() error { _, err := nobody.Explain(ctx, "failed"); return err },
+		"stdout": func() error {
+			_, err := nobody.TaskLog(ctx, wire.LogRequest{Job: "failed", Stream: "stdout", Limit: 100})
+			return err
+		},
+		"stderr": func() error {
+			_, err := nobody.TaskLog(ctx, wire.LogRequest{Job: "failed", Stream: "stderr", Limit: 100})
+			return err
+		},
+		"its key": func() error { _, _, err := nobody.Submit(ctx, ofRoot("long", "sleep 3600 # "+secret)); return err },
+		"its owner": func() error {
+			r := ofRoot("", "true")
+			r.Owner = "root"
+			_, _, err := nobody.Submit(ctx, r)
+			return err
+		},
+		"a group": func() error {
+			r := ofRoot("", "true")
+			r.Owner = "made-up/nobody"
+			_, _, err := nobody.Submit(ctx, r)
+			return err
+		},
+		"drain":  func() error { _, err := nobody.DrainNode(ctx, "n-1", api.DrainOrder{Kill: true}); return err },
+		"resume": func() error { _, err := nobody.ResumeNode(ctx, "n-1"); return err },
+		"forget": func() error { _, err := nobody.ForgetNode(ctx, "n-1"); return err },
+	}
+	for name, attack := range attacks {
+		e, ok := errors.AsType[*api.Error](attack())
+		if !ok || e.Problem != api.Denied || e.What == "" || e.Next == "" {
+			t.Errorf("%s: %v", name, e)
+		} else if strings.Contains(e.Error(), secret) {
+			t.Errorf("%s: the refusal tells the secret: %v", name, e)
+		}
+	}
+	list, err := nobody.List(ctx, 0, "")
+	must(t, err)
+	waited, err := nobody.Wait(ctx, "failed", time.Second)
+	must(t, err)
+	for _, s := range append(list, waited) {
+		if strings.Contains(s.Reason, secret) || strings.Contains(s.Reason, "exit") || s.Job == "" || s.State == "" || s.Submitter != "root" {
+			t.Errorf("nobody sees %+v", s)
+		}
+	}
+	if s, err = root.Status(ctx, "long"); err != nil || s.State.Ended() {
+		t.Errorf("root's job: %+v, %v", s, err)
+	}
+	own(ctx, t, root, nobody)
+	_, err = root.Cancel(ctx, "long")
+	must(t, err)
+}
+
+// own checks what the stranger may do with its own job, and that it is known as its own.
+func own(ctx context.Context, t *testing.T, root, nobody *wire.SchedulerClient) {
+	t.Helper()
+	r := &api.Request{Key: "mine", Backend: api.BackendSleep, Class: "short", UserGroup: "wheel", User: "root", Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendSleep, Sleep: time.Hour}}}}
+	_, _, err := nobody.Submit(ctx, r)
+	must(t, err)
+	s, err := nobody.Status(ctx, "mine")
+	must(t, err)
+	if s.Submitter != "nobody" || s.Owner != "nobody" {
+		t.Errorf("the stranger's job is %+v", s)
+	}
+	if _, err := nobody.Explain(ctx, "mine"); err != nil {
+		t.Error(err)
+	}
+	if s, err = nobody.Cancel(ctx, "mine"); err != nil || s.Reason != "cancelled by its user" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := root.Explain(ctx, "mine"); err != nil {
+		t.Errorf("root: %v", err)
+	}
+}
+
+// With local_role: none the stranger is nobody, and is told how to become somebody.
+func TestStrangerWithoutARole(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can call as another user of this machine")
+	}
+	f := plainCluster(t, func(s *daemon.Settings) { s.LocalRole = daemon.NoLocalRole })
+	nobody := connect(t, client.Options{Address: f.Addr(), Dial: asStranger(t)})
+	_, err := nobody.List(t.Context(), 0, "")
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Problem != api.Denied || !strings.Contains(e.Next, "--token-file") {
+		t.Errorf("%v", err)
+	}
+}
