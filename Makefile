@@ -233,6 +233,9 @@ fmt: ## format the Go sources
 metrics: need-go ## docs/metrics.md from the metrics that the daemons register
 	$(GO) test ./internal/metricsdoc -update
 
+roles: need-go ## the table of docs/security.md from internal/access
+	$(GO) test ./internal/access -run '^TestSecurityPage$$' -update
+
 json: need-go ## docs/json.md from the types that commands print
 	$(GO) test ./cmd/pigeon -run '^TestJSONPage$$' -update
 

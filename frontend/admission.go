@@ -36,10 +36,41 @@ func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
 	case held+more > a.maxBytes:
 		return "max_bytes", a.busy(sub, fmt.Sprintf("unfinished jobs hold %d bytes and %d more would pass the limit of %d (max_bytes); %s", held, more, a.maxBytes, a.jobs.HoldsMost()), "max_bytes")
 	}
+	if limit, err := a.admitUser(sub); err != nil {
+		return limit, err
+	}
 	if e := a.jobs.Quotas().Check(sub.Request.Owner, len(sub.Request.Tasks), sub.Bytes); e != nil {
 		return "quota", a.overQuota(sub, e)
 	}
 	return "", nil
+}
+
+// userPart is the part of max_tasks and of max_bytes that the jobs of one user may take: who
+// fills its part does not keep the others' out.
+const userPart = 2
+
+// admitUser returns an error if a job of a user would exceed what one user may hold.
+func (a *admission) admitUser(sub *journal.Submission) (limit string, err error) {
+	if !sub.Bounded {
+		return "", nil
+	}
+	who, tasks, most := sub.Request.Submitter, len(sub.Request.Tasks), a.maxTasks/userPart
+	heldBytes, heldTasks := a.jobs.HeldBy(who)
+	if heldTasks+tasks > most {
+		return "max_tasks", a.ofUser(sub, tasks > most, fmt.Sprintf("the unfinished jobs of %s have %d tasks and %d more would pass the limit of %d for one user (half of max_tasks)", who, heldTasks, tasks, most), "max_tasks")
+	}
+	if most := a.maxBytes / userPart; heldBytes+sub.Bytes > most {
+		return "max_bytes", a.ofUser(sub, sub.Bytes > most, fmt.Sprintf("the unfinished jobs of %s hold %d bytes and %d more would pass the limit of %d for one user (half of max_bytes)", who, heldBytes, sub.Bytes, most), "max_bytes")
+	}
+	return "", nil
+}
+
+// ofUser refuses a job for which a user's part has no room, or never has any.
+func (a *admission) ofUser(sub *journal.Submission, never bool, what, limit string) error {
+	if never {
+		return a.never(sub, what, limit)
+	}
+	return a.busy(sub, what, limit)
 }
 
 // overQuota refuses a job that would pass a quota of its owner or of one above it.

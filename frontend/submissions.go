@@ -89,6 +89,7 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 	}
 	sub = &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
 	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
+	sub.Bounded = p.Role == identity.User
 	// The fingerprint is of what was said: who repeats a request of before may say the same.
 	if sub.Request.Owner, err = ownerFor(said{r.Owner, r.UserGroup, r.User}, p, srv.owner.ownerUsers()); err != nil {
 		return nil, err

@@ -8,19 +8,36 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// held counts the bytes of the jobs that have not ended, in all and by holder.
+// held counts the bytes of the jobs that have not ended, in all, by holder and by submitter.
 type held struct {
-	bytes   int64
-	holders map[string]*holding // none is empty
-	quotas  *quotas.Table
-	most    string // describes the holder of the most
-	asOf    time.Time
+	bytes      int64
+	holders    map[string]*holding // none is empty
+	submitters map[string]*holding // likewise, by the proven name
+	quotas     *quotas.Table
+	most       string // describes the holder of the most
+	asOf       time.Time
 }
 
 // holding is what one holder has.
 type holding struct {
 	bytes int64
 	jobs  int
+	tasks int
+}
+
+// add counts a job of so many bytes and tasks for who, or takes it back: sign is 1 or -1.
+func (h *holding) add(sign int, bytes int64, tasks int) {
+	h.bytes, h.jobs, h.tasks = h.bytes+int64(sign)*bytes, h.jobs+sign, h.tasks+sign*tasks
+}
+
+// of returns what who holds, a new one for who holds nothing.
+func of(list map[string]*holding, who string) *holding {
+	g := list[who]
+	if g == nil {
+		g = &holding{}
+		list[who] = g
+	}
+	return g
 }
 
 // mostEvery is how long the description of the holder of the most is used again, because
@@ -41,29 +58,39 @@ func holderOf(r *api.Request) string {
 
 // add counts a job.
 func (h *held) add(j *Job) {
-	who := holderOf(&j.Submission.Request)
-	g := h.holders[who]
-	if g == nil {
-		g = &holding{}
-		h.holders[who] = g
-	}
-	j.bytes, j.holder = j.Submission.Bytes, who
-	g.bytes, g.jobs, h.bytes = g.bytes+j.bytes, g.jobs+1, h.bytes+j.bytes
+	j.bytes, j.holder = j.Submission.Bytes, holderOf(&j.Submission.Request)
+	h.bytes += j.bytes
+	of(h.holders, j.holder).add(1, j.bytes, j.Status.Tasks)
+	of(h.submitters, j.Status.Submitter).add(1, j.bytes, j.Status.Tasks)
 	j.quota = h.quotas.Add(j.Submission.Request.Owner, len(j.Submission.Request.Tasks), j.bytes)
 }
 
 // remove undoes add. It may be called twice.
 func (h *held) remove(j *Job) {
 	j.quota.Release()
-	g := h.holders[j.holder]
-	if j.holder == "" || g == nil {
+	if j.holder == "" || h.holders[j.holder] == nil {
 		return
 	}
-	g.bytes, g.jobs, h.bytes = g.bytes-j.bytes, g.jobs-1, h.bytes-j.bytes
-	if g.jobs == 0 {
-		delete(h.holders, j.holder)
-	}
+	h.bytes -= j.bytes
+	h.take(h.holders, j.holder, j)
+	h.take(h.submitters, j.Status.Submitter, j)
 	j.bytes, j.holder = 0, ""
+}
+
+// take takes a job back from who holds it.
+func (*held) take(list map[string]*holding, who string, j *Job) {
+	g := of(list, who)
+	if g.add(-1, j.bytes, j.Status.Tasks); g.jobs == 0 {
+		delete(list, who)
+	}
+}
+
+// HeldBy returns what the unfinished jobs of a submitter hold.
+func (t *Table) HeldBy(submitter string) (bytes int64, tasks int) {
+	if g := t.held.submitters[submitter]; g != nil {
+		return g.bytes, g.tasks
+	}
+	return 0, 0
 }
 
 // HeldBytes returns roughly how many bytes the unfinished jobs hold.

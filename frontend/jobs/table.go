@@ -45,7 +45,7 @@ func New(o Options) *Table {
 	if o.Learner == nil {
 		o.Learner = classes.New(classes.Settings{})
 	}
-	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, quotas: quotas.New()}}
+	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, submitters: map[string]*holding{}, quotas: quotas.New()}}
 }
 
 // Start returns a job for a submission and begins its trace. The submission is changed to

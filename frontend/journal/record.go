@@ -84,6 +84,7 @@ type Submission struct {
 	Fingerprint string // of the request; "" from a program that made none
 	Shared      bool   // its key is one of the whole cluster
 	Bytes       int64  // that the request holds in memory; not journaled
+	Bounded     bool   // its submitter may hold a part of the frontend's bounds only; not journaled
 }
 
 // Ended is what is kept of a job for the retention: its key, so that a repeated
