@@ -22,6 +22,7 @@ func applicationTo(v api.Application) *application.TApplication {
 		Grants:      v.Grants,
 		Token:       v.Token,
 		Owner:       v.Owner,
+		Submitter:   v.Submitter,
 	}
 }
 
@@ -38,6 +39,7 @@ func applicationFrom(t *application.TApplication) (v api.Application) {
 		Grants:      t.Grants,
 		Token:       t.Token,
 		Owner:       t.Owner,
+		Submitter:   t.Submitter,
 	}
 }
 
@@ -1104,6 +1106,7 @@ func statusTo(v api.Status) *published.TJobStatus {
 		Owner:     v.Owner,
 		Priority:  v.Priority,
 		Name:      v.Name,
+		Submitter: v.Submitter,
 	}
 }
 
@@ -1128,6 +1131,7 @@ func statusFrom(t *published.TJobStatus) (v api.Status) {
 		Owner:     t.Owner,
 		Priority:  t.Priority,
 		Name:      t.Name,
+		Submitter: t.Submitter,
 	}
 }
 

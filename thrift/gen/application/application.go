@@ -1123,6 +1123,7 @@ func (p *TTemplate) String() string {
 //   - Grants
 //   - Token
 //   - Owner
+//   - Submitter
 type TApplication struct {
 	ID          string     `thrift:"id,1" db:"id" json:"id"`
 	Name        string     `thrift:"name,2" db:"name" json:"name"`
@@ -1132,6 +1133,7 @@ type TApplication struct {
 	Grants      bool       `thrift:"grants,6" db:"grants" json:"grants"`
 	Token       string     `thrift:"token,7" db:"token" json:"token"`
 	Owner       string     `thrift:"owner,8" db:"owner" json:"owner"`
+	Submitter   string     `thrift:"submitter,9" db:"submitter" json:"submitter"`
 }
 
 func NewTApplication() *TApplication {
@@ -1176,12 +1178,22 @@ var TApplication_Owner_DEFAULT string = ""
 func (p *TApplication) GetOwner() string {
 	return p.Owner
 }
+
+var TApplication_Submitter_DEFAULT string = ""
+
+func (p *TApplication) GetSubmitter() string {
+	return p.Submitter
+}
 func (p *TApplication) IsSetTemplate() bool {
 	return p.Template != nil
 }
 
 func (p *TApplication) IsSetOwner() bool {
 	return p.Owner != TApplication_Owner_DEFAULT
+}
+
+func (p *TApplication) IsSetSubmitter() bool {
+	return p.Submitter != TApplication_Submitter_DEFAULT
 }
 
 func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1278,6 +1290,16 @@ func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 9:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -1364,6 +1386,15 @@ func (p *TApplication) ReadField8(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TApplication) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Submitter = v
+	}
+	return nil
+}
+
 func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TApplication"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1391,6 +1422,9 @@ func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1511,6 +1545,21 @@ func (p *TApplication) writeField8(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TApplication) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSubmitter() {
+		if err := oprot.WriteFieldBegin(ctx, "submitter", thrift.STRING, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:submitter: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Submitter)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.submitter (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:submitter: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TApplication) Equals(other *TApplication) bool {
 	if p == other {
 		return true
@@ -1539,6 +1588,9 @@ func (p *TApplication) Equals(other *TApplication) bool {
 		return false
 	}
 	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Submitter != other.Submitter {
 		return false
 	}
 	return true

@@ -3918,6 +3918,7 @@ func (p *TSubmitReply) String() string {
 //   - Owner
 //   - Priority
 //   - Name
+//   - Submitter
 type TJobStatus struct {
 	JobId     string  `thrift:"jobId,1" db:"jobId" json:"jobId"`
 	App       string  `thrift:"app,2" db:"app" json:"app"`
@@ -3933,9 +3934,10 @@ type TJobStatus struct {
 	Reason    string  `thrift:"reason,12" db:"reason" json:"reason"`
 	Seconds   float64 `thrift:"seconds,13" db:"seconds" json:"seconds"`
 	// unused fields # 14 to 15
-	Owner    string `thrift:"owner,16" db:"owner" json:"owner"`
-	Priority int32  `thrift:"priority,17" db:"priority" json:"priority"`
-	Name     string `thrift:"name,18" db:"name" json:"name"`
+	Owner     string `thrift:"owner,16" db:"owner" json:"owner"`
+	Priority  int32  `thrift:"priority,17" db:"priority" json:"priority"`
+	Name      string `thrift:"name,18" db:"name" json:"name"`
+	Submitter string `thrift:"submitter,19" db:"submitter" json:"submitter"`
 }
 
 func NewTJobStatus() *TJobStatus {
@@ -4011,6 +4013,12 @@ var TJobStatus_Name_DEFAULT string = ""
 func (p *TJobStatus) GetName() string {
 	return p.Name
 }
+
+var TJobStatus_Submitter_DEFAULT string = ""
+
+func (p *TJobStatus) GetSubmitter() string {
+	return p.Submitter
+}
 func (p *TJobStatus) IsSetOwner() bool {
 	return p.Owner != TJobStatus_Owner_DEFAULT
 }
@@ -4021,6 +4029,10 @@ func (p *TJobStatus) IsSetPriority() bool {
 
 func (p *TJobStatus) IsSetName() bool {
 	return p.Name != TJobStatus_Name_DEFAULT
+}
+
+func (p *TJobStatus) IsSetSubmitter() bool {
+	return p.Submitter != TJobStatus_Submitter_DEFAULT
 }
 
 func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -4197,6 +4209,16 @@ func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 19:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4356,6 +4378,15 @@ func (p *TJobStatus) ReadField18(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TJobStatus) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.Submitter = v
+	}
+	return nil
+}
+
 func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TJobStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4407,6 +4438,9 @@ func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4633,6 +4667,21 @@ func (p *TJobStatus) writeField18(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TJobStatus) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSubmitter() {
+		if err := oprot.WriteFieldBegin(ctx, "submitter", thrift.STRING, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:submitter: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Submitter)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.submitter (19) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:submitter: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TJobStatus) Equals(other *TJobStatus) bool {
 	if p == other {
 		return true
@@ -4685,6 +4734,9 @@ func (p *TJobStatus) Equals(other *TJobStatus) bool {
 		return false
 	}
 	if p.Name != other.Name {
+		return false
+	}
+	if p.Submitter != other.Submitter {
 		return false
 	}
 	return true

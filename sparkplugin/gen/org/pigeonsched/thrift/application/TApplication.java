@@ -18,6 +18,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final org.apache.thrift.protocol.TField GRANTS_FIELD_DESC = new org.apache.thrift.protocol.TField("grants", org.apache.thrift.protocol.TType.BOOL, (short)6);
   private static final org.apache.thrift.protocol.TField TOKEN_FIELD_DESC = new org.apache.thrift.protocol.TField("token", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField OWNER_FIELD_DESC = new org.apache.thrift.protocol.TField("owner", org.apache.thrift.protocol.TType.STRING, (short)8);
+  private static final org.apache.thrift.protocol.TField SUBMITTER_FIELD_DESC = new org.apache.thrift.protocol.TField("submitter", org.apache.thrift.protocol.TType.STRING, (short)9);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new TApplicationStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new TApplicationTupleSchemeFactory();
@@ -30,6 +31,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private boolean grants; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String token; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String owner; // optional
+  private @org.apache.thrift.annotation.Nullable java.lang.String submitter; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -40,7 +42,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     TEMPLATE((short)5, "template"),
     GRANTS((short)6, "grants"),
     TOKEN((short)7, "token"),
-    OWNER((short)8, "owner");
+    OWNER((short)8, "owner"),
+    SUBMITTER((short)9, "submitter");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -72,6 +75,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
           return TOKEN;
         case 8: // OWNER
           return OWNER;
+        case 9: // SUBMITTER
+          return SUBMITTER;
         default:
           return null;
       }
@@ -118,7 +123,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final int __INCARNATION_ISSET_ID = 0;
   private static final int __GRANTS_ISSET_ID = 1;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TEMPLATE,_Fields.OWNER};
+  private static final _Fields optionals[] = {_Fields.TEMPLATE,_Fields.OWNER,_Fields.SUBMITTER};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -138,12 +143,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.OWNER, new org.apache.thrift.meta_data.FieldMetaData("owner", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.SUBMITTER, new org.apache.thrift.meta_data.FieldMetaData("submitter", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(TApplication.class, metaDataMap);
   }
 
   public TApplication() {
     this.owner = "";
+
+    this.submitter = "";
 
   }
 
@@ -191,6 +200,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     if (other.isSetOwner()) {
       this.owner = other.owner;
     }
+    if (other.isSetSubmitter()) {
+      this.submitter = other.submitter;
+    }
   }
 
   @Override
@@ -210,6 +222,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     this.grants = false;
     this.token = null;
     this.owner = "";
+
+    this.submitter = "";
 
   }
 
@@ -409,6 +423,31 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     }
   }
 
+  @org.apache.thrift.annotation.Nullable
+  public java.lang.String getSubmitter() {
+    return this.submitter;
+  }
+
+  public TApplication setSubmitter(@org.apache.thrift.annotation.Nullable java.lang.String submitter) {
+    this.submitter = submitter;
+    return this;
+  }
+
+  public void unsetSubmitter() {
+    this.submitter = null;
+  }
+
+  /** Returns true if field submitter is set (has been assigned a value) and false otherwise */
+  public boolean isSetSubmitter() {
+    return this.submitter != null;
+  }
+
+  public void setSubmitterIsSet(boolean value) {
+    if (!value) {
+      this.submitter = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -476,6 +515,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       }
       break;
 
+    case SUBMITTER:
+      if (value == null) {
+        unsetSubmitter();
+      } else {
+        setSubmitter((java.lang.String)value);
+      }
+      break;
+
     }
   }
 
@@ -507,6 +554,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     case OWNER:
       return getOwner();
 
+    case SUBMITTER:
+      return getSubmitter();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -535,6 +585,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       return isSetToken();
     case OWNER:
       return isSetOwner();
+    case SUBMITTER:
+      return isSetSubmitter();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -624,6 +676,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return false;
     }
 
+    boolean this_present_submitter = true && this.isSetSubmitter();
+    boolean that_present_submitter = true && that.isSetSubmitter();
+    if (this_present_submitter || that_present_submitter) {
+      if (!(this_present_submitter && that_present_submitter))
+        return false;
+      if (!this.submitter.equals(that.submitter))
+        return false;
+    }
+
     return true;
   }
 
@@ -658,6 +719,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     hashCode = hashCode * 8191 + ((isSetOwner()) ? 131071 : 524287);
     if (isSetOwner())
       hashCode = hashCode * 8191 + owner.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetSubmitter()) ? 131071 : 524287);
+    if (isSetSubmitter())
+      hashCode = hashCode * 8191 + submitter.hashCode();
 
     return hashCode;
   }
@@ -750,6 +815,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetSubmitter(), other.isSetSubmitter());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetSubmitter()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.submitter, other.submitter);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -830,6 +905,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         sb.append("null");
       } else {
         sb.append(this.owner);
+      }
+      first = false;
+    }
+    if (isSetSubmitter()) {
+      if (!first) sb.append(", ");
+      sb.append("submitter:");
+      if (this.submitter == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.submitter);
       }
       first = false;
     }
@@ -948,6 +1033,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 9: // SUBMITTER
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
+              struct.submitter = iprot.readString();
+              struct.setSubmitterIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1004,6 +1097,13 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
           oprot.writeFieldEnd();
         }
       }
+      if (struct.submitter != null) {
+        if (struct.isSetSubmitter()) {
+          oprot.writeFieldBegin(SUBMITTER_FIELD_DESC);
+          oprot.writeString(struct.submitter);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1047,7 +1147,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetOwner()) {
         optionals.set(7);
       }
-      oprot.writeBitSet(optionals, 8);
+      if (struct.isSetSubmitter()) {
+        optionals.set(8);
+      }
+      oprot.writeBitSet(optionals, 9);
       if (struct.isSetId()) {
         oprot.writeString(struct.id);
       }
@@ -1072,12 +1175,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetOwner()) {
         oprot.writeString(struct.owner);
       }
+      if (struct.isSetSubmitter()) {
+        oprot.writeString(struct.submitter);
+      }
     }
 
     @Override
     public void read(org.apache.thrift.protocol.TProtocol prot, TApplication struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
-      java.util.BitSet incoming = iprot.readBitSet(8);
+      java.util.BitSet incoming = iprot.readBitSet(9);
       if (incoming.get(0)) {
         struct.id = iprot.readString();
         struct.setIdIsSet(true);
@@ -1110,6 +1216,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (incoming.get(7)) {
         struct.owner = iprot.readString();
         struct.setOwnerIsSet(true);
+      }
+      if (incoming.get(8)) {
+        struct.submitter = iprot.readString();
+        struct.setSubmitterIsSet(true);
       }
     }
   }
