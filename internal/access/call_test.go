@@ -105,6 +105,17 @@ func eachField(ctx context.Context, p thrift.TProtocol, read func(kind thrift.TT
 	}
 }
 
+// ask is call, again where the connection ended: a server ends it after some refusals, which a
+// caller may learn only by its next call.
+func ask(ctx context.Context, pool *client.Pool, method string, args record) (sign, text string) {
+	for range 3 {
+		if sign, text = call(ctx, pool, method, args); sign != "?" {
+			break
+		}
+	}
+	return sign, text
+}
+
 // call calls a method and returns what was answered as a sign of the golden file, with the text
 // of a refusal.
 func call(ctx context.Context, pool *client.Pool, method string, args record) (sign, text string) {

@@ -4,6 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes this test the guard of exec tasks when it is started as one.
+func TestMain(m *testing.M) {
+	guard.Register()
+	goleak.VerifyTestMain(m)
+}

@@ -216,7 +216,7 @@ func TestMatrix(t *testing.T) {
 						pools[address] = p
 					}
 					want := string(r.signs[column])
-					got, text := call(t.Context(), p, r.method, arguments(r.service, r.method))
+					got, text := ask(t.Context(), p, r.method, arguments(r.service, r.method))
 					if want == "n" && strings.Contains(text, "this daemon is no ") {
 						continue // another of these daemons serves the call
 					}
@@ -275,7 +275,7 @@ func TestPublishedListeners(t *testing.T) {
 					continue // the first service that has the method serves it
 				}
 				seen[m] = true
-				if got, text := call(t.Context(), pool, m, arguments(s, m)); got != want {
+				if got, text := ask(t.Context(), pool, m, arguments(s, m)); got != want {
 					t.Errorf("%s.%s: %s, want %s: %s", s, m, got, want, text)
 				}
 			}
