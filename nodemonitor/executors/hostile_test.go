@@ -1,13 +1,17 @@
 package executors_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // What an executor puts in the place of its output, or of its folder, is not read: it
@@ -58,5 +62,32 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The output of an executor is for who registered its application, and for operators; and another
+// user's order for an application of the same id is refused.
+func TestOutputOfAnother(t *testing.T) {
+	w := newWorld(t)
+	a := shell("A", "echo secret; sleep 1000")
+	a.Submitter = "alice"
+	w.order(a, "1")
+	w.awaitState("A", "1", "running")
+	const path = "/applications/A/1/stdout"
+	for _, c := range []struct {
+		role identity.Role
+		name string
+		code int
+	}{
+		{identity.User, "alice", 200}, {identity.Operator, "olga", 200}, {identity.User, "bob", 403}, {identity.Viewer, "alice", 403}, {identity.Nobody, "", 403}, {identity.Frontend, "f", 403},
+	} {
+		if code, text := w.logAs(identity.Principal{Role: c.role, Name: c.name}, path); code != c.code || c.code != 200 && strings.Contains(text, "secret") {
+			t.Errorf("%s %s: %d %s", c.role, c.name, code, text)
+		}
+	}
+	a.Submitter = "bob"
+	_, err := w.OrderExecutors(t.Context(), &wire.Order{Frontend: "f", Tenure: 99, Sequence: 1, Application: a, Executors: []string{"1"}})
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Denied || !strings.Contains(e.What, "alice") {
+		t.Errorf("an order for bob: %v", err)
 	}
 }

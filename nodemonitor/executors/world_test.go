@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
@@ -116,9 +117,13 @@ func (w *world) awaitState(app, id, want string) wire.HeldExecutor {
 	return state(h, app, id)
 }
 
-// log reads an output as a browser does.
-func (w *world) log(path string) (status int, text string) {
+// log reads an output as a browser does, of the node monitor's own user.
+func (w *world) log(path string) (status int, text string) { return w.logAs(identity.Self(), path) }
+
+// logAs reads an output as the browser of a principal does.
+func (w *world) logAs(p identity.Principal, path string) (status int, text string) {
 	r := httptest.NewRecorder()
-	w.Logs().ServeHTTP(r, httptest.NewRequest(http.MethodGet, path, nil))
+	ask := httptest.NewRequest(http.MethodGet, path, nil)
+	w.Logs().ServeHTTP(r, ask.WithContext(identity.With(ask.Context(), p)))
 	return r.Code, r.Body.String()
 }
