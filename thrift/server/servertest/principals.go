@@ -8,27 +8,27 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
-// Everybody takes every caller for one principal: a server.Identifier for tests that are not
+// Principal is the one for which a server takes every caller: a server.Identifier for tests that are not
 // about who calls.
-type Everybody identity.Principal
+type Principal identity.Principal
 
-var _ server.Identifier = Everybody{}
+var _ server.Identifier = Principal{}
 
 // Anybody returns the security of a server at which every caller may do everything.
-func Anybody() server.Security { return server.Security{Identifier: Everybody(identity.Self())} }
+func Anybody() server.Security { return server.Security{Identifier: Principal(identity.Self())} }
 
 // Server implements server.Identifier: there is no TLS.
-func (Everybody) Server() *tls.Config { return nil }
+func (Principal) Server() *tls.Config { return nil }
 
 // Identify implements server.Identifier.
-func (e Everybody) Identify(net.Conn) (identity.Principal, error) {
+func (e Principal) Identify(net.Conn) (identity.Principal, error) {
 	return identity.Principal(e), nil
 }
 
 // Authenticate implements server.Identifier: every token proves the same.
-func (e Everybody) Authenticate(string) (identity.Principal, error) {
+func (e Principal) Authenticate(string) (identity.Principal, error) {
 	return identity.Principal(e), nil
 }
 
 // Valid implements server.Identifier.
-func (Everybody) Valid(identity.Principal) error { return nil }
+func (Principal) Valid(identity.Principal) error { return nil }
