@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
 // fakeSource answers what it holds.
@@ -103,6 +104,26 @@ func TestPage(t *testing.T) {
 	for _, bad := range []string{"http://", "https://", "innerHTML", "<script src", "@import"} {
 		if strings.Contains(w.Body.String(), bad) {
 			t.Errorf("the page contains %q", bad)
+		}
+	}
+}
+
+// The reason of an end, which may quote an output, is shown to who may see all of the job.
+func TestReasonsOfOthers(t *testing.T) {
+	h := Handler(&fakeSource{jobs: []api.Status{{Job: "j", Submitter: "alice", State: api.StateFailed, Reason: "stderr: secret"}}})
+	for _, c := range []struct {
+		p    identity.Principal
+		sees bool
+	}{
+		{identity.Principal{}, false}, {identity.Principal{Role: identity.User, Name: "bob"}, false}, {identity.Principal{Role: identity.Viewer, Name: "alice"}, false},
+		{identity.Principal{Role: identity.User, Name: "alice"}, true}, {identity.Principal{Role: identity.Operator, Name: "olga"}, true}, {identity.Self(), true},
+	} {
+		r := httptest.NewRequestWithContext(identity.With(t.Context(), c.p), http.MethodGet, "/api/state", nil)
+		r.Host = here
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := strings.Contains(w.Body.String(), "secret"); got != c.sees || !strings.Contains(w.Body.String(), `"job":"j"`) {
+			t.Errorf("%v: %s", c.p, w.Body)
 		}
 	}
 }
