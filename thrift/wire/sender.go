@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// RoleOf returns the role that the certificate of a core's daemon has.
-func RoleOf(r sched.Role) identity.Role {
+// roleOf returns the role that the certificate of a core's daemon has.
+func roleOf(r sched.Role) identity.Role {
 	switch r {
 	case sched.Distributor:
 		return identity.Frontend
@@ -26,7 +26,7 @@ func RoleOf(r sched.Role) identity.Role {
 // speaks returns nil when the caller is the daemon in whose name the arguments of a call are: a
 // node cannot speak for another node, and a frontend not for another frontend.
 func speaks(ctx context.Context, sender Ref, tried string) error {
-	p, role := identity.From(ctx), RoleOf(sender.Role)
+	p, role := identity.From(ctx), roleOf(sender.Role)
 	if p.Role == identity.Superuser || role != identity.Nobody && p.Is(role, sender.Name) {
 		return nil
 	}
