@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -36,6 +39,24 @@ func (c *conn) identify(ctx context.Context) {
 func (c *conn) takeFor(p identity.Principal) {
 	c.caller.principal = p
 	c.caller.ctx = identity.With(c.caller.remote, p)
+	if most := c.server.opts.MaxConnsPerCaller; !c.server.conns.claim(c, c.bounded(p), most) && c.caller.refusal == nil {
+		c.caller.refusal = &api.Error{
+			Problem: api.Busy, What: fmt.Sprintf("%s has %d connections, the most of one caller", p, most), Subject: c.server.opts.Name,
+			Tried: "accepting one more", Next: "close some, or use fewer at a time", RetryAfter: time.Second,
+		}
+	}
+}
+
+// bounded returns under which key the connections of a principal are counted, "" for one whose
+// connections have no bound of their own: daemons, and who could stop this one anyway.
+func (c *conn) bounded(p identity.Principal) string {
+	switch {
+	case p.Role == identity.Superuser, p.Role.IsDaemon():
+		return ""
+	case p.Role == identity.Nobody:
+		return "nobody at " + c.host
+	}
+	return "person " + p.Name
 }
 
 // Authenticate implements wire.Authenticator: the service that every server answers itself.

@@ -21,6 +21,7 @@ type conn struct {
 	socket    net.Conn // to end it; its closing waits for nobody
 	net       net.Conn // to read and write: the socket, or TLS over it
 	host      string   // key of the cap per address
+	claimed   string   // key of the cap per caller; the registry's lock guards it
 	reader    *frame.Reader
 	transport *frame.Transport
 	protocol  thrift.TProtocol

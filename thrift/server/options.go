@@ -35,6 +35,9 @@ type Options struct {
 	// MaxConnsPerHost bounds connections of one IP address. A whole cluster may
 	// share one on a test machine. Default 4,096.
 	MaxConnsPerHost int
+	// MaxConnsPerCaller bounds connections of one person, and those of callers of whom nothing is
+	// proven from one address; daemons and their own user have no such bound. Default 1,024.
+	MaxConnsPerCaller int
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
 	// at least MaxFrame * 2. Default 256 MiB.
@@ -69,6 +72,7 @@ func (o Options) withDefaults() Options {
 	o.MaxElements = cmp.Or(o.MaxElements, 250_000)
 	o.MaxConns = cmp.Or(o.MaxConns, 8192)
 	o.MaxConnsPerHost = cmp.Or(o.MaxConnsPerHost, 4096)
+	o.MaxConnsPerCaller = cmp.Or(o.MaxConnsPerCaller, 1024)
 	o.Memory = cmp.Or(o.Memory, 256<<20)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Hour)
 	o.FrameTimeout = cmp.Or(o.FrameTimeout, 10*time.Second)
@@ -95,6 +99,7 @@ func (o Options) validate() error {
 		{"MaxElements", int64(o.MaxElements), math.MaxInt32},
 		{"MaxConns", int64(o.MaxConns), math.MaxInt32},
 		{"MaxConnsPerHost", int64(o.MaxConnsPerHost), math.MaxInt32},
+		{"MaxConnsPerCaller", int64(o.MaxConnsPerCaller), math.MaxInt32},
 		{"Memory", o.Memory, math.MaxInt64},
 		{"IdleTimeout", int64(o.IdleTimeout), math.MaxInt64},
 		{"FrameTimeout", int64(o.FrameTimeout), math.MaxInt64},

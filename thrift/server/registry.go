@@ -13,12 +13,13 @@ type registry struct {
 	stopping bool
 	conns    map[*conn]struct{}
 	hosts    map[string]int // connections by IP address; never holds a zero
+	callers  map[string]int // connections by who calls, of those with a bound; likewise
 }
 
 func newRegistry(maxAll, maxHost int) *registry {
 	return &registry{
 		maxAll: maxAll, maxHost: maxHost,
-		conns: make(map[*conn]struct{}), hosts: make(map[string]int),
+		conns: make(map[*conn]struct{}), hosts: make(map[string]int), callers: make(map[string]int),
 	}
 }
 
@@ -44,9 +45,38 @@ func (r *registry) remove(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.conns, c)
+	r.unclaim(c)
 	if r.hosts[c.host]--; r.hosts[c.host] == 0 {
 		delete(r.hosts, c.host)
 	}
+}
+
+// claim counts a connection for who calls, in place of whom it was counted for before, and
+// reports whether that one may have it; "" is somebody without a bound.
+func (r *registry) claim(c *conn, who string, most int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unclaim(c)
+	switch {
+	case who == "":
+		return true
+	case r.callers[who] >= most:
+		return false
+	}
+	r.callers[who]++
+	c.claimed = who
+	return true
+}
+
+// unclaim undoes claim. It needs the lock.
+func (r *registry) unclaim(c *conn) {
+	if c.claimed == "" {
+		return
+	}
+	if r.callers[c.claimed]--; r.callers[c.claimed] == 0 {
+		delete(r.callers, c.claimed)
+	}
+	c.claimed = ""
 }
 
 func (r *registry) open() int {
