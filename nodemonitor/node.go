@@ -211,7 +211,11 @@ func (n *NodeMonitor) openExecutors() error {
 		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease, Frontends: n.frontends, Codec: n.codec,
 	}
 	if n.status != nil {
-		c.Web = "http://" + reachable(n.status.Addr(), n.self.address)
+		c.Web = "http://"
+		if n.life.Credentials().Server() != nil {
+			c.Web = "https://"
+		}
+		c.Web += reachable(n.status.Addr(), n.self.address)
 	}
 	if err := n.backends.OpenExecutors(c); err != nil {
 		return err

@@ -14,8 +14,11 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -193,7 +196,11 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	for _, f := range d.own.Frontends() {
 		sources = append(sources, f)
 	}
-	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log})
+	callers, err := credentials.Open(credentials.Options{LocalRole: identity.User, Log: log})
+	if err != nil {
+		return err
+	}
+	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
 	d.web.Handle("/", webpage.Handler(sources...))
 	return d.web.Start()
 }

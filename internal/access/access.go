@@ -24,6 +24,10 @@ func denied(p identity.Principal, a Action) error {
 	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("%s may not %s", p, a), Next: next}
 }
 
+// MaySeePages returns why a principal may not see the HTTP pages of a daemon, nil when it may.
+// All of them show names and states at least; a handler that shows more asks again.
+func MaySeePages(p identity.Principal) error { return Allow(p, SeeStates) }
+
 // Can reports whether AllowOn returns nil.
 func Can(p identity.Principal, a Action, submitter string) bool {
 	switch Of(p.Role, a) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -47,13 +48,22 @@ func (l *Lifecycle) Status(address string, m *telemetry.Metrics, ready func() er
 	if ready == nil {
 		ready = l.readiness
 	}
-	s := telemetry.NewServer(telemetry.ServerOptions{Addr: address, Gatherer: m.Registry, Ready: ready, Logger: l.log})
+	s := telemetry.NewServer(telemetry.ServerOptions{Addr: address, Gatherer: m.Registry, Ready: ready, Security: l.webSecurity(), Logger: l.log})
 	handle(s)
 	if err := s.Start(); err != nil {
 		return nil, err
 	}
 	l.OnClose(func() error { s.Stop(); return nil })
 	return s, nil
+}
+
+// webSecurity returns who may see the pages of the status server: everybody with a role. What a
+// page shows of others' jobs its handler decides.
+func (l *Lifecycle) webSecurity() telemetry.Security {
+	if l.credentials == nil {
+		return telemetry.Security{}
+	}
+	return telemetry.Security{Identifier: l.credentials, Allow: access.MaySeePages}
 }
 
 func (l *Lifecycle) readiness() error {
