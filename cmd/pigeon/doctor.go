@@ -4,8 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
+	"runtime/debug"
+	"strconv"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +20,9 @@ func doctorCommand() *cobra.Command {
 		GroupID: groupSelf,
 		Short:   "Try what a cluster on this machine will need",
 		Long: `Tries what a cluster on this machine will need and prints how to repair what does
-not work. It changes nothing. Exit status 1 when something is bad.`,
+not work. Where daemons are installed (/etc/pigeon) it checks them as well: their settings,
+who may read keys and journals, when certificates end, whether they run, and whether they run
+the program that is installed. It changes nothing. Exit status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor -o json | grep -v '"status":"good"'`,
 		Args: cobra.NoArgs,
@@ -55,5 +62,38 @@ func defaultNeeds() doctor.Options {
 		},
 		NATS:  "127.0.0.1:4222",
 		Nodes: []string{"127.0.1.1", "127.0.3.40", "127.200.100.50"},
+		Host:  thisHost(),
 	}
+}
+
+// thisHost returns this machine as one on which daemons may be installed.
+func thisHost() *doctor.Host {
+	owners := []int{0, os.Getuid()}
+	if u, err := user.Lookup("pigeon"); err == nil {
+		if uid, err := strconv.Atoi(u.Uid); err == nil {
+			owners = append(owners, uid)
+		}
+	}
+	h := &doctor.Host{
+		Root: "/", Now: time.Now(), Owner: owners, Load: loadInstalled, Program: "unknown", Processes: doctor.Running, State: doctor.SystemdState,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		h.Program = doctor.Built(info)
+	}
+	return h
+}
+
+// loadInstalled reads a file of settings as the daemon of a role does, without flags and environment.
+func loadInstalled(name, path string) (insecure bool, err error) {
+	for _, r := range roles() {
+		if r.name != name {
+			continue
+		}
+		origins, err := r.load(config.Source{File: path})
+		for _, o := range origins {
+			insecure = insecure || o.Key == "insecure" && o.Value == true
+		}
+		return insecure, err
+	}
+	return false, fmt.Errorf("%s has no settings", name)
 }

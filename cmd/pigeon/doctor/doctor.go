@@ -38,6 +38,7 @@ type Options struct {
 	Ports   []Port   // that daemons listen on by default
 	NATS    string   // address of a NATS server, host:port
 	Nodes   []string // loopback addresses that nodes of a local cluster take
+	Host    *Host    // whose settings and daemons are checked, too, if they are installed; nil: none
 }
 
 // Port is an address a daemon wants.
@@ -48,7 +49,7 @@ type Port struct {
 
 // Checks returns all checks in the order shown.
 func Checks(o Options) []Check {
-	return []Check{
+	checks := []Check{
 		{"machine", machine},
 		{"open files", openFiles},
 		{"loopback addresses", func(ctx context.Context) Finding { return loopback(ctx, o.Nodes) }},
@@ -58,6 +59,10 @@ func Checks(o Options) []Check {
 		{"disk space", func(context.Context) Finding { return space(o.TempDir) }},
 		{"timers", timers},
 	}
+	if o.Host != nil && o.Host.Installed() {
+		checks = append(checks, o.Host.checks()...)
+	}
+	return checks
 }
 
 // Run makes the checks one after another, reports each finding as it comes, and

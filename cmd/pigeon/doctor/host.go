@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Host is a machine on which daemons are installed: with settings in /etc/pigeon, data in
+// /var/lib/pigeon, and units.
+type Host struct {
+	Root  string    // of its files; tests name a folder
+	Now   time.Time // for what expires
+	Owner []int     // users who may own settings, keys and data: root, the daemons' user, who calls
+	// Load reads and checks the settings of a role; insecure reports whether they let everybody
+	// do everything.
+	Load func(role, path string) (insecure bool, err error)
+	// Program is what this program was built from, and Processes lists the daemons that run here.
+	Program   string
+	Processes func() ([]Process, error)
+	// State returns what the service manager says of a unit ("active"), "" where it cannot be asked.
+	State func(ctx context.Context, unit string) string
+}
+
+// Process is a daemon that runs.
+type Process struct {
+	PID     int
+	Role    string // its verb: frontend, master, nodemonitor or nats
+	Program string // what it was built from, "" where that may not be read
+}
+
+// settingsRoles are the roles with settings in /etc/pigeon, by the beginning of the file's name.
+var settingsRoles = []string{"frontend", "master", "nodemonitor", "nats"}
+
+// Installed reports whether daemons are installed on the host.
+func (h *Host) Installed() bool {
+	info, err := os.Stat(h.path("/etc/pigeon"))
+	return err == nil && info.IsDir()
+}
+
+func (h *Host) path(name string) string { return filepath.Join(h.Root, name) }
+
+// name returns a path of the host as it is without its root.
+func (h *Host) name(path string) string {
+	if h.Root == "" || h.Root == "/" {
+		return path
+	}
+	return strings.TrimPrefix(path, filepath.Clean(h.Root))
+}
+
+func (h *Host) checks() []Check {
+	return []Check{
+		{"settings", func(context.Context) Finding { return h.settings() }},
+		{"secrets", func(context.Context) Finding { return h.secrets() }},
+		{"data folders", func(context.Context) Finding { return h.data() }},
+		{"certificates", func(context.Context) Finding { return h.certificates() }},
+		{"daemons", func(context.Context) Finding { return h.daemons() }},
+		{"units", h.units},
+	}
+}
+
+// faults gathers what is wrong with several things of one kind.
+type faults struct {
+	status Status
+	found  []string
+	advice []string
+}
+
+// add notes what was found; the advice is given once.
+func (f *faults) add(s Status, advice, format string, values ...any) {
+	if f.status != Bad {
+		f.status = s
+	}
+	f.found = append(f.found, fmt.Sprintf(format, values...))
+	if !slices.Contains(f.advice, advice) {
+		f.advice = append(f.advice, advice)
+	}
+}
+
+// mostFound bounds what one finding lists.
+const mostFound = 10
+
+// finding returns the faults, or that all is good.
+func (f *faults) finding(good string) Finding {
+	if len(f.found) == 0 {
+		return Finding{Status: Good, Found: good}
+	}
+	found := f.found
+	if len(found) > mostFound {
+		found = append(slices.Clone(found[:mostFound]), fmt.Sprintf("and %d more", len(f.found)-mostFound))
+	}
+	return Finding{Status: f.status, Found: strings.Join(found, "; "), Advice: strings.Join(f.advice, "; ")}
+}
+
+// ask says how what cannot be read as this user can.
+const ask = "run pigeon doctor as root"

@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
+)
+
+// renewalDue is how long before its end a certificate should have been renewed.
+const renewalDue = 14 * 24 * time.Hour
+
+// certificates checks when the certificates in /etc/pigeon end, and that a key lies beside those
+// that are a daemon's.
+func (h *Host) certificates() Finding {
+	var f faults
+	var first time.Time
+	read := 0
+	for _, path := range h.list("/etc/pigeon", "*.pem") {
+		if filepath.Base(path) == "crl.pem" {
+			continue
+		}
+		c, err := authority.ReadCertificate(path)
+		if errors.Is(err, fs.ErrPermission) {
+			f.add(Warn, ask, "%s cannot be read", h.name(path))
+			continue
+		}
+		if err != nil {
+			f.add(Bad, "write it again (pigeon pki issue)", "%s: %v", h.name(path), err)
+			continue
+		}
+		read++
+		const advice = "renew it (pigeon pki renew); daemons read it again by themselves"
+		switch {
+		case h.Now.After(c.NotAfter):
+			f.add(Bad, advice, "%s has ended on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+		case h.Now.Before(c.NotBefore):
+			f.add(Bad, "set this host's clock", "%s begins on %s", h.name(path), c.NotBefore.Format(time.DateTime))
+		case authority.EndsWithin(c, renewalDue, h.Now):
+			f.add(Warn, advice, "%s ends on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+		}
+		if first.IsZero() || c.NotAfter.Before(first) {
+			first = c.NotAfter
+		}
+	}
+	if read == 0 {
+		return f.finding("there are none in /etc/pigeon: daemons here serve this host alone, or insecurely")
+	}
+	return f.finding(fmt.Sprintf("%d in /etc/pigeon, the first ends on %s", read, first.Format(time.DateOnly)))
+}
