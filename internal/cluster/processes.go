@@ -59,7 +59,9 @@ func (p *processes) start(ctx context.Context) error {
 	p.ports = ports
 	take := func(r Role, i int) string { return s.at(r, i, ports.take()) }
 	var servers [][]string
-	at.nats, servers = s.natsServers(at.dir, take)
+	if at.nats, servers, err = s.natsServers(at.dir, take); err != nil {
+		return err
+	}
 	for i, args := range servers {
 		name := "nats"
 		if len(servers) > 1 {

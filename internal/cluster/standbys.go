@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -55,25 +57,38 @@ func (s *Spec) frontendName(i int) string {
 	return fmt.Sprintf("frontend-%d", i)
 }
 
-// natsServers takes the ports of the NATS servers and returns the arguments of each.
-func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string) {
-	var clients, routes []string
+// natsServers takes the ports of the NATS servers and returns the arguments of each. They admit who
+// has a secret, which stands in a file that only this user can read, and in the URLs.
+func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string, err error) {
+	var clients, routes, admit []string
+	before := "nats://"
+	if len(s.Command) == 0 { // an earlier version does not know the setting
+		secret, file := rand.Text(), filepath.Join(dir, "config", "nats.secret")
+		if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+			return "", nil, err
+		}
+		before += secret + "@"
+		admit = []string{"--secret-file", file}
+		if s.Network != nil {
+			admit = append(admit, "--insecure") // its hosts are on this machine
+		}
+	}
 	for i := range s.NATSServers {
 		clients = append(clients, take(NATS, i))
 	}
 	if s.NATSServers == 1 {
-		return "nats://" + clients[0], [][]string{{"--listen", clients[0]}}
+		return before + clients[0], [][]string{append([]string{"--listen", clients[0]}, admit...)}, nil
 	}
 	for i := range s.NATSServers {
 		routes = append(routes, take(NATS, i))
 	}
 	for i := range clients {
-		args = append(args, []string{
+		args = append(args, append([]string{
 			"--listen", clients[i], "--name", natsName(i), "--cluster-name", "pigeon", "--cluster-listen", routes[i], "--routes", strings.Join(routes, ","),
 			"--jetstream", "--store-dir", natsFolder(dir, i),
-		})
+		}, admit...))
 	}
-	return "nats://" + strings.Join(clients, ",nats://"), args
+	return before + strings.Join(clients, ","+before), args, nil
 }
 
 func natsName(i int) string { return fmt.Sprintf("nats-%d", i) }

@@ -34,6 +34,11 @@ type Options struct {
 	CA            string        `mapstructure:"tls_ca" doc:"file with the certificates by which those of clients and other servers must be signed; empty: they are not asked for one"`
 	Cert          string        `mapstructure:"tls_cert" doc:"file with the certificate of this server; empty: no TLS"`
 	Key           string        `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
+	CRL           string        `mapstructure:"tls_crl" doc:"file with the lists of revoked certificates (PEM); empty: none"`
+	Cluster       string        `mapstructure:"cluster" doc:"name of Pigeon's cluster: of those that tls_ca signs, the certificates of its daemons are admitted, each with the permissions of its role and name"`
+	SecretFile    string        `mapstructure:"secret_file" doc:"file of mode 0600 with a secret of 16 bytes or more, which clients have in their URL (nats://SECRET@host:port), and the other servers of the cluster in theirs; not with tls_ca; empty: none"`
+	DaemonUsers   []string      `mapstructure:"daemon_users" doc:"users of this machine whose processes are admitted on loopback beside this server's own user and root"`
+	Insecure      bool          `mapstructure:"insecure" doc:"admit everybody who reaches this server, also off loopback: who does can read what tasks write and stop the cluster"`
 	ConfigFile    string        `mapstructure:"server_config" doc:"configuration file of NATS for what has no setting here, such as users and accounts; what is set here replaces what it says; empty: none"`
 	// Log is written with the warnings and errors of the server; nil: they are dropped.
 	Log *slog.Logger `mapstructure:"-" json:"-"`
@@ -41,7 +46,7 @@ type Options struct {
 
 // Default returns the settings of a server that is alone and keeps nothing.
 func Default() Options {
-	return Options{Listen: "127.0.0.1:4222", MaxStore: defaultMaxStore, SyncInterval: Always, Election: DefaultElection}
+	return Options{Cluster: "pigeon", Listen: "127.0.0.1:4222", MaxStore: defaultMaxStore, SyncInterval: Always, Election: DefaultElection}
 }
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
@@ -58,6 +63,8 @@ func (o Options) Validate() error {
 		daemon.Refuse("sync_interval", o.SyncInterval != Always && (err != nil || d <= 0), "use always, or a duration above zero"),
 		daemon.Refuse("election_timeout", o.Election < leastElection || o.Election > mostElection, fmt.Sprintf("use %v to %v", leastElection, mostElection)),
 		daemon.Refuse("monitor", o.Monitor != "" && !daemon.IsAddress(o.Monitor), "give host:port, or nothing to switch it off"),
+		daemon.Refuse("cluster", !daemon.IsName(o.Cluster), daemon.NameRule),
+		daemon.Refuse("secret_file", o.SecretFile != "" && (o.CA != "" || o.ConfigFile != ""), "give tls_ca, or a configuration of NATS, or secret_file: one of them says who is admitted"),
 		daemon.Refuse("tls_cert", (o.Cert == "") != (o.Key == "") || o.CA != "" && o.Cert == "", "give tls_cert and tls_key, or neither; tls_ca only with them"),
 	)
 }
@@ -117,7 +124,12 @@ func (o Options) tls(s *server.Options) error {
 	if err != nil {
 		return fmt.Errorf("the certificate: %w", err)
 	}
+	own := &certificate{cert: o.Cert, key: o.Key}
+	config.Certificates, config.GetCertificate, config.GetClientCertificate = nil, own.get, own.forRoutes
 	s.TLS, s.TLSConfig, s.TLSVerify, s.TLSTimeout = true, config, o.CA != "", files.Timeout
+	if o.CA != "" && !decides(s) {
+		s.TLSConfig = askForCertificates(config)
+	}
 	if o.ClusterListen != "" {
 		routes := config.Clone()
 		routes.RootCAs = routes.ClientCAs

@@ -24,6 +24,7 @@ const startTimeout = 30 * time.Second
 type Server struct {
 	server *server.Server
 	opts   *server.Options
+	watch  func() // ends the watch of certificates
 }
 
 // Start starts a server and returns when it serves clients. The error is an *api.Error.
@@ -32,10 +33,17 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, startError(o.Listen, err)
 	}
+	admits, err := o.admit(opts)
+	if err != nil {
+		return nil, startError(o.Listen, err)
+	}
 	setElection(cmp.Or(o.Election, DefaultElection))
 	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, startError(o.Listen, err)
+	}
+	if admits != nil {
+		admits.server.Store(s)
 	}
 	log := &logger{log: o.Log}
 	s.SetLogger(log, false, false)
@@ -45,7 +53,7 @@ func Start(o Options) (*Server, error) {
 		s.WaitForShutdown()
 		return nil, startError(o.Listen, fmt.Errorf("not ready after %v%s", startTimeout, log.why()))
 	}
-	n := &Server{server: s, opts: opts}
+	n := &Server{server: s, opts: opts, watch: admits.watch()}
 	o.warnOfSpace(opts)
 	if err := n.answerSettings(); err != nil {
 		_ = n.Close()
@@ -141,6 +149,7 @@ func (n *Server) Server() *server.Server { return n.server }
 func (n *Server) Close() error {
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
+	n.watch()
 	return nil
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Anyone stands for the publisher's name in the subjects that a receiver subscribes to.
-const Anyone = "*"
+// Anyone stands for the publisher's name in the subjects that a receiver subscribes to. No daemon
+// has it as its name.
+const Anyone = "\x00"
 
 // IdleSubject is where the nodes of a group publish idle slots to its master. It ends in the name
 // of the node where NATS servers know it by that ([Access.Identified]), and may then be the only
@@ -25,7 +26,7 @@ func by(publisher string) string {
 	case "":
 		return ""
 	case Anyone:
-		return "." + Anyone
+		return ".*"
 	}
 	return "." + Token(publisher)
 }

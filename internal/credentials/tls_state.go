@@ -1,0 +1,16 @@
+package credentials
+
+import (
+	"crypto/tls"
+
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// IdentifyTLS is [Credentials.Identify] for a connection of which only the state of TLS is known,
+// such as one to a NATS server. A caller without a certificate is nobody.
+func (c *Credentials) IdentifyTLS(s tls.ConnectionState) (identity.Principal, error) {
+	if c == nil || len(s.PeerCertificates) == 0 {
+		return identity.Principal{}, nil
+	}
+	return c.ofCertificate(s.PeerCertificates)
+}

@@ -1,0 +1,219 @@
+package natsserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/credentials"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// admit determines who gets in: who has a certificate of the cluster, with the permissions of its
+// role and name; else who has the secret; else, on loopback, processes that the kernel names and
+// that could do anything to this server anyway. What a configuration file of NATS says about
+// users counts instead.
+func (o Options) admit(s *server.Options) (*admission, error) {
+	exposed := !isLoopback(s.Host) && s.TLSConfig == nil || o.ClusterListen != "" && !isLoopback(s.Cluster.Host) && s.Cluster.TLSConfig == nil
+	switch {
+	case exposed && !o.Insecure:
+		return nil, errors.New("it is not on loopback, and everybody on the way could read and change what goes there; set tls_ca, tls_cert and tls_key, or allow it with insecure: true")
+	case decides(s):
+		return nil, nil
+	case o.SecretFile != "":
+		return nil, o.bySecret(s)
+	case o.CA != "":
+		return o.byIdentity(s)
+	case s.TLSVerify: // by a configuration file: whoever has a certificate of its authorities
+		return nil, nil
+	case o.Insecure:
+		return nil, nil
+	case !isLoopback(s.Host):
+		return nil, errors.New("it would admit everybody who reaches it; set tls_ca, by which clients are known, or allow it with insecure: true")
+	case runtime.GOOS != "linux": // nobody says who calls
+		if o.Log != nil {
+			o.Log.Warn("every process of this machine is admitted; set secret_file")
+		}
+		return nil, nil
+	}
+	return o.byIdentity(s)
+}
+
+// decides reports whether a configuration file says who is admitted.
+func decides(s *server.Options) bool {
+	return s.Username != "" || s.Authorization != "" || len(s.Users) > 0 || len(s.Nkeys) > 0 || len(s.Accounts) > 0 || len(s.TrustedOperators) > 0 || s.AuthCallout != nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Bounds of the secret of a file, bytes: a shorter one could be guessed.
+const (
+	leastSecret = 16
+	maxSecret   = 1024
+)
+
+// routeUser is the user under which the servers of a cluster admit each other by the secret.
+const routeUser = "pigeon"
+
+// bySecret admits clients, and the other servers of the cluster, that have the secret of a file.
+func (o Options) bySecret(s *server.Options) error {
+	info, err := os.Stat(o.SecretFile)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("others can read %s (mode %#o); give it mode 0600", o.SecretFile, info.Mode().Perm())
+	}
+	text, err := os.ReadFile(o.SecretFile)
+	if err != nil {
+		return err
+	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < leastSecret || len(secret) > maxSecret {
+		return fmt.Errorf("the secret in %s has %d bytes; give it %d to %d", o.SecretFile, len(secret), leastSecret, maxSecret)
+	}
+	s.Authorization = secret
+	if o.ClusterListen != "" {
+		s.Cluster.Username, s.Cluster.Password = routeUser, secret
+		for _, r := range s.Routes {
+			if r.User == nil {
+				r.User = url.UserPassword(routeUser, secret)
+			}
+		}
+	}
+	return nil
+}
+
+// byIdentity admits clients by their certificates or by the kernel.
+func (o Options) byIdentity(s *server.Options) (*admission, error) {
+	c, err := credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	a := &admission{cluster: o.Cluster, credentials: c, log: o.Log}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	s.CustomClientAuthentication = &clients{a}
+	if o.ClusterListen != "" && o.CA == "" && s.Cluster.Username == "" {
+		s.CustomRouterAuthentication = &routes{a}
+	}
+	return a, nil
+}
+
+// admission determines who a client is.
+type admission struct {
+	cluster     string
+	credentials *credentials.Credentials
+	log         *slog.Logger
+	server      atomic.Pointer[server.Server] // nil until it listens
+}
+
+// watch has the authorities read again when their files change, until the function that it returns
+// is called.
+func (a *admission) watch() (end func()) {
+	if a == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { a.credentials.Watch(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// principal returns who is at the other end of a connection to one of the server's addresses.
+func (a *admission) principal(c server.ClientAuthentication, at func(*server.Server) net.Addr) (identity.Principal, error) {
+	if state := c.GetTLSConnectionState(); state != nil {
+		return a.credentials.IdentifyTLS(*state)
+	}
+	remote, s := c.RemoteAddress(), a.server.Load()
+	switch {
+	case remote != nil && remote.Network() == "pipe": // of this process
+		return identity.Self(), nil
+	case s == nil || remote == nil:
+		return identity.Principal{}, nil
+	}
+	return a.credentials.Identify(ends{local: at(s), remote: remote})
+}
+
+// ends is a connection of which only the addresses are known.
+type ends struct {
+	net.Conn
+	local, remote net.Addr
+}
+
+// LocalAddr returns the address of this end.
+func (e ends) LocalAddr() net.Addr { return e.local }
+
+// RemoteAddr returns the address of the other end.
+func (e ends) RemoteAddr() net.Addr { return e.remote }
+
+// refuse logs why somebody is not admitted.
+func (a *admission) refuse(c server.ClientAuthentication, p identity.Principal, err error) bool {
+	if err == nil {
+		err = fmt.Errorf("%v may not use this server; it serves the daemons of the cluster %s", p, a.cluster)
+	}
+	a.log.Warn("a client was refused", "client", fmt.Sprint(c.RemoteAddress()), "error", err)
+	return false
+}
+
+// clients admits clients.
+type clients struct{ *admission }
+
+// Check implements server.Authentication.
+func (a *clients) Check(c server.ClientAuthentication) bool {
+	p, err := a.principal(c, func(s *server.Server) net.Addr { return s.Addr() })
+	if err != nil {
+		return a.refuse(c, p, err)
+	}
+	if p.Role == identity.Superuser {
+		return true
+	}
+	may, admitted := PermissionsOf(a.cluster, p)
+	if !admitted {
+		return a.refuse(c, p, nil)
+	}
+	c.RegisterUser(&server.User{
+		Username: credentials.URI(a.cluster, p.Role, p.Name).String(), ConnectionDeadline: p.Expires,
+		Permissions: &server.Permissions{Publish: &server.SubjectPermission{Allow: may.Publish}, Subscribe: &server.SubjectPermission{Allow: may.Subscribe}},
+	})
+	return true
+}
+
+// routes admits other servers of the cluster on loopback. With TLS their certificates are verified
+// before.
+type routes struct{ *admission }
+
+// Check implements server.Authentication.
+func (a *routes) Check(c server.ClientAuthentication) bool {
+	p, err := a.principal(c, func(s *server.Server) net.Addr { return s.ClusterAddr() })
+	if err != nil || p.Role != identity.Superuser {
+		return a.refuse(c, p, err)
+	}
+	return true
+}
+
+// askForCertificates has clients show a certificate, which Check verifies: it knows why it refuses
+// one, and reads the authorities again when their file has changed.
+func askForCertificates(config *tls.Config) *tls.Config {
+	config = config.Clone()
+	config.ClientAuth, config.MinVersion = tls.RequireAnyClientCert, tls.VersionTLS13
+	return config
+}
