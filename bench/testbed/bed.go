@@ -109,6 +109,9 @@ func (b *bed) connect(ctx context.Context, name, address string) error {
 	return nil
 }
 
+// person submits jobs: a user of every host.
+const person = "alice"
+
 // setUp is what a host's first process does: folders of the host's own over those of the machine,
 // its name, and then sshd.
 const setUp = `set -e
@@ -120,6 +123,8 @@ mount -t tmpfs -o mode=755 none /run
 mkdir -p /run/sshd
 hostname $NAME
 echo $NAME >/etc/hostname
+echo "$PERSON:x:4242:4242::/tmp:/bin/sh" >>/etc/passwd
+echo "$PERSON:x:4242:" >>/etc/group
 exec /usr/sbin/sshd -D -e -f $BED/sshd_config`
 
 // add makes a host and starts its sshd.
@@ -142,7 +147,7 @@ func (b *bed) add(ctx context.Context, name, address string) error {
 		return err
 	}
 	h.sshd = exec.Command("nsenter", "--net=/run/netns/"+h.netns, "unshare", "--mount", "--uts", "--propagation", "private", "sh", "-c", setUp)
-	h.sshd.Env = append(os.Environ(), "BED="+h.folder, "NAME="+name)
+	h.sshd.Env = append(os.Environ(), "BED="+h.folder, "NAME="+name, "PERSON="+person)
 	h.sshd.Stdout, h.sshd.Stderr = log, log
 	h.sshd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = h.sshd.Start()

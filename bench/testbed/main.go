@@ -64,6 +64,9 @@ func measure(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // tasks of other users pass through
+		return err
+	}
 	began := time.Now()
 	b, err := newBed(ctx, folder, o.delay)
 	defer func() {

@@ -54,7 +54,11 @@ func (s *steps) plan() string { return filepath.Join(s.bed.folder, "bed-plan") }
 
 func (s *steps) writeInventory() error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}}\nhosts:\n", s.opts.security, s.bed.sshConfig())
+	as := ""
+	if s.opts.security != "tls" { // nobody proves who submits, as whom tasks could run
+		as = ", node: {run_as: " + person + "}"
+	}
+	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}%s}\nhosts:\n", s.opts.security, s.bed.sshConfig(), as)
 	for i := 1; i <= chiefs; i++ {
 		fmt.Fprintf(&b, "  - {name: m%d, address: %s, roles: [nats, master, frontend]}\n", i, addressOf(i))
 	}
@@ -143,7 +147,7 @@ func (s *steps) token(ctx context.Context) error {
 	if err := os.MkdirAll(s.plan(), 0o700); err != nil {
 		return err
 	}
-	out, err := s.pigeon(ctx, "token", "create", "--user", "operator", "--role", "admin", "--ttl", "1d", "--file", filepath.Join(s.plan(), "tokens"))
+	out, err := s.pigeon(ctx, "token", "create", "--user", person, "--role", "admin", "--ttl", "1d", "--file", filepath.Join(s.plan(), "tokens"))
 	if err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ const (
 // load submits jobs of programs that note their start, until ctx ends, and waits for them.
 func (s *steps) load(ctx context.Context) (r result) {
 	folder := filepath.Join(s.bed.folder, "starts")
-	if r.err = os.Mkdir(folder, 0o777); r.err != nil { //nolint:gosec // tasks of any user write there
+	if r.err = errors.Join(os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)); r.err != nil { //nolint:gosec // tasks of any user write there
 		return r
 	}
 	var mu sync.Mutex
@@ -274,12 +278,10 @@ func (s *steps) replace(ctx context.Context) error {
 	if states, _, err = s.cluster(ctx, "apply", "--program", s.program); err != nil || states["changed"] != 1 {
 		return fmt.Errorf("apply with host %s: %v: %w", came, states, err)
 	}
-	if _, err := s.pigeon(ctx, "node", "forget", gone); err != nil {
-		return err
-	}
+	_, forgotten := s.pigeon(ctx, "node", "forget", gone) // a master that leads since then does not know it
 	out, err := s.pigeon(ctx, "nodes", "-o", "json")
 	if err != nil || !strings.Contains(out, `"`+came+`"`) || strings.Contains(out, `"`+gone+`"`) {
-		return fmt.Errorf("the nodes are %s: %w", out, err)
+		return fmt.Errorf("the nodes are %s: %w", out, errors.Join(err, forgotten))
 	}
 	fmt.Fprintf(os.Stdout, "replace: %s lost its power, its failure was told; %s took its place in %.1f s\n", gone, came, time.Since(began).Seconds())
 	return nil

@@ -52,7 +52,7 @@ func (h *hostsHere) write(more string) {
 	h.t.Helper()
 	text := "cluster: here\nsecurity: insecure\nservice_manager: none\nhosts:\n"
 	for i := 1; i <= 3; i++ {
-		text += fmt.Sprintf("  - {name: m%[1]d, address: %[2]s%[1]d, prefix: %[3]s/m%[1]d, roles: [nats, master, frontend, node], slots: 4, settings: {nats: {max_store: 268435456}}}\n", i, h.network, h.folder)
+		text += fmt.Sprintf("  - {name: m%[1]d, address: %[2]s%[1]d, prefix: %[3]s/m%[1]d, roles: [nats, master, frontend, node], slots: 4, settings: {nats: {max_store: 268435456}, node: {run_as: daemon, allow_root: true}}}\n", i, h.network, h.folder)
 	}
 	if err := os.WriteFile(h.inventory, []byte(text+more), 0o600); err != nil {
 		h.t.Fatal(err)
