@@ -44,6 +44,16 @@ type Config struct {
 	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of a frontend after which the executors of its applications are stopped, unless another frontend has taken them over"`
 	GrantLease       time.Duration `mapstructure:"grant_lease" doc:"for how long after a grant an application may put its next piece of the same kind of work into the slot; 0s: each piece needs a grant of its own"`
+	DefaultTimeLimit time.Duration `mapstructure:"default_time_limit" doc:"time limit of sleep and exec tasks that have none of their own; 0s: max_time_limit"`
+	MaxTimeLimit     time.Duration `mapstructure:"max_time_limit" doc:"longest time limit that a task may ask for; one that asks for more fails with that reason; 0s: no bound"`
+	DefaultMemory    int64         `mapstructure:"default_memory" doc:"MB of an exec task that has no memory limit of its own; 0: max_memory"`
+	MaxMemory        int64         `mapstructure:"max_memory" doc:"most MB that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
+	DefaultCPUs      float64       `mapstructure:"default_cpus" doc:"processors of an exec task that has no limit of its own; 0: max_cpus"`
+	MaxCPUs          float64       `mapstructure:"max_cpus" doc:"most processors that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
+	MaxTaskProcesses int           `mapstructure:"max_task_processes" doc:"processes and threads that an exec task may have at a time, where a cgroup is delegated; it can start none beyond them; 0: no limit"`
+	ClassWeight      int           `mapstructure:"class_weight" doc:"how many times as much of a processor as a long exec task a short one gets while both want it: by cgroup where one is delegated, else by the nice value of long tasks; 1: the same"`
+	ExecutorLimits   bool          `mapstructure:"executor_limits" doc:"end an executor of an application that uses more memory than its application said, where a cgroup is delegated"`
+	Cgroup           string        `mapstructure:"cgroup" doc:"folder of cgroup v2 for the limits of tasks, which this node monitor alone uses; empty: its own cgroup where systemd or the like has delegated it (Delegate=yes), else rlimits; off: rlimits"`
 	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
 }
 
@@ -53,7 +63,7 @@ func Default() Config {
 		Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
 		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second, RestartGrace: time.Minute, StopWait: 30 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
-		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000,
+		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000, ClassWeight: 10, ExecutorLimits: true,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
 		AccountSettings: AccountSettings{RunAs: accounts.Submitter},
 	}
@@ -64,7 +74,7 @@ const maxSlots = 10_000
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	return daemon.Check(append(c.Rules(c.policyFault()),
+	return daemon.Check(append(append(c.Rules(c.policyFault()),
 		daemon.Refuse("id", !daemon.IsName(c.Named().ID), daemon.NameRule),
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
 		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)),
@@ -92,7 +102,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"),
 		daemon.Refuse("max_messages", c.MaxMessages < 1, "use 1 or more"),
-	)...)
+	), c.limitRules()...)...)
 }
 
 // Named returns the settings with the name of this host where they name no node.

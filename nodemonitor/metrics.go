@@ -52,6 +52,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	m.watchDrain(func() bool { return false })
+	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
 	daemon.WatchCredentials(nil, m.Metrics)
@@ -66,6 +67,18 @@ func (m *metrics) watchDrain(draining func() bool) {
 		}
 		return 0
 	})
+}
+
+// watchLimits exports by what the limits of tasks are enforced.
+func (m *metrics) watchLimits(by func() string) {
+	ways := []string{"cgroup", "rlimit"}
+	m.GaugeFuncs("limits_enforced", "1 for the means by which the limits of tasks are enforced: a delegated cgroup v2, or rlimits, which limit the memory of each process only.",
+		telemetry.Label{Name: "by", Values: ways}, func(way int) float64 {
+			if by() == ways[way] {
+				return 1
+			}
+			return 0
+		})
 }
 
 // watchLogs exports which reads of outputs were refused.

@@ -152,6 +152,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.backends, err = backends.Open(backends.Config{
 		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
+		MaxTaskProcesses: c.MaxTaskProcesses, LongWeight: c.longWeight(), ExecutorLimits: c.ExecutorLimits, Cgroup: c.Cgroup,
 		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), OnClose: n.life.OnClose, Log: n.log,
 	})
 	if err != nil {
@@ -162,6 +163,9 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchMessages(n.backends.MessageStats)
 	n.metrics.watchLogs(n.backends.Logs().Stats)
 	n.metrics.watchDrain(n.draining.Load)
+	e := n.backends.Enforces()
+	n.metrics.watchLimits(func() string { return e.By() })
+	n.log.Info("how the limits of tasks are enforced", "by", e.String())
 	return nil
 }
 

@@ -32,6 +32,7 @@ type state struct {
 	Frontends   []results.Frontend  `json:"frontends"`
 	Backends    app.Stats           `json:"backends"`
 	Memory      memoryState         `json:"memory"` // for executors
+	Limits      limitsState         `json:"limits"` // of tasks
 	Executors   []executorState     `json:"executors,omitempty"`
 	Grants      grants.Stats        `json:"grants"`
 }
@@ -64,7 +65,7 @@ func (n *NodeMonitor) currentState() state {
 		Backends: n.backends.BackendStats(), Grants: apps.Grants().Stats(), Frontends: o.results.Frontends(),
 	}
 	held := apps.Held()
-	s.Memory = memoryState{held.Memory, held.Used}
+	s.Memory, s.Limits = memoryState{held.Memory, held.Used}, n.limitsState()
 	for i := range held.Applications {
 		for _, x := range held.Applications[i].Executors {
 			s.Executors = append(s.Executors, executorState{held.Applications[i].ID, x.State, x.Attached})

@@ -82,7 +82,14 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		if api.State(t.State).Ended() || t.Seconds > 0 {
 			elapsed, exit = fmt.Sprintf("%.3f s", t.Seconds), strconv.Itoa(t.Exit)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, t.Reason)
+		reason := t.Reason
+		switch {
+		case reason == "":
+			reason = t.Code
+		case t.Code != "":
+			reason = t.Code + ": " + reason
+		}
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, reason)
 	}
 	return w.Flush()
 }

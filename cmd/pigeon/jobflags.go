@@ -33,6 +33,9 @@ type jobFlags struct {
 	env         []string
 	envFiles    []string
 	dir         string
+	memory      bytesFlag
+	cpus        float64
+	timeLimit   timeLimitFlag
 }
 
 func addJobFlags(cmd *cobra.Command) *jobFlags {
@@ -51,6 +54,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
 	fs.StringArrayVar(&j.envFiles, "env-file", nil, "file with lines KEY=value (or KEY) to add to the environment, - for standard input; those of --env replace them; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
+	addLimitFlags(fs, j)
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("class", cobra.FixedCompletions([]string{"short", "long"}, cobra.ShellCompDirectiveNoFileComp))
 	return j
@@ -66,7 +70,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 	}
 	r = &api.Request{
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
-		MaxDisconnect: j.disconnect,
+		MaxDisconnect: j.disconnect, Limits: j.limits(),
 		// Without an owner the frontend derives it from the user.
 		Backend: api.BackendSleep, User: userName(), Owner: settings.Owner, Priority: int32(j.priority), Name: j.name,
 	}

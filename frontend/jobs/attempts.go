@@ -21,6 +21,7 @@ type earlier struct {
 	task, attempt int32
 	node          uint32 // index, +1; 0 when it is not known
 	exit          int16
+	code          code
 	elapsed       time.Duration
 	reason        string
 }
@@ -39,6 +40,7 @@ func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
 	switch {
 	case report != nil:
 		e.node, e.exit, e.elapsed = t.nodes.index(report.From.Name), int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
+		e.code = codeOf(report.Code)
 	case m.Node != "":
 		e.node = t.nodes.index(m.Node)
 	}
@@ -59,7 +61,7 @@ func (t *records) restoreEarlier(j *Job, r *journal.Record) {
 func (t *records) EarlierAttempts(j *Job, most int) (tasks []api.TaskStatus) {
 	for _, e := range j.earlier[max(0, len(j.earlier)-max(most, 0)):] {
 		tasks = append(tasks, api.TaskStatus{
-			Task: int(e.task), Attempt: int(e.attempt), State: stateRetried, Node: t.nodes.name(e.node), Seconds: e.elapsed.Seconds(), Reason: e.reason, Exit: int(e.exit),
+			Task: int(e.task), Attempt: int(e.attempt), State: stateRetried, Node: t.nodes.name(e.node), Seconds: e.elapsed.Seconds(), Reason: e.reason, Exit: int(e.exit), Code: e.code.String(),
 		})
 	}
 	return tasks

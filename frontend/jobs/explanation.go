@@ -67,7 +67,7 @@ func EndSentence(s *api.Status) string {
 func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	for i := range j.reports {
 		if r := &j.reports[i]; r.failed && len(tasks) < most {
-			tasks = append(tasks, api.TaskStatus{Task: i, Attempt: int(r.attempt), State: "failed", Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
+			tasks = append(tasks, api.TaskStatus{Task: i, Attempt: int(r.attempt), State: "failed", Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit), Code: r.code.String()})
 		}
 	}
 	return tasks

@@ -53,6 +53,7 @@ type taskReport struct {
 	ended   bool   // there is a result
 	failed  bool
 	exit    int16 // status of a process; 0 also after a restart of the frontend
+	code    code  // of a failure; likewise
 	elapsed time.Duration
 }
 

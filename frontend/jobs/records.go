@@ -91,6 +91,9 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		r.Kind, r.Node = journal.TaskReported, report.From.Name
 		rep.elapsed, rep.node = report.Elapsed, t.nodes.index(report.From.Name)
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
+		if rep.failed {
+			rep.code = codeOf(report.Code)
+		}
 		t.opts.Metrics.taskEnded(j.Submission.Class, t.opts.Clock.Now()-j.arrived, report.Elapsed)
 		t.spans.reported(j, report)
 		t.learn(j, report, !rep.failed)

@@ -13,6 +13,7 @@ import (
 //	the names of its nodes: how many, then for each its length and its bytes
 //	by task: the node, counted from 1 in that list; 0 for none
 //	the failed tasks: how many, then for each the task, attempt, exit status and nanoseconds
+//	by failed task, where one has a code: its code; versions before limits wrote none
 //
 // All numbers are unsigned varints but exit statuses, which are signed ones.
 
@@ -49,6 +50,8 @@ func (t *records) results(j *Job) []byte {
 	}
 	failed = min(failed, resultFailures)
 	b = binary.AppendUvarint(b, uint64(failed)) //nolint:gosec // a count
+	var codes []byte
+	hasCode := false
 	for i := range j.reports {
 		if r := &j.reports[i]; r.failed && failed > 0 {
 			failed--
@@ -56,7 +59,11 @@ func (t *records) results(j *Job) []byte {
 				b = binary.AppendUvarint(b, n)
 			}
 			b = binary.AppendUvarint(binary.AppendVarint(b, int64(r.exit)), uint64(max(r.elapsed, 0))) //nolint:gosec // not negative
+			codes, hasCode = binary.AppendUvarint(codes, uint64(r.code)), hasCode || r.code != 0
 		}
+	}
+	if hasCode {
+		b = append(b, codes...)
 	}
 	return b
 }
@@ -76,10 +83,17 @@ func (t *records) restoreResults(j *Job, kept []byte) error {
 	for i := range j.reports {
 		j.reports[i].node = names[r.number(uint64(len(names)-1))] //nolint:gosec // at least one
 	}
+	var failed []*taskReport
 	for range r.number(resultFailures) {
 		rep := &j.reports[r.number(uint64(len(j.reports)-1))]
 		rep.failed, rep.attempt = true, int32(r.number(math.MaxInt32))                    //nolint:gosec // bounded
 		rep.exit, rep.elapsed = int16(r.signed()), time.Duration(r.number(math.MaxInt64)) //nolint:gosec // 16 bits were written
+		failed = append(failed, rep)
+	}
+	if len(r.in) > 0 {
+		for _, rep := range failed {
+			rep.code = code(r.number(math.MaxUint8)) //nolint:gosec // bounded
+		}
 	}
 	if r.bad || len(r.in) > 0 {
 		return errResults

@@ -21,6 +21,7 @@ func drawResults(t *rapid.T, table *Table) *Job {
 		if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
 			r.failed, r.attempt, r.exit = true, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
 			r.elapsed = time.Duration(rapid.Int64Min(0).Draw(t, "elapsed"))
+			r.code = codeOf(rapid.SampledFrom(append(api.FailureCodes(), "", "unknown")).Draw(t, "code"))
 		}
 	}
 	return j
@@ -47,7 +48,7 @@ func TestResultsAreKept(t *testing.T) {
 				continue
 			}
 			failures++
-			if !is.failed || is.attempt != was.attempt || is.exit != was.exit || is.elapsed != was.elapsed {
+			if !is.failed || is.attempt != was.attempt || is.exit != was.exit || is.code != was.code || is.elapsed != was.elapsed {
 				t.Fatalf("task %d is %+v, was %+v", i, is, was)
 			}
 		}

@@ -24,6 +24,8 @@ type Task struct {
 	Frontend string // host:port of the frontend; schedulerAddress on the published wire
 	Slot     int32
 	Payload  api.Payload
+	// Limits are what it may use here: its own, or those of the node.
+	Limits api.Limits
 	// Owner is for whom it runs.
 	Owner string
 	// Note describes the attempt to a later process of the node monitor; nil when none can
@@ -46,6 +48,8 @@ type Result struct {
 	Reason   string        // for users; "" for a plain Done
 	ExitCode int           // of a process; 128 + n after signal n, as shells have it
 	Tail     []byte        // end of stderr, TailBytes at most
+	Code     string        // of a failure: one of the codes of package api, "" for none of them
+	Peak     int64         // bytes of memory that its processes had at most, 0 when it is not known
 
 	// Started and Finished carry the monotonic clock. Both are zero when the
 	// attempt never began.

@@ -65,7 +65,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	s.apps.executors, err = executors.New(executors.Config{
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
-		Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
+		Limits: s.cfg.ExecutorLimits, Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
 		Fetch: func(address string) (wire.FileKeeper, error) {
 			pool, err := c.Frontends.At(address)
 			if err != nil {

@@ -49,17 +49,23 @@ type Config struct {
 	MaxProcesses int
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for none
 	OutputLimit  int64
-	LogRetention time.Duration
-	LogLimit     int64
-	MaxBackends  int
-	MaxMessages  int
-	GrantLease   time.Duration
-	Policy       string
-	NoProcesses  bool // the policy runs sleep and exec tasks only
-	Events       Events
-	ToFrontends  client.Security    // of calls to frontends
-	OnClose      func(func() error) // registers what is to be closed, the last first
-	Log          *slog.Logger
+	// MaxTaskProcesses, LongWeight and Cgroup are how the processes of tasks are limited, as
+	// packages process and guard have them; ExecutorLimits has executors limited as well.
+	MaxTaskProcesses int
+	LongWeight       int
+	Cgroup           string
+	ExecutorLimits   bool
+	LogRetention     time.Duration
+	LogLimit         int64
+	MaxBackends      int
+	MaxMessages      int
+	GrantLease       time.Duration
+	Policy           string
+	NoProcesses      bool // the policy runs sleep and exec tasks only
+	Events           Events
+	ToFrontends      client.Security    // of calls to frontends
+	OnClose          func(func() error) // registers what is to be closed, the last first
+	Log              *slog.Logger
 }
 
 // Set is the backends of a node. It is safe for concurrent use.
@@ -86,7 +92,7 @@ func Open(cfg Config) (s *Set, err error) {
 	}
 	cfg.OnClose(s.logs.Close)
 	if s.guard == nil {
-		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner})
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup})
 		cfg.OnClose(func() error {
 			if s.leaving.Load() {
 				s.guard.Leave()
@@ -110,7 +116,7 @@ func Open(cfg Config) (s *Set, err error) {
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
 	s.sleeps = sleep.New()
-	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log})
+	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
 	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
 		if s.leaving.Load() {
@@ -133,6 +139,9 @@ func (e registryEvents) ServesChanged([]string) { e.Events.ServesChanged() }
 
 // ByKind returns the backends by the kinds that payloads name.
 func (s *Set) ByKind() map[api.Backend]backend.Backend { return s.byKind }
+
+// Enforces returns by what the limits of processes are enforced.
+func (s *Set) Enforces() guard.LimitState { return s.guard.Enforces() }
 
 // Logs returns the outputs of exec tasks.
 func (s *Set) Logs() *logs.Store { return s.logs }

@@ -122,7 +122,7 @@ func (m *Manager) event(x *executor, e guard.Event) {
 			m.ended(x, end{reason: "it was stopped before it began"})
 			return
 		}
-		m.ended(x, end{status: exitStatus(e.Status), reason: describe(e.Status) + lastLines(e.Tail), ran: e.Ran})
+		m.ended(x, end{status: exitStatus(e.Status), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
 		m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:

@@ -34,6 +34,7 @@ type Config struct {
 	Runtimes    map[string]string
 	Lease       time.Duration // silence of a frontend that ends its applications; 0 for 30 s
 	Grace       time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
+	Limits      bool          // executors are limited as far as a cgroup can
 	OutputLimit int64         // bytes of one file of an output; four are kept; 0 for 8 MiB
 
 	Guard    *guard.Client

@@ -40,7 +40,7 @@ func (p *preparation) run(ctx context.Context) (guard.Spec, *end) {
 			return guard.Spec{}, refused
 		}
 	}
-	s := guard.Spec{As: p.account.As, Env: p.cfg.Accounts.Environment(p.account, inherited()...), Dir: p.x.folder, Stdout: p.x.output("stdout"), Stderr: p.x.output("stderr"), Limit: p.cfg.OutputLimit, Rotations: rotations}
+	s := guard.Spec{As: p.account.As, Env: p.cfg.Accounts.Environment(p.account, inherited()...), Dir: p.x.folder, Stdout: p.x.output("stdout"), Stderr: p.x.output("stderr"), Limit: p.cfg.OutputLimit, Rotations: rotations, Limits: p.x.limits(p.cfg)}
 	for _, a := range t.Argv {
 		s.Argv = append(s.Argv, api.Expand(a, p.value))
 	}

@@ -22,6 +22,7 @@ type Result struct {
 	Elapsed   time.Duration
 	Suspended time.Duration // for how much of that it was suspended
 	Exit      int           // status of a process
+	Code      string        // of a failure
 	Started   time.Time
 	Finished  time.Time
 	Secret    int64 // of the attempt's launch
@@ -159,6 +160,6 @@ func (e *entry) item(node wire.Ref, it *wire.Item) {
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt
 	m.Outcome, m.Reason = e.Outcome, e.Reason
 	it.Elapsed, it.Suspended, it.Started, it.Finished = e.Elapsed, e.Suspended, e.Started, e.Finished
-	it.Tail, it.Exit, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Trace, e.number
+	it.Tail, it.Exit, it.Code, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Code, e.Trace, e.number
 	it.Secret = e.Secret
 }

@@ -3,6 +3,7 @@ package slots
 import (
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -35,6 +36,9 @@ type attempt struct {
 	killed      bool            // Kill of its backend was called
 	lapses      int             // of the registration, when it arrived
 	cut         string          // why it was stopped while the node was cut off, "" if it was not
+	limits      api.Limits      // of its own, or of the node
+	timer       *time.Timer     // ends it at its time limit; nil while none is due
+	overtime    bool            // it was ended at its time limit
 }
 
 // phase is the state of an attempt at its worker.
@@ -61,7 +65,7 @@ func (a *attempt) service() time.Duration {
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, Owner: a.owner, User: a.User, Group: a.UserGroup, Priority: a.UserPriority,
-		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
+		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Limits: a.limits, Contended: a.Contended,
 	}
 }
 

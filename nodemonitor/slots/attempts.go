@@ -17,6 +17,8 @@ type attempts struct {
 	metrics       *Metrics
 	node          string
 	contact       Contact
+	limits        NodeLimits
+	overtime      func(slot int32, id sched.AttemptID) // is called by any goroutine
 }
 
 // count counts an attempt of a frontend.
@@ -59,6 +61,7 @@ func (s *attempts) admit(w *worker) *attempt {
 	if a.MaxDisconnect > 0 {
 		_, a.lapses = s.contact()
 	}
+	a.limits = s.limits.of(a)
 	w.attempts.add(a)
 	s.count(a.distributor, 1)
 	s.metrics.launches.Inc()
@@ -96,6 +99,9 @@ func (s *attempts) enter(a *attempt, p phase) {
 	s.metrics.slots[w.counted][busy] += w.running - before
 	s.metrics.slots[w.counted][idle] -= w.running - before
 	a.phase = p
+	if a.limits.Time > 0 {
+		s.watchTime(a)
+	}
 }
 
 // manyAttempts is how many attempts are searched one by one; a longer list has an index.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
@@ -47,12 +48,14 @@ func (s *Workers) StopCutOff() {
 }
 
 // withdrawn gives a killed attempt back, with the reason, when this node ended it on its own:
-// nothing is held against the task.
+// nothing is held against the task. One that was ended at its time limit has failed.
 func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
 	switch {
 	case r.Outcome != sched.Killed:
 	case a.cut != "":
 		r.Outcome, r.Reason = sched.Yielded, a.cut
+	case a.overtime:
+		r.Outcome, r.Reason, r.Code = sched.Failed, s.overtimeReason(a), api.CodeTimeLimit
 	case s.admission.stopping && !a.killed:
 		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name)
 	}

@@ -1,8 +1,11 @@
 package slots
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
@@ -17,6 +20,7 @@ type Metrics struct {
 	launches      prometheus.Counter
 	refusals      []prometheus.Counter  // by refusal
 	ended         []prometheus.Counter  // by outcome
+	failed        []prometheus.Counter  // by reason
 	ran           []prometheus.Observer // by class
 	idles         prometheus.Counter
 	unpublished   prometheus.Counter
@@ -61,6 +65,8 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 			"reason", "busy", "epoch", "outdated", "reserved", "node", "repeated"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
 			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
+		failed: m.Counters("attempts_failed_total", "Attempts that failed, by reason: they needed more memory than their limit, ran for longer than theirs, had as many processes as the node allows, asked for more than the node allows and were not started, or anything else.",
+			"reason", append(api.FailureCodes(), "other")...),
 		ran:           m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
 		idles:         m.Counter("idle_notices_total", "Slots reported to be idle, by NATS or Thrift."),
 		unpublished:   unpublished,
@@ -69,6 +75,14 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 		repeated:      m.Counter("requests_repeated_total", "Workers' requests for a task that were sent again for want of an answer."),
 		withdrawn:     m.Counter("attempts_withdrawn_total", "Attempts that a drain gave back: they waited here, or still ran at its deadline. They run elsewhere, and nothing is held against them."),
 	}
+}
+
+// failureLabel returns the label under which a failure is counted.
+func failureLabel(code string) int {
+	if i := slices.Index(api.FailureCodes(), code); i >= 0 {
+		return i
+	}
+	return len(api.FailureCodes())
 }
 
 // kind indexes what is counted by kind of slot.

@@ -48,6 +48,10 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		w.done(backend.Result{ID: id, Outcome: sched.Failed, Reason: r.noBackend(&t)})
 		return
 	}
+	if end := r.aboveNode(&t); end != nil {
+		w.done(*end)
+		return
+	}
 	if a.cut = r.attempts.cutOff(a); a.cut != "" {
 		w.done(backend.Result{ID: id, Outcome: sched.Killed})
 		return
@@ -125,7 +129,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 		outcome, reason = sched.Yielded, a.cut
 	}
 	kept := results.Result{
-		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Started: end.Started, Finished: end.Finished,
+		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Code: end.Code, Started: end.Started, Finished: end.Finished,
 		Trace: r.spans.record(r.cfg.Node.Name, a, end), Secret: a.Secret,
 	}
 	if !end.Started.IsZero() {
@@ -136,6 +140,9 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 		r.cfg.Metrics.ran[a.class].Observe(kept.Elapsed.Seconds())
 	}
 	r.cfg.Metrics.ended[outcome].Inc()
+	if outcome == sched.Failed {
+		r.cfg.Metrics.failed[failureLabel(end.Code)].Inc()
+	}
 	r.cfg.Results.Keep(to, kept)
 }
 

@@ -40,6 +40,9 @@ func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 	}
 	launched.End(trace.WithTimestamp(r.Started))
 	ctx, running := p.tracing.Start(ctx, "running", trace.WithTimestamp(r.Started), attributes)
+	if r.Peak > 0 {
+		running.SetAttributes(attribute.Int64("peak_memory", r.Peak))
+	}
 	fail(running, r)
 	running.End(trace.WithTimestamp(r.Finished))
 	return api.Trace(telemetry.Inject(ctx))

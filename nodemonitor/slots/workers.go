@@ -67,7 +67,11 @@ type Config struct {
 	Ended func(End)
 	// Timer is called when a timer that a core has set expires; the owner goroutine then calls
 	// Timeout.
-	Timer func(self sched.Addr, token uint64)
+	Timer  func(self sched.Addr, token uint64)
+	Limits NodeLimits
+	// Overtime is called by any goroutine when the time limit of an attempt may be over; the owner
+	// goroutine then calls EndOvertime.
+	Overtime func(slot int32, id sched.AttemptID)
 	// Changed is called when slots were added or removed, or serve other applications.
 	Changed  func()
 	Recorder *runloop.Recorder // nil for none
@@ -99,7 +103,7 @@ type Workers struct {
 func New(cfg Config) *Workers {
 	w := &Workers{cfg: cfg, serves: []string{""}}
 	w.workers = &workerList{cfg: &w.cfg, bySelf: map[sched.Addr]*worker{}}
-	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact}
+	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact, limits: cfg.Limits, overtime: cfg.Overtime}
 	w.out = newOutbox(&w.cfg)
 	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts, workers: w.workers, out: w.out}
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}

@@ -16,6 +16,8 @@ type child struct {
 	mark   string
 	spec   *Spec
 
+	confined confinement // from the fork on
+
 	pid     int // 0 before the fork; also the number of its session and group
 	started time.Time
 	killed  bool // Kill came before the end
@@ -50,10 +52,14 @@ func (c *child) fork(p plan, null int) error {
 		c.pipes[i], ends[i] = read, write
 	}
 	c.started = time.Now()
-	pid, err := c.spec.As.fork(p, &syscall.ProcAttr{
-		Dir: p.dir, Env: p.env,
-		Files: []uintptr{uintptr(null), uintptr(ends[0]), uintptr(ends[1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()},
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()}
+	c.confined = p.confined
+	pid, err := c.confined.start(attr, c.spec.As, func() (int, error) {
+		return c.spec.As.fork(p, &syscall.ProcAttr{
+			Dir: p.dir, Env: p.env,
+			Files: []uintptr{uintptr(null), uintptr(ends[0]), uintptr(ends[1])},
+			Sys:   attr,
+		})
 	})
 	for _, fd := range ends {
 		_ = unix.Close(fd) // the child has its copies

@@ -27,6 +27,10 @@ type Options struct {
 	Grace  time.Duration
 	Folder string
 	Owner  string
+
+	// Cgroup is the cgroup for processes with limits, as package cgroup has the setting; "" has
+	// it found.
+	Cgroup string
 }
 
 // Refusals of Start.
@@ -47,6 +51,7 @@ type Client struct {
 	refused   error  // why no guard can be started, nil when one can
 	token     string // makes marks of different clients differ
 	gone      chan struct{}
+	enforces  LimitState
 
 	mu      sync.Mutex
 	ready   *sync.Cond // queue, closed or idle changed
@@ -77,6 +82,7 @@ func New(o Options) *Client {
 	if len(o.Command) == 0 {
 		c.opts.Command, c.startedAs, c.refused = childproc.OwnProgram(Verb, "guard.Register()")
 	}
+	c.enforces = openTree(o.Cgroup)
 	c.ready = sync.NewCond(&c.mu)
 	go c.send()
 	return c

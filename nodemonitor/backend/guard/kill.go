@@ -51,7 +51,7 @@ func (s *server) reap() {
 		if !patient {
 			c.signal(syscall.SIGKILL)
 		}
-		c.event.Status = reapPid(pid)
+		c.event.Status, c.event.Peak = reapUsage(pid)
 		if patient && c.groupAlive() {
 			s.draining[c] = true
 			continue
@@ -78,6 +78,7 @@ func (s *server) exit(c *child) {
 		// An escaped child may hold the pipes open for ever.
 		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- c.closePipes })
 	}
+	s.measure(c)
 	s.sweepSoon()
 	s.finishIfEnded(c)
 }

@@ -78,6 +78,7 @@ func Main() int {
 	}
 	s.loop(exits)
 	s.reapAll()
+	s.removeGroups()
 	return 0
 }
 

@@ -3,13 +3,15 @@ package guard
 import "time"
 
 // version is that of what clients and guards of different builds say to each other. A guard of
-// version 1 does not know Spec.As, and would run everything as its own user.
+// version 1 does not know Spec.As and Spec.Limits: it would run
+// everything as its own user, without limits.
 const version = 2
 
 // greeting is the first message of a client.
 type greeting struct {
 	Version int
 	Owner   string // whose processes these are: another owner's guard is refused
+	Cgroup  string // the folder of the delegated cgroup, as this client found it; "" for none
 	// To a new guard.
 	Token string        // begins every mark
 	Grace time.Duration // for which the guard outlives its client; 0: not at all

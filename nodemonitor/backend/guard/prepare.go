@@ -21,6 +21,8 @@ type plan struct {
 	argv []string
 	env  []string
 	dir  string
+
+	confined confinement
 }
 
 func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {

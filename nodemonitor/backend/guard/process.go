@@ -81,7 +81,7 @@ func (c *Client) spawn() (*instance, error) {
 		c.opts.Started(cmd.Process.Pid)
 	}
 	g := newInstance(ownGuard{cmd}, ours)
-	g.greet(greeting{Version: version, Owner: c.opts.Owner, Token: c.token, Grace: c.opts.Grace})
+	g.greet(greeting{Version: version, Owner: c.opts.Owner, Token: c.token, Grace: c.opts.Grace, Cgroup: c.enforces.Cgroup})
 	if kept := c.lastKept(); kept != nil {
 		g.write(&request{Op: opKeep, Kept: kept})
 	}

@@ -22,7 +22,8 @@ type Spec struct {
 	// client.
 	Note []byte
 	// As is who the process is, in place of the guard's own user; only for a guard that is root.
-	As *User
+	As     *User
+	Limits Limits
 }
 
 // User is a user of this machine.
@@ -80,7 +81,12 @@ type Event struct {
 	Ran    time.Duration      // Ended: from fork to end
 	Tail   []byte             // Ended: last bytes of stderr, tailBytes at most
 	Output [2]Output          // Ended: stdout and stderr
-	Fault  *Fault             // Refused, Lost
+	// Ended: the most bytes of memory at once, of all its processes together or, where no cgroup
+	// was delegated, of one of them; and which limit it met, if it failed.
+	Peak           int64
+	OutOfMemory    bool
+	AtProcessLimit bool
+	Fault          *Fault // Refused, Lost
 }
 
 // Output describes the end of one stream.

@@ -2,8 +2,11 @@ package guard
 
 import (
 	"os"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
 const (
@@ -14,9 +17,11 @@ const (
 // server is the guard's state. One goroutine, locked to its thread, owns it and
 // runs loop; others only post functions for it to run.
 type server struct {
-	null int      // /dev/null, every process's stdin
-	env  []string // of the guard's own what processes have
-	open opener
+	null     int      // /dev/null, every process's stdin
+	env      []string // of the guard's own what processes have
+	open     opener
+	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
+	removing sync.WaitGroup // of cgroups
 	session
 	memory
 
@@ -76,8 +81,12 @@ func (s *server) handle(r request) {
 // that hangs delays only that attempt.
 func (s *server) start(c *child) {
 	s.handles[c.handle] = c
+	tree := s.tree
 	go func() {
 		p, fault := prepare(c.spec, s.env, c.mark)
+		if fault == nil {
+			p.confined, fault = confine(tree, c.spec.Limits, c.mark)
+		}
 		s.todo <- func() { s.launch(c, p, fault) }
 	}()
 }
@@ -85,6 +94,7 @@ func (s *server) start(c *child) {
 func (s *server) launch(c *child, p plan, fault *Fault) {
 	switch {
 	case c.killed:
+		s.drop(&p.confined)
 		s.finish(c, Event{Kind: Ended, Killed: true, Never: true})
 		return
 	case fault != nil:
@@ -92,6 +102,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		return
 	}
 	if err := c.fork(p, s.null); err != nil {
+		s.drop(&p.confined)
 		s.finish(c, Event{Kind: Refused, Fault: faultOf("the process could not be started", err)})
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
 // session is the connection of a guard to its client.
@@ -29,7 +31,7 @@ func (s *server) first(conn net.Conn) error {
 	if err := dec.Decode(&g); err != nil {
 		return err
 	}
-	s.owner, s.token = g.Owner, g.Token
+	s.owner, s.token, s.tree = g.Owner, g.Token, cgroup.At(g.Cgroup)
 	if g.Grace > 0 {
 		l, err := listener()
 		if err != nil {
@@ -133,7 +135,7 @@ func (s *server) arrive(conn net.Conn, dec *gob.Decoder, g greeting, until time.
 	}
 	if w.Refused == "" {
 		held := s.held()
-		w.Held = len(held)
+		w.Held, s.tree = len(held), cgroup.At(g.Cgroup)
 		s.serve(conn, dec, append([]any{w}, held...)...)
 		return
 	}

@@ -45,7 +45,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
 	s := guard.Spec{
 		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
-		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note,
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(),
 	}
 	if s.Dir == "" {
 		s.Dir, s.MakeDir = f.Folder, true
@@ -74,7 +74,7 @@ func (r *run) event(e guard.Event) {
 
 // result puts the end of a process into words.
 func (r *run) result(e guard.Event) backend.Result {
-	res := backend.Result{ID: r.task.ID, Outcome: sched.Killed, Tail: e.Tail, ExitCode: exitCode(e.Status)}
+	res := backend.Result{ID: r.task.ID, Outcome: sched.Killed, Tail: e.Tail, ExitCode: exitCode(e.Status), Peak: e.Peak}
 	if e.Never {
 		res.ExitCode = 0
 		return res
@@ -87,7 +87,9 @@ func (r *run) result(e guard.Event) backend.Result {
 		res.Reason = unwritten(e.Output)
 	default:
 		res.Outcome = sched.Failed
-		res.Reason = r.reason(what, fmt.Sprintf("read its output with `pigeon logs %s --task %d --attempt %d`", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt))
+		next := fmt.Sprintf("read its output with `pigeon logs %s --task %d --attempt %d`", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt)
+		what, next, res.Code = r.limitMet(&e, what, next)
+		res.Reason = r.reason(what, next)
 	}
 	return res
 }

@@ -21,7 +21,12 @@ type Config struct {
 	Node     string             // the node's id
 	Grace    time.Duration      // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
 	Limit    int64              // bytes kept of each output; 0 for 1 MiB
-	Logger   *slog.Logger       // for logs that cannot be removed
+	// MaxProcesses is how many processes and threads a task may have; 0 for no limit.
+	MaxProcesses int
+	// LongWeight is the share of the processor of a long task where a short one, which has 100,
+	// wants it too; 0 for the same.
+	LongWeight int
+	Logger     *slog.Logger // for logs that cannot be removed
 }
 
 // sweepEvery is how often old logs are removed when no attempt ends.

@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
@@ -58,6 +60,32 @@ func launch(b *testing.B, as *accounts.Accounts, width int) {
 	}
 	for range width {
 		<-free
+	}
+}
+
+// BenchmarkLimits measures the same with limits: by rlimits and, where PIGEON_TEST_CGROUP names a
+// cgroup v2 or one was delegated, by that. "class" is the weight of a long task alone.
+func BenchmarkLimits(b *testing.B) {
+	for by, setting := range map[string]string{"rlimit": cgroup.Off, "cgroup": os.Getenv("PIGEON_TEST_CGROUP")} {
+		for name, limits := range map[string]api.Limits{"none": {}, "class": {}, "memory": {Memory: 1 << 30}, "all": {Memory: 1 << 30, CPUs: 2}} {
+			b.Run(by+"/"+name, func(b *testing.B) {
+				n := newNode(b, guard.Options{Cgroup: setting})
+				if e := n.guard.Enforces(); e.By() != by {
+					b.Skip(e.Why)
+				}
+				if name != "none" {
+					n.cfg.LongWeight = 10
+				}
+				n.run(b, task(0, "/bin/true")) // the guard is up
+				at := 0
+				for b.Loop() {
+					at++
+					k := task(at, "/bin/true")
+					k.Limits = limits
+					n.run(b, k)
+				}
+			})
+		}
 	}
 }
 

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/pflag"
+)
+
+// addLimitFlags adds the flags of what each task of a job may use.
+func addLimitFlags(fs *pflag.FlagSet, j *jobFlags) {
+	fs.Var(&j.memory, "memory", "what each task may use of memory, all its processes together: a number with K, M, G or T (1024 each), such as 2G; a task that needs more fails with the code out_of_memory (default: the node's)")
+	fs.Float64Var(&j.cpus, "cpus", 0, "processors that each task may use, such as 1.5 (default: the node's limit, or none)")
+	fs.Var(&j.timeLimit, "time-limit", "how long each task may run, suspensions left out: 90s, 10m, 1h30m, or [D-]HH:MM:SS; then it is ended, and fails with the code time_limit (default: the node's)")
+}
+
+// limits returns the limits of each task.
+func (j *jobFlags) limits() api.Limits {
+	return api.Limits{Memory: int64(j.memory), CPUs: j.cpus, Time: time.Duration(j.timeLimit)}
+}
+
+// bytesFlag is a size in bytes.
+type bytesFlag int64
+
+func (b *bytesFlag) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return api.FormatBytes(int64(*b))
+}
+
+// Type implements [pflag.Value].
+func (b *bytesFlag) Type() string { return "size" }
+
+// Set implements [pflag.Value].
+func (b *bytesFlag) Set(text string) error {
+	n, err := api.ParseBytes(text)
+	if err == nil && n == 0 {
+		err = errors.New("a task needs some memory; leave the flag out for no limit")
+	}
+	*b = bytesFlag(n)
+	return err
+}
+
+// timeLimitFlag is a duration, as Go or Slurm writes it.
+type timeLimitFlag time.Duration
+
+func (l *timeLimitFlag) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
+}
+
+// Type implements [pflag.Value].
+func (l *timeLimitFlag) Type() string { return "duration" }
+
+// Set implements [pflag.Value].
+func (l *timeLimitFlag) Set(text string) error {
+	d, err := parseTimeLimit(text)
+	*l = timeLimitFlag(d)
+	return err
+}
+
+// parseTimeLimit reads 90s, 1h30m, MM:SS, HH:MM:SS and D-HH[:MM[:SS]]. A number alone is refused:
+// Slurm reads it as minutes, timeout(1) as seconds.
+func parseTimeLimit(text string) (time.Duration, error) {
+	problem := fmt.Errorf("%q is no time limit; write 90s, 10m, 1h30m, or [D-]HH:MM:SS", text)
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return 0, fmt.Errorf("%q has no unit; write %[1]ss for seconds or %[1]sm for minutes", text)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		days, clock, hasDays := strings.Cut(text, "-")
+		if !hasDays {
+			days, clock = "0", text
+		}
+		units := []time.Duration{time.Hour, time.Minute, time.Second}
+		parts := strings.Split(clock, ":")
+		switch {
+		case len(parts) > len(units) || !hasDays && len(parts) < 2:
+			return 0, problem
+		case !hasDays:
+			units = units[len(units)-len(parts):]
+		}
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, problem
+		}
+		d = time.Duration(n) * 24 * time.Hour
+		for i, part := range parts {
+			n, err := strconv.ParseUint(part, 10, 16)
+			if err != nil {
+				return 0, problem
+			}
+			d += time.Duration(n) * units[i]
+		}
+	}
+	if d <= 0 {
+		return 0, fmt.Errorf("%q leaves a task no time; leave the flag out for no limit", text)
+	}
+	return d, nil
+}
