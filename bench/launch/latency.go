@@ -57,7 +57,14 @@ func Latency(ctx context.Context, o LatencyOptions) (*LatencyResult, error) {
 	if o.Cluster != nil && o.Cluster.Histories() == nil {
 		return nil, errors.New("the latency on a started cluster is read from histories, and this one writes none")
 	}
-	pool, err := client.New(client.Options{Name: "frontend", Address: o.Frontend})
+	var security client.Security
+	var err error
+	if o.Cluster != nil {
+		if security, err = o.Cluster.Security(); err != nil {
+			return nil, err
+		}
+	}
+	pool, err := client.New(client.Options{Name: "frontend", Address: o.Frontend, Security: security})
 	if err != nil {
 		return nil, err
 	}

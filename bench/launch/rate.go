@@ -24,6 +24,7 @@ type RateOptions struct {
 	// JobTasks is the size of a job, InFlight the jobs that are submitted and
 	// have not ended; the paper's comparison fixes neither.
 	JobTasks, InFlight int
+	Security           client.Security // of calls to the frontends
 	Progress           func(done int)
 }
 
@@ -58,7 +59,7 @@ func Rate(ctx context.Context, frontends []string, o RateOptions, usage func() (
 		}
 	}()
 	for _, address := range frontends {
-		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute})
+		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute, Security: o.Security})
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,7 @@ type Measure struct {
 func Measures() []Measure {
 	latency := []string{"bench", "latency"}
 	rate := []string{"bench", "launch", "--tasks", "200000"}
+	secured := []string{"bench", "launch", "--tasks", "200000", "--tls"}
 	apart := []string{"bench", "launch", "--tasks", "200000", "--isolation", "process"}
 	queued := []string{"bench", "launch", "--tasks", "1300000", "--in-flight", "10000", "--frontends", "3"}
 	process := []string{"bench", "launch", "--backend", "exec", "--tasks", "2000", "--workers", "48"}
@@ -46,8 +47,10 @@ func Measures() []Measure {
 		{Name: "the same, p99", Reach: "1 ms", Args: latency, Key: "submit_to_start.p99", Unit: "ms", Scale: 1e3},
 		{Name: "end of a task to its client's knowing, p50", Args: latency, Key: "end_to_told.p50", Unit: "ms", Scale: 1e3},
 		{Name: "the same, p99", Args: latency, Key: "end_to_told.p99", Unit: "ms", Scale: 1e3},
+		{Name: "submit to start with mutual TLS, p50", Args: []string{"bench", "latency", "--tls"}, Key: "submit_to_start.p50", Unit: "ms", Scale: 1e3},
 		{Name: "zero-length sleep tasks through 3 groups", Reach: "20,000/s", Args: rate, Key: "rate", Unit: "tasks/s", Scale: 1},
 		{Name: "processor per task at that rate, client included", Reach: "80 us", Args: rate, Key: "cpu_per_task", Unit: "us", Scale: 1e6},
+		{Name: "processor per task with mutual TLS, client included", Reach: "1.25 of that", Args: secured, Key: "cpu_per_task", Unit: "us", Scale: 1e6},
 		{Name: "peak memory of it all", Args: rate, Key: "rss_max", Unit: "MiB", Scale: 1.0 / (1 << 20)},
 		{Name: "the same rate, a process for each daemon", Args: apart, Key: "rate", Unit: "tasks/s", Scale: 1},
 		{Name: "processor per task of the daemons then", Args: apart, Key: "cpu_per_task", Unit: "us", Scale: 1e6},

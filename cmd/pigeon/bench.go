@@ -37,7 +37,7 @@ type benchFlags struct {
 	workers, groups, nodes, frontends int
 	isolation, policy                 string
 	running                           []string
-	noSync                            bool
+	noSync, tls                       bool
 }
 
 func addBenchFlags(cmd *cobra.Command, workers int) *benchFlags {
@@ -50,6 +50,7 @@ func addBenchFlags(cmd *cobra.Command, workers int) *benchFlags {
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each")
 	fs.StringSliceVar(&f.running, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.BoolVar(&f.noSync, "no-sync", false, "journal without fsync")
+	fs.BoolVar(&f.tls, "tls", false, "all calls by mutual TLS, in a cluster started for it in this process")
 	return f
 }
 
@@ -64,7 +65,7 @@ func (f *benchFlags) spec() (local.Spec, error) {
 	return local.Spec{
 		Policy: f.policy,
 		Groups: experiment.EvenGroups(f.nodes, f.groups), Slots: f.workers / f.nodes, Frontends: f.frontends,
-		Isolation: local.Isolation(f.isolation), NoSync: f.noSync,
+		Isolation: local.Isolation(f.isolation), NoSync: f.noSync, TLS: f.tls,
 	}, local.Isolation(f.isolation).Check()
 }
 
@@ -170,8 +171,12 @@ func benchLaunch() *cobra.Command {
 		return f.on(cmd.Context(), false, func(c *local.Cluster, frontends []string) error {
 			o.Workers = f.workers
 			var usage func() (local.Usage, error)
+			var err error
 			if c != nil {
 				usage = c.Usage
+				if o.Security, err = c.Security(); err != nil {
+					return err
+				}
 			}
 			r, err := launch.Rate(cmd.Context(), frontends, o, usage)
 			show.clear()

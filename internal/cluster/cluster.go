@@ -58,6 +58,9 @@ func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	} else {
 		c.body = newInProcess(c)
 	}
+	if err := c.certify(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the cluster could not be started: %w", err), c.Close())
+	}
 	bounded, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %v", spec.StartTimeout))
 	defer cancel()
 	if err := c.body.start(bounded); err != nil {

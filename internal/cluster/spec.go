@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -82,6 +84,9 @@ type Spec struct {
 	Classes string
 
 	Isolation Isolation // default Goroutine
+	// TLS has the daemons call each other by mutual TLS, and callers need [Cluster.Security].
+	// Only for the isolation Goroutine.
+	TLS bool
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
 	// by Close.
 	Dir string
@@ -188,6 +193,9 @@ func (s Spec) check() error {
 	if err := s.Isolation.Check(); err != nil {
 		return fmt.Errorf("%w; nothing was started", err)
 	}
+	if s.TLS && s.Isolation != Goroutine {
+		return fmt.Errorf("a cluster with TLS has all daemons in one process (isolation %s); nothing was started", Goroutine)
+	}
 	if err := s.checkStandbys(); err != nil {
 		return err
 	}
@@ -227,6 +235,7 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
+	s.secure(&c.Settings, &p, holder{identity.Master, strconv.Itoa(group)})
 	s.configure(&c)
 	return c
 }
@@ -235,7 +244,7 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 // all nodes they keep their names and belong to its group.
 func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config {
 	c := nodemonitor.Default()
-	c.ID = fmt.Sprintf("node-%d-%03d", group, number)
+	c.ID = nodeName(group, number)
 	c.Group = min(group, len(p.masters)-1)
 	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
 	c.Reserved = s.Reserved
@@ -253,13 +262,14 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
+	s.secure(&c.Settings, &p, holder{identity.Node, c.ID})
 	s.configure(&c)
 	return c
 }
 
 func (s *Spec) frontend(p places, number int) frontend.Config {
 	c := frontend.Default()
-	c.ID = fmt.Sprintf("frontend-%d", number)
+	c.ID = frontendName(number)
 	c.Masters, c.NATS, c.NoSync, c.Record = p.masters, p.nats, s.NoSync, s.Record
 	c.OTLP, c.TraceRatio, c.Reserved, c.OwnersFile = s.OTLP, s.TraceRatio, s.Reserved, s.OwnersFile
 	c.Listen, c.InternalListen, c.HTTP = "127.0.0.1:0", "127.0.0.1:0", s.http()
@@ -274,9 +284,14 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
+	s.secure(&c.Settings, &p, holder{identity.Frontend, c.ID})
 	s.configure(&c)
 	return c
 }
+
+func nodeName(group, number int) string { return fmt.Sprintf("node-%d-%03d", group, number) }
+
+func frontendName(number int) string { return fmt.Sprintf("frontend-%d", number) }
 
 func (s *Spec) http() string {
 	if s.HTTP {
