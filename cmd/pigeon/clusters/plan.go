@@ -130,6 +130,9 @@ func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 	if r == hosts.Frontend && all.frontendsOf[h.ID] > 1 {
 		page = local(h, frontendHTTP) + "/healthz"
 	}
+	if all.secured && r != hosts.NATS { // whose monitoring has no TLS
+		return "https://" + page
+	}
 	return "http://" + page
 }
 
