@@ -31,6 +31,8 @@ type clusterConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
 	RetryFor time.Duration `mapstructure:"retry_for" doc:"for how long run, submit and logs -f go on without an answer of their frontend, trying it and the others; at most 5s of it before the first answer, and for questions such as status; 0: each is tried once"`
+
+	securityConfig `mapstructure:",squash"`
 }
 
 // ownerConfig is for whom jobs run. The verbs that submit jobs have its flag.
@@ -49,6 +51,12 @@ func (c clientConfig) Validate() error {
 	}
 	if c.RetryFor < 0 {
 		return &config.FieldError{Key: "retry_for", Problem: "use a duration above zero, or 0 to try once"}
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return &config.FieldError{Key: "tls_cert", Problem: "give tls_cert and tls_key, or neither"}
+	}
+	if c.TLSCert != "" && c.TLSCA == "" {
+		return &config.FieldError{Key: "tls_ca", Problem: "give the certificate of the cluster's authority: a certificate is shown by TLS only"}
 	}
 	for _, address := range c.Frontend {
 		if _, err := wire.ParseAddress(address); err != nil {
@@ -69,6 +77,7 @@ func addClientFlags(cmd *cobra.Command) {
 type clusterClient struct {
 	*frontends.Client
 	timeout time.Duration // of one answer
+	proof   string        // by what calls prove who makes them
 }
 
 // openCluster connects to the cluster of a verb with addClientFlags. A cluster that
@@ -78,11 +87,19 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	if err != nil {
 		return nil, wrongUse(err)
 	}
+	security, err := cfg.open(cfg.Frontend)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
 	c, err := dialCluster(frontends.Options{
-		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor,
+		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor, Security: security,
 		Say: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: "+line) },
 	})
-	return c, wrongUse(err)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
+	c.proof = cfg.proof(cfg.Frontend)
+	return c, nil
 }
 
 // withCluster calls use with the cluster of a verb with addClientFlags.
@@ -91,7 +108,7 @@ func withCluster(cmd *cobra.Command, use func(*clusterClient) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(c), c.Close())
+	return errors.Join(c.explainDenied(use(c)), c.Close())
 }
 
 // findCluster returns the settings of a verb with addClientFlags, with the frontends of
@@ -106,6 +123,9 @@ func findCluster(cmd *cobra.Command) (clientConfig, error) {
 		return cfg, noCluster(file, err)
 	}
 	cfg.Frontend = dev.Frontends
+	if cfg.TLSCA == "" && dev.TLSCA != "" {
+		cfg.TLSCA, cfg.TokenFile = dev.TLSCA, cmp.Or(cfg.TokenFile, dev.TokenFile)
+	}
 	return cfg, nil
 }
 
@@ -115,7 +135,7 @@ func dialCluster(o frontends.Options) (*clusterClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clusterClient{c, o.Timeout}, nil
+	return &clusterClient{Client: c, timeout: o.Timeout}, nil
 }
 
 // loadClient reads the settings, and returns the file that was read. Without
@@ -170,7 +190,11 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c, err := dialCluster(frontends.Options{Addresses: cfg.Frontend, Timeout: cfg.Timeout})
+	security, err := cfg.open(cfg.Frontend)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := dialCluster(frontends.Options{Addresses: cfg.Frontend, Timeout: cfg.Timeout, Security: security})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -47,6 +47,7 @@ func printedObjects() []printed {
 		{"submit", "with --wait, when the job has ended", reflect.TypeFor[api.Status]()},
 		{"explain", "", reflect.TypeFor[api.Explanation]()},
 		{"cancel", "for each job", reflect.TypeFor[api.Status]()},
+		{"whoami", "for each frontend", reflect.TypeFor[whoamiLine]()},
 		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
 		{"nodes", "for each node", reflect.TypeFor[api.Node]()},
 		{"nodes", "with --groups, for each group", reflect.TypeFor[api.MasterState]()},

@@ -37,6 +37,7 @@ func verbs(roles []role) []*cobra.Command {
 		submitCommand(),
 		runCommand(),
 		statusCommand(),
+		whoamiCommand(),
 		explainCommand(),
 		logsCommand(),
 		cancelCommand(),

@@ -24,6 +24,9 @@ var sparkPrograms = []sparkProgram{
 	{"sql", "spark-sql", "Run Spark's SQL shell", "  pigeon spark sql\n  pigeon spark sql -e 'select count(*) from range(1000000)'", true},
 }
 
+// sparkFlags are those of this program among the options of Spark's.
+var sparkFlags = []string{"--frontend", "--config", "--token-file", "--tls-ca"}
+
 func sparkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "spark",
@@ -54,6 +57,9 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
              master is left alone, and with it all else
   --jars     Pigeon's plugin for this Spark is added (made by 'make spark';
              PIGEON_SPARK_JAR names another)
+  --conf     spark.pigeon.token.file and spark.pigeon.tls.ca, from --token-file and
+             --tls-ca or where the other commands find them, for a cluster on other
+             machines
   SPARK_LOCAL_IP, PYSPARK_PYTHON   unless set: 127.0.0.1 with a cluster on
              loopback, and the Python that a PySpark wheel lies in
 
@@ -68,17 +74,17 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
 		panic(err) // addClientFlags has no such flag any more
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		line, err := arguments.Parse(args, p.mixed, "--frontend", "--config")
+		line, err := arguments.Parse(args, p.mixed, sparkFlags...)
 		if err != nil {
 			return wrongUse(err)
 		}
 		if line.Has("--help", "-h") {
 			return cmd.Help()
 		}
-		for _, flag := range []string{"frontend", "config"} {
-			if value, given := line.Ours("--" + flag); given {
-				if err := cmd.Flags().Set(flag, value); err != nil {
-					return wrongUse(fmt.Errorf("--%s %q: %w", flag, value, err))
+		for _, flag := range sparkFlags {
+			if value, given := line.Ours(flag); given {
+				if err := cmd.Flags().Set(strings.TrimPrefix(flag, "--"), value); err != nil {
+					return wrongUse(fmt.Errorf("%s %q: %w", flag, value, err))
 				}
 			}
 		}

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+	"github.com/pigeon-sched/pigeon/internal/tokens"
 )
 
 // sparkUser is a user with a Spark of the test's making, in an environment of
@@ -143,6 +145,52 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 		if code != exitDone || !strings.Contains(out, "arg --master\narg "+c.want+"\n") || !strings.Contains(errs, "master "+c.want+"\n") {
 			t.Errorf("%+v: status %d\n%s%s", c, code, out, errs)
 		}
+	}
+}
+
+// TestSparkProvesWhoCalls: the plugin gets the names of the files, never what is in them, and only
+// for clusters on other machines unless they are named.
+func TestSparkProvesWhoCalls(t *testing.T) {
+	u := newSparkUser(t, "3.5.9", saysAll)
+	own := filepath.Join(u.env.get("XDG_CONFIG_HOME"), "pigeon")
+	token, ca := filepath.Join(own, "token"), filepath.Join(own, "ca.pem")
+	text, _, err := tokens.Create(filepath.Join(t.TempDir(), "tokens"), tokens.Order{User: "a", Role: "user"}, time.Now())
+	other := filepath.Join(t.TempDir(), "other")
+	if err := errors.Join(err, os.MkdirAll(own, 0o700), os.WriteFile(token, []byte(text+"\n"), 0o600), os.WriteFile(ca, nil, 0o600), os.WriteFile(other, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	const tokenKey, caKey = "spark.pigeon.token.file=", "spark.pigeon.tls.ca="
+	for _, c := range []struct {
+		args      string
+		has, lack []string
+	}{
+		{"--master pigeon://h.example.org:1", []string{tokenKey + token, caKey + ca}, nil},
+		{"--master pigeon://127.0.0.1:1", nil, []string{tokenKey, caKey}},
+		{"--master local[2]", nil, []string{tokenKey, caKey}},
+		{"--frontend 127.0.0.1:1 --token-file " + other, []string{tokenKey + other}, []string{caKey}},
+		{"--master pigeon://h:1 --token-file=" + other + " --tls-ca " + other, []string{tokenKey + other, caKey + other}, []string{ca}},
+		{"--master pigeon://h:1 --conf " + tokenKey + "/x", []string{tokenKey + "/x", caKey + ca}, []string{tokenKey + token}},
+	} {
+		code, out, errs := u.run(t, append([]string{"spark", "submit"}, strings.Fields(c.args+" job.py")...)...)
+		if code != exitDone || strings.Contains(out+errs, text) {
+			t.Errorf("%s: status %d\n%s%s", c.args, code, out, errs)
+		}
+		for _, has := range c.has {
+			if !strings.Contains(out, "arg "+has+"\n") {
+				t.Errorf("%s lacks %s:\n%s", c.args, has, out)
+			}
+		}
+		for _, lack := range c.lack {
+			if strings.Contains(out, lack) {
+				t.Errorf("%s has %s:\n%s", c.args, lack, out)
+			}
+		}
+	}
+	if err := os.Chmod(token, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := u.run(t, "spark", "submit", "--master", "pigeon://h:1", "job.py"); code != exitUsage || out != "" || !strings.Contains(errs, "chmod 600 "+token) {
+		t.Errorf("status %d\n%s%s", code, out, errs)
 	}
 }
 

@@ -89,7 +89,7 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 	if err != nil {
 		return err
 	}
-	master, err := sparkMaster(cmd, line, properties)
+	master, security, err := sparkMaster(cmd, line, properties)
 	if err != nil {
 		return err
 	}
@@ -104,6 +104,9 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 		return err
 	}
 	line.Set("--master", master)
+	if err := addSecurity(line, properties, security, arguments.FrontendsOf(master)); err != nil {
+		return err
+	}
 	_, host := line.Setting("", "spark.driver.host", properties)
 	_, bind := line.Setting("", "spark.driver.bindAddress", properties)
 	if !host && !bind && onLoopback(arguments.FrontendsOf(master)) {
@@ -114,21 +117,42 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 
 // sparkMaster returns the master that the command line names, else the cluster of
 // --frontend, else a Pigeon that Spark's own properties name, else the cluster
-// that every command finds. Spark's properties usually name some other manager,
-// which is not what this verb was called for.
-func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string]string) (string, error) {
-	named, given := line.Setting("--master", "spark.master", nil)
-	if given {
-		return arguments.Translate(named), nil
+// that every command finds; and how that is called. Spark's properties usually name some
+// other manager, which is not what this verb was called for.
+func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string]string) (string, securityConfig, error) {
+	master, given := line.Setting("--master", "spark.master", nil)
+	if named := properties["spark.master"]; !given && !cmd.Flags().Changed("frontend") && arguments.IsPigeon(named) {
+		master, given = named, true
 	}
-	if named := properties["spark.master"]; !cmd.Flags().Changed("frontend") && arguments.IsPigeon(named) {
-		return arguments.Translate(named), nil
+	switch master = arguments.Translate(master); {
+	case given && !arguments.IsPigeon(master):
+		return master, securityConfig{}, nil
+	case given:
+		cfg, _, err := loadClient(cmd)
+		return master, cfg.securityConfig, err
 	}
 	cfg, err := findCluster(cmd)
 	if err != nil {
-		return "", err
+		return "", securityConfig{}, err
 	}
-	return arguments.MasterOf(cfg.Frontend), nil
+	return arguments.MasterOf(cfg.Frontend), cfg.securityConfig, nil
+}
+
+// addSecurity adds how the plugin proves who calls, unless the application's settings say it. Only
+// the names of files are on the command line, which every user of the machine can read.
+func addSecurity(line *arguments.Line, properties map[string]string, security securityConfig, frontends []string) error {
+	security = security.places(frontends)
+	for _, s := range []struct{ key, file string }{{"spark.pigeon.token.file", security.TokenFile}, {"spark.pigeon.tls.ca", security.TLSCA}} {
+		if _, said := line.Setting("", s.key, properties); said || s.file == "" {
+			continue
+		}
+		line.AddConf(s.key, absolute(s.file))
+	}
+	if security.TokenFile == "" {
+		return nil
+	}
+	_, err := readToken(security.TokenFile)
+	return err
 }
 
 // addPlugin adds the jar of the plugin, unless the application brings one.

@@ -58,6 +58,19 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// TestAddConf: a setting is added where the line's own counts more.
+func TestAddConf(t *testing.T) {
+	l := parse(t, false, "--name n --conf a=1 job.py --conf a=3")
+	l.AddConf("a", "2")
+	l.AddConf("b", "x=y")
+	if a, _ := l.Conf("a"); a != "1" {
+		t.Errorf("a is %q", a)
+	}
+	if got := strings.Join(l.Args(), " "); got != "--conf b=x=y --conf a=2 --name n --conf a=1 job.py --conf a=3" {
+		t.Error(got)
+	}
+}
+
 func TestLookups(t *testing.T) {
 	l := parse(t, false, "--frontend f:1,g:2 --name a --name=b --conf k=1 -c k=2=3 -v --driver-class-path x/pigeon-spark-4_2.13.jar:y --jars j.jar job --version --name c")
 	if v, given := l.Ours("--frontend"); v != "f:1,g:2" || !given {

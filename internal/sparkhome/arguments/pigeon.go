@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,12 @@ func (l *Line) Setting(option, key string, properties map[string]string) (value 
 	}
 	value, given = properties[key]
 	return value, given
+}
+
+// AddConf adds --conf KEY=VALUE before all others, so that the line's own count.
+func (l *Line) AddConf(key, value string) {
+	text := key + "=" + value
+	l.words = slices.Insert(l.words, 0, word{"--conf", text, []string{"--conf", text}})
 }
 
 // AddJar adds a jar to those of the application, wherever they are set.

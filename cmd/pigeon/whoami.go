@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/spf13/cobra"
+)
+
+// whoamiLine is what "pigeon whoami -o json" prints for each frontend.
+type whoamiLine struct {
+	Frontend  string  `json:"frontend"`   // host:port
+	Name      string  `json:"name"`       // of the user, or of a daemon; empty when nothing is proven
+	Role      string  `json:"role"`       // viewer, user, operator, admin, a daemon's, superuser; empty when nothing is proven
+	Proof     string  `json:"proof"`      // kernel, token, certificate, listener, insecure, or empty
+	ExpiresIn float64 `json:"expires_in"` // seconds until the token or certificate ends; 0: never
+	By        string  `json:"by"`         // what this command offered as a proof
+}
+
+func whoamiCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "whoami",
+		GroupID: groupJobs,
+		Short:   "Show whom the frontends take you for",
+		Long: `Asks each frontend whom it takes the caller for: a user with a role, and how that was proven. On
+this machine the kernel says whose process calls; frontends on other machines are shown a token
+(--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert). What
+each role may do is in docs/security.md.`,
+		Example: "  pigeon whoami\n  pigeon whoami --frontend f0.example.org:20503 --tls-ca ca.pem --token-file token",
+		Args:    cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return withCluster(cmd, func(c *clusterClient) error {
+			return c.Each(cmd.Context(), func(f *frontends.Frontend) error {
+				p, err := c.whoAmI(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				return printPrincipal(cmd.OutOrStdout(), *output, f.Address, p, c.proof)
+			})
+		})
+	}
+	return cmd
+}
+
+func (c *clusterClient) whoAmI(ctx context.Context, f *frontends.Frontend) (identity.Principal, error) {
+	call, cancel := c.withTimeout(ctx)
+	defer cancel()
+	return f.WhoAmI(call)
+}
+
+func printPrincipal(out io.Writer, output outputFormat, frontend string, p identity.Principal, by string) error {
+	line := whoamiLine{Frontend: frontend, Name: p.Name, Role: string(p.Role), Proof: string(p.Proof), By: by}
+	if !p.Expires.IsZero() {
+		line.ExpiresIn = time.Until(p.Expires).Seconds()
+	}
+	if output == outputJSON {
+		return writeJSON(out, &line)
+	}
+	text := p.String()
+	if !p.Expires.IsZero() {
+		text += ", for " + daysLeft(time.Until(p.Expires))
+	}
+	_, err := fmt.Fprintf(out, "%s: %s; proven by %s\n", frontend, text, by)
+	return err
+}

@@ -1,0 +1,13 @@
+package frontends
+
+import (
+	"context"
+
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// WhoAmI returns whom the frontend takes this program for.
+func (f *Frontend) WhoAmI(ctx context.Context) (identity.Principal, error) {
+	return wire.NewIdentityClient(f.pool).Authenticate(ctx, "")
+}
