@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
+	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -25,6 +26,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/spf13/cobra"
 )
 
@@ -35,6 +37,8 @@ type devFlags struct {
 	listen        string
 	backends      string
 	web           string
+	secure        string
+	secured       *devSecurity // nil without --secure
 }
 
 // devLine is what "pigeon dev -o json" prints when all serve.
@@ -46,6 +50,10 @@ type devLine struct {
 	Backends  []cluster.Place `json:"backends"`  // where backends of applications register
 	Data      string          `json:"data"`      // folder of journals and outputs
 	Took      float64         `json:"took"`      // seconds from start to ready
+
+	// With --secure, what clients need.
+	TLSCA     string `json:"tls_ca,omitempty"`     // file with the certificate of the authority, with --secure
+	TokenFile string `json:"token_file,omitempty"` // file with the access token of the user who called, with --secure
 }
 
 func devCommand() *cobra.Command {
@@ -55,14 +63,18 @@ func devCommand() *cobra.Command {
 		Short:   "Run a whole cluster in this process, on loopback",
 		Long: `Runs a whole cluster in this process, on loopback: NATS, frontends, masters, node
 monitors, and a web page that shows them. The other commands find it by themselves.
-Ctrl-C ends it and everything that runs in it, without waiting for tasks.`,
+Ctrl-C ends it and everything that runs in it, without waiting for tasks.
+
+With --secure other machines can reach the first frontend, by TLS and an access token: the
+folder gets an authority, certificates and a token for you, made once and then kept.`,
 		Example: `  pigeon dev
   pigeon dev --nodes 120 --slots 1 --groups 3 --frontends 10     the paper's EC2 cluster
   pigeon dev --policy sparrow                                    another policy, in all daemons
   pigeon dev --owners-file owners.yaml                           shares and quotas of owners
   pigeon dev --data ./pigeon-data                                jobs outlive it
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
-  pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports`,
+  pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports
+  pigeon dev --listen 10.0.0.5:20503 --secure ~/pigeon-secrets   for other machines too`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)
@@ -108,6 +120,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
 	fs.StringVar(&f.backends, "backends", "127.0.0.1:0", "where backends register at the first node; port 0 takes a free one")
+	fs.StringVar(&f.secure, "secure", "", "folder for an authority, certificates and an access token, with which --listen may be an address that other machines reach")
 	fs.StringVar(&f.web, "web", "127.0.0.1:0", "where the web page is served; port 0 takes a free one")
 	return f
 }
@@ -120,11 +133,8 @@ func (f *devFlags) check() error {
 	if f.spec.Slots < 1 || f.spec.Frontends < 1 {
 		return fmt.Errorf("--slots %d and --frontends %d must be 1 or more", f.spec.Slots, f.spec.Frontends)
 	}
-	for _, a := range []struct{ flag, address string }{{"listen", f.listen}, {"backends", f.backends}, {"web", f.web}} {
-		host, _, err := net.SplitHostPort(a.address)
-		if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
-			return fmt.Errorf("--%s %q is no loopback address with a port, and dev serves this machine only; use 127.0.0.1:PORT, or start the daemons one by one", a.flag, a.address)
-		}
+	if err := f.checkAddresses(); err != nil {
+		return err
 	}
 	if f.spec.Classes != "learned" && f.spec.Classes != "declared" {
 		return fmt.Errorf("--classes %q is neither learned nor declared; use one of these (docs/classes.md)", f.spec.Classes)
@@ -141,8 +151,31 @@ func (f *devFlags) check() error {
 	return nil
 }
 
+// checkAddresses refuses addresses that other machines reach, except that of the first frontend
+// where it is secured.
+func (f *devFlags) checkAddresses() error {
+	for _, a := range []struct{ flag, address string }{{"listen", f.listen}, {"backends", f.backends}, {"web", f.web}} {
+		host, _, err := net.SplitHostPort(a.address)
+		ip := net.ParseIP(host)
+		switch {
+		case err == nil && (host == "localhost" || ip != nil && ip.IsLoopback()):
+		case err == nil && a.flag == "listen" && f.secure != "" && ip != nil && ip.IsUnspecified():
+			return fmt.Errorf("--listen %q is no address by which others reach this machine; give one of its own", a.address)
+		case err == nil && a.flag == "listen" && f.secure != "" && host != "":
+		case err == nil && a.flag == "listen":
+			return fmt.Errorf("--listen %q is no loopback address: others would reach this dev and run programs as you; add --secure DIR, which has them prove who they are, or use 127.0.0.1:PORT", a.address)
+		default:
+			return fmt.Errorf("--%s %q is no loopback address with a port, and dev serves this machine only; use 127.0.0.1:PORT, or start the daemons one by one", a.flag, a.address)
+		}
+	}
+	return nil
+}
+
 // place sets the addresses of the first frontend and the first node.
 func (f *devFlags) place(config any) {
+	if f.secured != nil {
+		f.secured.configure(config)
+	}
 	switch c := config.(type) {
 	case *frontend.Config:
 		if c.ID == "frontend-0" {
@@ -175,10 +208,23 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	if d.cluster, err = cluster.Start(ctx, f.spec); err != nil {
+	var security client.Security
+	if f.secure != "" {
+		if f.secured, err = secureDev(f.secure, settings.DefaultSettings().Cluster, f.listen); err != nil {
+			return nil, err
+		}
+		if security, err = f.secured.settings().open([]string{f.listen}); err != nil {
+			return nil, err
+		}
+	}
+	d.cluster, err = cluster.Start(ctx, f.spec)
+	if f.secured != nil {
+		err = errors.Join(f.secured.failed, err)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if d.own, err = dialCluster(frontends.Options{Addresses: d.cluster.Frontends(), Timeout: time.Second}); err != nil {
+	if d.own, err = dialCluster(frontends.Options{Addresses: d.cluster.Frontends(), Timeout: time.Second, Security: security}); err != nil {
 		return nil, err
 	}
 	if err = d.openWeb(f.spec.Log); err != nil {
@@ -187,6 +233,10 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 	d.line = devLine{
 		Ready: true, Frontends: d.cluster.Frontends(), Web: "http://" + d.web.Addr() + "/", NATS: d.cluster.NATS(),
 		Backends: d.cluster.Backends(), Data: d.cluster.Dir(),
+	}
+	if f.secured != nil {
+		files := f.secured.settings()
+		d.line.TLSCA, d.line.TokenFile = files.TLSCA, files.TokenFile
 	}
 	return d, d.announce()
 }
@@ -210,6 +260,7 @@ func (d *dev) openWeb(log *slog.Logger) error {
 func (d *dev) announce() (err error) {
 	d.notice, err = rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{
 		PID: os.Getpid(), Frontends: d.line.Frontends, Web: d.line.Web, NATS: d.line.NATS,
+		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile,
 	})
 	if taken, ok := errors.AsType[*rendezvous.TakenError](err); ok {
 		d.taken = taken
@@ -268,6 +319,9 @@ func (d *dev) print(out io.Writer) error {
 	fmt.Fprintf(out, "  data      %s (%s)\n", l.Data, kept)
 	if f.spec.OTLP != "" {
 		fmt.Fprintf(out, "  traces    to %s\n", f.spec.OTLP)
+	}
+	if f.secured != nil {
+		f.secured.print(out, l.Frontends[0])
 	}
 	_, err := fmt.Fprint(out, `
 Try in another terminal, Ctrl-C ends it:

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
+	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/tokens"
@@ -109,7 +109,7 @@ func (c securityConfig) clusterName() (string, error) {
 	if name, ours := authority.ClusterOf(ca); ours {
 		return name, nil
 	}
-	return daemon.DefaultSettings().Cluster, nil
+	return settings.DefaultSettings().Cluster, nil
 }
 
 // readToken reads the first line of a file that nobody else can read.

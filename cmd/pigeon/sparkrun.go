@@ -146,13 +146,14 @@ func addSecurity(line *arguments.Line, properties map[string]string, security se
 		if _, said := line.Setting("", s.key, properties); said || s.file == "" {
 			continue
 		}
+		if s.file == security.TokenFile { // the plugin says it too, but only after Java has started
+			if _, err := readToken(s.file); err != nil {
+				return err
+			}
+		}
 		line.AddConf(s.key, absolute(s.file))
 	}
-	if security.TokenFile == "" {
-		return nil
-	}
-	_, err := readToken(security.TokenFile)
-	return err
+	return nil
 }
 
 // addPlugin adds the jar of the plugin, unless the application brings one.

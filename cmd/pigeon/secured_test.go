@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+)
+
+// ownAddress returns an address of this machine that is not loopback, "" for none.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+			return ip.IP.String()
+		}
+	}
+	return ""
+}
+
+// TestFirstSecuredCluster runs the five commands of docs/security.md, "A first secured cluster in
+// five commands". The copy of the second is a copy between folders here.
+func TestFirstSecuredCluster(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", ownAddress(t)} {
+		t.Run(host, func(t *testing.T) {
+			if host == "" {
+				t.Skip("this machine has loopback addresses only")
+			}
+			secrets, home := filepath.Join(t.TempDir(), "secrets"), t.TempDir()
+			_, line := runDev(t, "--listen", host+":0", "--secure", secrets)
+
+			own := filepath.Join(home, "pigeon")
+			if err := os.MkdirAll(own, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"ca.pem", "token"} {
+				text, err := os.ReadFile(filepath.Join(secrets, name))
+				if err := errors.Join(err, os.WriteFile(filepath.Join(own, name), text, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Another user's machine: it finds no dev, and its own files in their places.
+			t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+			t.Setenv("XDG_CONFIG_HOME", home)
+			t.Setenv("PIGEON_FRONTEND", line.Frontends[0])
+			if host == "127.0.0.1" { // default places are for other machines only
+				t.Setenv("PIGEON_TLS_CA", filepath.Join(own, "ca.pem"))
+				t.Setenv("PIGEON_TOKEN_FILE", filepath.Join(own, "token"))
+			}
+			if got := lines[whoamiLine](t, succeed(t, "whoami", "-o", "json")); len(got) != 1 || got[0].Role != "admin" || got[0].Proof != "token" || got[0].ExpiresIn <= 0 || got[0].Frontend != line.Frontends[0] {
+				t.Errorf("%+v", got)
+			}
+			if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestSecureDev: the user's own commands find a secured dev, and its files are kept.
+func TestSecureDev(t *testing.T) {
+	secrets := filepath.Join(t.TempDir(), "secrets")
+	var tokens, serials []string
+	for range 2 {
+		b, line := runDev(t, "--secure", secrets)
+		if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
+			t.Errorf("%q", got)
+		}
+		if got := lines[whoamiLine](t, succeed(t, "whoami", "-o", "json")); got[0].Proof != "token" {
+			t.Errorf("%+v", got)
+		}
+		text, err := os.ReadFile(line.TokenFile)
+		if err != nil || line.TLSCA != filepath.Join(secrets, "ca.pem") {
+			t.Errorf("%+v: %v", line, err)
+		}
+		tokens = append(tokens, string(text))
+		serials = append(serials, lines[certificateLine](t, succeed(t, "pki", "show", "--dir", secrets, filepath.Join(secrets, "frontend-frontend-0"), "-o", "json"))[0].Serial)
+		if code, errs := b.stop(); code != exitDone {
+			t.Errorf("status %d: %s", code, errs)
+		}
+	}
+	if tokens[0] != tokens[1] || serials[0] != serials[1] {
+		t.Error("the token or the certificate was made anew")
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--listen", "10.0.0.1:0"}, "--secure DIR"},
+		{[]string{"--listen", "0.0.0.0:0", "--secure", secrets}, "no address by which others reach"},
+		{[]string{"--web", "10.0.0.1:0", "--secure", secrets}, "--web"},
+	} {
+		if code, _, errs := program(t, append([]string{"dev"}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: status %d, %s", c.args, code, errs)
+		}
+	}
+}
+
+// securedCluster is a cluster of processes that call each other by TLS, and its authority.
+type securedCluster struct {
+	pki, tokens, frontend string
+	processes             []*process
+}
+
+// startSecured makes an authority, a certificate for each daemon, and starts these.
+func startSecured(t *testing.T) *securedCluster {
+	t.Helper()
+	dir := t.TempDir()
+	c := &securedCluster{pki: filepath.Join(dir, "pki"), tokens: filepath.Join(dir, "tokens")}
+	t.Setenv("PIGEON_FRONTEND", "")
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	succeed(t, "pki", "init", "--dir", c.pki)
+	c.token(t, "first", "--user", "first", "--role", "admin")
+	daemon := func(verb, role, name string, args ...string) *process {
+		succeed(t, "pki", "issue", "--dir", c.pki, "--role", role, "--name", name)
+		at := filepath.Join(c.pki, role+"-"+name)
+		p := spawn(t, slices.Concat([]string{
+			verb, "--http", "", "--listen", "127.0.0.1:0", "--tls-ca", filepath.Join(at, "ca.pem"), "--tls-cert", filepath.Join(at, "cert.pem"),
+			"--tls-key", filepath.Join(at, "key.pem"), "--tls-crl", filepath.Join(c.pki, "crl.pem"), "--tokens-file", c.tokens,
+		}, args)...)
+		c.processes = append(c.processes, p)
+		return p
+	}
+	master := daemon("master", "master", "0", "--group", "0")
+	at := master.line.Addresses["daemons"]
+	daemon("nodemonitor", "node", "n1", "--id", "n1", "--master", at, "--internal-listen", "127.0.0.1:0", "--work-dir", filepath.Join(dir, "work"))
+	f := daemon("frontend", "frontend", "f0", "--id", "f0", "--masters", at, "--internal-listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
+	c.frontend = f.line.Addresses["applications"]
+	return c
+}
+
+// token makes an access token, and returns its file.
+func (c *securedCluster) token(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(c.pki), name+".token")
+	succeed(t, append([]string{"token", "create", "--file", c.tokens, "--out", path}, args...)...)
+	return path
+}
+
+// call returns the arguments of a verb that calls the cluster with a token.
+func (c *securedCluster) call(token string, args ...string) []string {
+	return slices.Concat(args[:1], []string{"--frontend", c.frontend, "--retry-for", "0", "--tls-ca", filepath.Join(c.pki, "ca.pem"), "--token-file", token}, args[1:])
+}
+
+// TestSecuredDaemons: a cluster whose certificates 'pigeon pki' made runs jobs for who has a token,
+// and says to everybody else what is wrong.
+func TestSecuredDaemons(t *testing.T) {
+	c := startSecured(t)
+	alice := c.token(t, "alice", "--user", "alice", "--role", "user")
+	daemontest.Await(t, "alice is known", func() bool {
+		code, out, _ := program(t, c.call(alice, "whoami", "-o", "json")...)
+		return code == exitDone && lines[whoamiLine](t, out)[0].Name == "alice"
+	})
+	if got := succeed(t, c.call(alice, "run", "--", "echo", "hello")...); got != "hello" {
+		t.Errorf("%q", got)
+	}
+	c.refuses(t, alice)
+
+	// Certificates are renewed while all runs, and jobs go on.
+	succeed(t, "pki", "renew", "--dir", c.pki, "--within", "10000d")
+	if got := succeed(t, c.call(alice, "run", "--", "echo", "again")...); got != "again" {
+		t.Errorf("%q", got)
+	}
+	id := lines[tokenLine](t, succeed(t, "token", "list", "--file", c.tokens, "-o", "json"))[1].ID
+	succeed(t, "token", "revoke", "--file", c.tokens, id)
+	daemontest.Await(t, "alice is refused", func() bool {
+		code, _, errs := program(t, c.call(alice, "status")...)
+		return code != exitDone && strings.Contains(errs, "was revoked") && strings.Contains(errs, "pigeon token create") && strings.Contains(errs, "pigeon whoami")
+	})
+	for _, p := range slices.Backward(c.processes) {
+		p.end(t)
+	}
+}
+
+// refuses checks what callers are told who cannot prove who they are.
+func (c *securedCluster) refuses(t *testing.T, alice string) {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := os.ReadFile(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "pki")
+	succeed(t, "pki", "init", "--dir", other)
+	put := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	stranger := filepath.Join(dir, "stranger.token")
+	succeed(t, "token", "create", "--file", filepath.Join(dir, "tokens"), "--user", "eve", "--role", "admin", "--out", stranger)
+	for name, r := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"another cluster's token":      {c.call(stranger, "status"), []string{"not known here", "pigeon token create"}},
+		"a token that others can read": {c.call(put("open", string(text), 0o644), "status"), []string{"chmod 600 ", "open"}},
+		"no token":                     {c.call(put("none", "hello\n", 0o600), "status"), []string{"is no access token", "pigeon token create"}},
+		"no file":                      {c.call(filepath.Join(dir, "absent"), "status"), []string{"absent", "no such file"}},
+		"another cluster's authority":  {append(c.call(alice, "status"), "--tls-ca", filepath.Join(other, "ca.pem")), []string{"--tls-ca"}},
+		"another cluster's name":       {append(c.call(alice, "status"), "--cluster", "prod"), []string{`"prod"`}},
+		"a token in clear": {
+			[]string{"status", "--frontend", "203.0.113.1:1", "--token-file", alice}, []string{"in clear", "--tls-ca"},
+		},
+	} {
+		code, out, errs := program(t, r.args...)
+		if code == exitDone || out != "" || strings.Contains(errs, strings.TrimSpace(string(text))[20:]) {
+			t.Errorf("%s: status %d, %s%s", name, code, out, errs)
+		}
+		for _, want := range r.want {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s: %q lacks %q", name, errs, want)
+			}
+		}
+	}
+}
