@@ -1,8 +1,8 @@
 #!/bin/sh
-# Generates sparkplugin/gen, the Java of thrift/application.thrift, or with "check"
-# checks that it is up to date. Needs the Thrift compiler 0.17.0, whose code fits
-# the libthrift that the plugin ships; building the plugin needs no compiler,
-# because the result is committed.
+# Generates sparkplugin/gen, the Java of thrift/application.thrift and
+# thrift/identity.thrift, or with "check" checks that it is up to date. Needs the Thrift
+# compiler 0.17.0, whose code works with the newer libthrift that the plugin ships;
+# building the plugin needs no compiler, because the result is committed.
 set -eu
 
 want=0.17.0
@@ -17,7 +17,7 @@ fi
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT INT TERM
 mkdir "$fresh/all" "$fresh/gen" "$fresh/idl"
-for idl in published application; do
+for idl in published application identity; do
 	# A field called final is no Java; its name is not on the wire.
 	sed 's/ bool final$/ bool last/' "$root/thrift/$idl.thrift" >"$fresh/idl/$idl.thrift"
 	thrift -strict -I "$fresh/idl" -out "$fresh/all" \
@@ -27,7 +27,7 @@ done
 # Of the published services the plugin needs only the exception.
 keep=org/pigeonsched/thrift
 mkdir -p "$fresh/gen/$keep"
-cp -r "$fresh/all/$keep/application" "$fresh/all/$keep/TPigeonException.java" "$fresh/gen/$keep"
+cp -r "$fresh/all/$keep/application" "$fresh/all/$keep/identity" "$fresh/all/$keep/TPigeonException.java" "$fresh/gen/$keep"
 
 case ${1:-write} in
 write)

@@ -29,6 +29,9 @@ object Refusal {
   val Busy = 3
   val NotReady = 4
 
+  /** Who calls is not proven, or may not do it. */
+  val Denied = 6
+
   private def sentence(part: String): String = {
     val trimmed = part.trim
     val first = trimmed.take(1).toUpperCase(java.util.Locale.ROOT) + trimmed.drop(1)

@@ -34,14 +34,15 @@ final class ApplicationLink(
     application: TApplication,
     files: Seq[ShippedFile],
     frontends: Frontends,
-    listener: ApplicationLink.Listener)
+    listener: ApplicationLink.Listener,
+    security: Security = Security.Open)
   extends Logging {
   import ApplicationLink._
 
   private val registration = new Registration(application, files, frontends)
-  private val wantsCaller = new Caller(frontends, registration, Connection.AnswerMillis)
+  private val wantsCaller = new Caller(frontends, registration, Connection.AnswerMillis, security)
   private val newsCaller =
-    new Caller(frontends, registration, Connection.AnswerMillis + NewsWaitMillis)
+    new Caller(frontends, registration, Connection.AnswerMillis + NewsWaitMillis, security)
 
   private val wanted = new AtomicReference[Wanted](Wanted.Nothing)
   private val lock = new ReentrantLock
@@ -100,7 +101,7 @@ final class ApplicationLink(
   }
 
   private def end(): Unit = if (!rejected.get) {
-    val caller = new Caller(frontends, registration, CloseMillis.toInt)
+    val caller = new Caller(frontends, registration, CloseMillis.toInt, security)
     try caller((client, _) => client.endApplication(application.getId, application.getIncarnation))
     catch {
       case e: TException =>
@@ -113,7 +114,7 @@ final class ApplicationLink(
   private def registerWithin(millis: Long): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis)
     val silent = mutable.Set[Address]()
-    val caller = new Caller(frontends, registration, FirstAnswerMillis)
+    val caller = new Caller(frontends, registration, FirstAnswerMillis, security)
     var done = false
     try while (!done) {
         val at = frontends.current

@@ -15,7 +15,8 @@ import org.pigeonsched.thrift.application.ApplicationService
 private[link] final class Caller(
     frontends: Frontends,
     registration: Registration,
-    answerMillis: Int) {
+    answerMillis: Int,
+    security: Security = Security.Open) {
 
   private var open
       : Option[(Address, Connection[ApplicationService.Client], ApplicationService.Client)] = None
@@ -32,6 +33,8 @@ private[link] final class Caller(
         val led = e.getProblem == Refusal.NotReady && Address.parse(e.getAddress).isDefined
         if (e.getProblem == Refusal.NotFound || led) registration.lost(address)
         if (led) frontends.moved(address, e.getAddress)
+        // What proved who calls has ended; the next connection proves it anew.
+        if (e.getProblem == Refusal.Denied) drop()
         throw e
       case e: TException =>
         drop()
@@ -53,7 +56,11 @@ private[link] final class Caller(
     if (open.exists(_._1 != address)) drop()
     open.fold {
       val connection =
-        new Connection(address, (p: TProtocol) => new ApplicationService.Client(p), answerMillis)
+        new Connection(
+          address,
+          (p: TProtocol) => new ApplicationService.Client(p),
+          answerMillis,
+          security)
       val client = connection.open()
       if (closed) {
         connection.close()

@@ -1,11 +1,13 @@
 package org.pigeonsched.spark.link
 
-import java.net.InetSocketAddress
+import java.net.{InetAddress, InetSocketAddress}
 import java.nio.ByteBuffer
 import java.util.Collections
 import java.util.concurrent.{ConcurrentLinkedQueue, LinkedBlockingQueue, Semaphore, TimeUnit}
+import javax.net.ssl.SSLContext
 
-import org.apache.thrift.protocol.TBinaryProtocol
+import org.apache.thrift.TProcessor
+import org.apache.thrift.protocol.{TBinaryProtocol, TMessage, TProtocol, TProtocolDecorator}
 import org.apache.thrift.server.TThreadPoolServer
 import org.apache.thrift.transport.TServerSocket
 import org.apache.thrift.transport.layered.TFramedTransport
@@ -13,19 +15,34 @@ import org.apache.thrift.transport.layered.TFramedTransport
 import org.pigeonsched.spark.Address
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application._
+import org.pigeonsched.thrift.identity.{IdentityService, TPrincipal}
 
-/** A frontend that accepts every application, until refuse is called. */
-private[spark] final class FakeFrontend extends ApplicationService.Iface {
+/**
+ * A frontend that accepts every application, until refuse is called: by TLS if it has a context,
+ * and after a token if it knows one.
+ */
+private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
+  extends ApplicationService.Iface
+  with IdentityService.Iface {
 
-  private val socket = new TServerSocket(new InetSocketAddress("127.0.0.1", 0))
+  private val socket = tls match {
+    case Some(c) => new TServerSocket(c.getServerSocketFactory
+        .createServerSocket(0, 50, InetAddress.getByName("127.0.0.1")))
+    case None => new TServerSocket(new InetSocketAddress("127.0.0.1", 0))
+  }
   private val server = new TThreadPoolServer(new TThreadPoolServer.Args(socket)
-    .processor(new ApplicationService.Processor[ApplicationService.Iface](this))
+    .processor(new FakeFrontend.Both(
+      new ApplicationService.Processor[ApplicationService.Iface](this),
+      new IdentityService.Processor[IdentityService.Iface](this)))
     .protocolFactory(
       new TBinaryProtocol.Factory()).transportFactory(new TFramedTransport.Factory()))
   private val thread = new Thread(() => server.serve(), "fake-frontend")
   private val changed = new Semaphore(0)
 
   @volatile private var refusal: Option[TPigeonException] = None
+
+  /** The token that is accepted; "" when none was asked for. */
+  @volatile var token = ""
 
   /** The names of the calls, in order. */
   val calls = new ConcurrentLinkedQueue[String]()
@@ -46,6 +63,14 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
     refusal = Some(new TPigeonException(what, "application", "", "end", 1, 0))
     changed.release(1000)
   }
+
+  /** From now on no call is allowed, until allow is called. */
+  def deny(e: TPigeonException): Unit = {
+    refusal = Some(e)
+    changed.release(1000)
+  }
+
+  def allow(): Unit = refusal = None
 
   /** From now on this is a standby, and that one leads. */
   def standBy(leader: Address): Unit = {
@@ -71,6 +96,12 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
       0)
   }
 
+  override def authenticate(text: String): TPrincipal = {
+    calls.add("authenticate")
+    if (text != token) throw new TPigeonException("it is not known here", "token", "", "ask", 6, 0)
+    new TPrincipal("alice", "user", "token", 0)
+  }
+
   override def registerApplication(application: TApplication): TApplicationReply = reply("register")
   override def want(wants: TWants): TApplicationReply = {
     executors.put(wants.getExecutors)
@@ -88,5 +119,20 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
     changed.tryAcquire(waitMillis.toLong, TimeUnit.MILLISECONDS)
     reply("news")
     new TNews(version, Collections.emptyList[TExecutorState](), Collections.emptyList[String]())
+  }
+}
+
+private object FakeFrontend {
+
+  /** Two services on one port, as a frontend has them. */
+  private final class Both(application: TProcessor, identity: TProcessor) extends TProcessor {
+    override def process(in: TProtocol, out: TProtocol): Unit = {
+      val begin = in.readMessageBegin()
+      val to = if (begin.name == "authenticate") identity else application
+      val rest = new TProtocolDecorator(in) {
+        override def readMessageBegin(): TMessage = begin
+      }
+      to.process(rest, out)
+    }
   }
 }

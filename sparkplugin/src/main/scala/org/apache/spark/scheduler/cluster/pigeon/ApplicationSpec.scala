@@ -46,7 +46,12 @@ private[spark] object ApplicationSpec {
       "")
     application.setTemplate(template)
     settings.owner.foreach(application.setOwner(_))
-    new ApplicationLink(application, files, new Frontends(frontends), listener)
+    new ApplicationLink(
+      application,
+      files,
+      new Frontends(frontends),
+      listener,
+      settings.security)
   }
 
   // In tests the classes are in folders, and executors have a class path set.

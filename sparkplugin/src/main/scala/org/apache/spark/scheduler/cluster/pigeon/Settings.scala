@@ -4,6 +4,7 @@ import org.apache.spark.SparkConf
 
 import org.pigeonsched.spark.{JobClass, Owner, Priority, Refusal}
 import org.pigeonsched.spark.classes.ClassChoice
+import org.pigeonsched.spark.link.Security
 
 /**
  * The settings of an application, all below spark.pigeon. docs/spark.md lists them for users.
@@ -21,6 +22,7 @@ import org.pigeonsched.spark.classes.ClassChoice
  * @param classPath       of executors, instead of a Spark home
  * @param registerMillis  how long the driver tries to reach a frontend before it gives up
  * @param grantTimeoutNanos   how long a grant may stay unanswered before its executor ends it
+ * @param security        how frontends are verified, and learn who calls
  */
 private[spark] final case class Settings(
     grants: Boolean,
@@ -33,7 +35,8 @@ private[spark] final case class Settings(
     sparkHome: Option[String],
     classPath: Option[String],
     registerMillis: Long,
-    grantTimeoutNanos: Long)
+    grantTimeoutNanos: Long,
+    security: Security)
 
 private[spark] object Settings {
 
@@ -59,6 +62,8 @@ private[spark] object Settings {
       ClassPath,
       RegisterTimeout,
       GrantTimeout,
+      Security.TokenFile,
+      Security.AuthorityFile,
       Owner.Property,
       Priority.Property,
       ClassChoice.Property,
@@ -79,7 +84,10 @@ private[spark] object Settings {
       sparkHome = conf.getOption(SparkHome),
       classPath = conf.getOption(ClassPath),
       registerMillis = conf.getTimeAsMs(RegisterTimeout, "7s"),
-      grantTimeoutNanos = conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout) * 1000000)
+      grantTimeoutNanos = conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout) * 1000000,
+      security = Security.of(
+        conf.getOption(Security.TokenFile),
+        conf.getOption(Security.AuthorityFile)))
   }
 
   private def mode(name: String): Boolean = name match {
