@@ -99,7 +99,7 @@ private[link] object Authority {
 
   // One part of the subject of a certificate.
   private def part(c: X509Certificate, kind: String): Option[String] =
-    new LdapName(c.getSubjectX500Principal.getName).getRdns.asScala
+    new LdapName(c.getSubjectX500Principal.getName).getRdns.asScala.toSeq
       .filter(_.getType.equalsIgnoreCase(kind)).map(_.getValue.toString) match {
         case Seq(one) => Some(one)
         case _ => None
@@ -120,7 +120,8 @@ private[link] object Authority {
           .generateCertificates(new ByteArrayInputStream(Files.readAllBytes(path))).asScala
           .collect { case c: X509Certificate => c }.toSeq
       } catch {
-        case e: GeneralSecurityException => refuse(file, s"it holds no certificate: ${e.getMessage}")
+        case e: GeneralSecurityException =>
+          refuse(file, s"it holds no certificate: ${e.getMessage}")
         case e: Refusal => throw e
         case NonFatal(e) => refuse(file, s"it cannot be read: $e")
       }
