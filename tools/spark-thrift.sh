@@ -29,6 +29,20 @@ keep=org/pigeonsched/thrift
 mkdir -p "$fresh/gen/$keep"
 cp -r "$fresh/all/$keep/application" "$fresh/all/$keep/identity" "$fresh/all/$keep/TPigeonException.java" "$fresh/gen/$keep"
 
+# Since libthrift 0.21 the functions of a processor state the type of their result. The
+# compiler that we have is older; what it leaves out is added here.
+find "$fresh/gen" -name '*Service.java' | while read -r file; do
+	sed -E \
+		-e 's/([.]ProcessFunction<I, [?] extends +org[.]apache[.]thrift[.]TBase)>/\1, ? extends org.apache.thrift.TBase>/g' \
+		-e 's/(AsyncProcessFunction<I, [?] extends +org[.]apache[.]thrift[.]TBase, *[?])>/\1, ? extends org.apache.thrift.TBase>/g' \
+		-e 's/extends org[.]apache[.]thrift[.]ProcessFunction<I, ([A-Za-z]+)_args>/extends org.apache.thrift.ProcessFunction<I, \1_args, \1_result>/' \
+		-e 's/extends org[.]apache[.]thrift[.]AsyncProcessFunction<I, ([A-Za-z]+)_args, (.*)> [{]/extends org.apache.thrift.AsyncProcessFunction<I, \1_args, \2, \1_result> {/' \
+		-e 's/protected boolean isOneway/public boolean isOneway/' \
+		-e 's/^( *)public ([A-Za-z]+)_args getEmptyArgsInstance.*/\1public \2_result getEmptyResultInstance() { return new \2_result(); }\n\n\1@Override\n&/' \
+		"$file" >"$file.new"
+	mv "$file.new" "$file"
+done
+
 case ${1:-write} in
 write)
 	rm -rf "$root/sparkplugin/gen"

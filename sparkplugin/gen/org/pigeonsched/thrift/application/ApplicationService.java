@@ -419,14 +419,14 @@ public class ApplicationService {
   public static class Processor<I extends Iface> extends org.apache.thrift.TBaseProcessor<I> implements org.apache.thrift.TProcessor {
     private static final org.slf4j.Logger _LOGGER = org.slf4j.LoggerFactory.getLogger(Processor.class.getName());
     public Processor(I iface) {
-      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>>()));
+      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>>()));
     }
 
-    protected Processor(I iface, java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>> processMap) {
+    protected Processor(I iface, java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> processMap) {
       super(iface, getProcessMap(processMap));
     }
 
-    private static <I extends Iface> java.util.Map<java.lang.String,  org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends  org.apache.thrift.TBase>> processMap) {
+    private static <I extends Iface> java.util.Map<java.lang.String,  org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends  org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> processMap) {
       processMap.put("registerApplication", new registerApplication());
       processMap.put("putFile", new putFile());
       processMap.put("want", new want());
@@ -435,10 +435,13 @@ public class ApplicationService {
       return processMap;
     }
 
-    public static class registerApplication<I extends Iface> extends org.apache.thrift.ProcessFunction<I, registerApplication_args> {
+    public static class registerApplication<I extends Iface> extends org.apache.thrift.ProcessFunction<I, registerApplication_args, registerApplication_result> {
       public registerApplication() {
         super("registerApplication");
       }
+
+      @Override
+      public registerApplication_result getEmptyResultInstance() { return new registerApplication_result(); }
 
       @Override
       public registerApplication_args getEmptyArgsInstance() {
@@ -446,7 +449,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -467,10 +470,13 @@ public class ApplicationService {
       }
     }
 
-    public static class putFile<I extends Iface> extends org.apache.thrift.ProcessFunction<I, putFile_args> {
+    public static class putFile<I extends Iface> extends org.apache.thrift.ProcessFunction<I, putFile_args, putFile_result> {
       public putFile() {
         super("putFile");
       }
+
+      @Override
+      public putFile_result getEmptyResultInstance() { return new putFile_result(); }
 
       @Override
       public putFile_args getEmptyArgsInstance() {
@@ -478,7 +484,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -500,10 +506,13 @@ public class ApplicationService {
       }
     }
 
-    public static class want<I extends Iface> extends org.apache.thrift.ProcessFunction<I, want_args> {
+    public static class want<I extends Iface> extends org.apache.thrift.ProcessFunction<I, want_args, want_result> {
       public want() {
         super("want");
       }
+
+      @Override
+      public want_result getEmptyResultInstance() { return new want_result(); }
 
       @Override
       public want_args getEmptyArgsInstance() {
@@ -511,7 +520,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -532,10 +541,13 @@ public class ApplicationService {
       }
     }
 
-    public static class news<I extends Iface> extends org.apache.thrift.ProcessFunction<I, news_args> {
+    public static class news<I extends Iface> extends org.apache.thrift.ProcessFunction<I, news_args, news_result> {
       public news() {
         super("news");
       }
+
+      @Override
+      public news_result getEmptyResultInstance() { return new news_result(); }
 
       @Override
       public news_args getEmptyArgsInstance() {
@@ -543,7 +555,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -564,10 +576,13 @@ public class ApplicationService {
       }
     }
 
-    public static class endApplication<I extends Iface> extends org.apache.thrift.ProcessFunction<I, endApplication_args> {
+    public static class endApplication<I extends Iface> extends org.apache.thrift.ProcessFunction<I, endApplication_args, endApplication_result> {
       public endApplication() {
         super("endApplication");
       }
+
+      @Override
+      public endApplication_result getEmptyResultInstance() { return new endApplication_result(); }
 
       @Override
       public endApplication_args getEmptyArgsInstance() {
@@ -575,7 +590,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -601,14 +616,14 @@ public class ApplicationService {
   public static class AsyncProcessor<I extends AsyncIface> extends org.apache.thrift.TBaseAsyncProcessor<I> {
     private static final org.slf4j.Logger _LOGGER = org.slf4j.LoggerFactory.getLogger(AsyncProcessor.class.getName());
     public AsyncProcessor(I iface) {
-      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.AsyncProcessFunction<I, ? extends org.apache.thrift.TBase, ?>>()));
+      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.AsyncProcessFunction<I, ? extends org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>>()));
     }
 
-    protected AsyncProcessor(I iface, java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?>> processMap) {
+    protected AsyncProcessor(I iface, java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>> processMap) {
       super(iface, getProcessMap(processMap));
     }
 
-    private static <I extends AsyncIface> java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase,?>> getProcessMap(java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?>> processMap) {
+    private static <I extends AsyncIface> java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase,?, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>> processMap) {
       processMap.put("registerApplication", new registerApplication());
       processMap.put("putFile", new putFile());
       processMap.put("want", new want());
@@ -617,10 +632,13 @@ public class ApplicationService {
       return processMap;
     }
 
-    public static class registerApplication<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, registerApplication_args, TApplicationReply> {
+    public static class registerApplication<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, registerApplication_args, TApplicationReply, registerApplication_result> {
       public registerApplication() {
         super("registerApplication");
       }
+
+      @Override
+      public registerApplication_result getEmptyResultInstance() { return new registerApplication_result(); }
 
       @Override
       public registerApplication_args getEmptyArgsInstance() {
@@ -678,7 +696,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -688,10 +706,13 @@ public class ApplicationService {
       }
     }
 
-    public static class putFile<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, putFile_args, java.lang.Long> {
+    public static class putFile<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, putFile_args, java.lang.Long, putFile_result> {
       public putFile() {
         super("putFile");
       }
+
+      @Override
+      public putFile_result getEmptyResultInstance() { return new putFile_result(); }
 
       @Override
       public putFile_args getEmptyArgsInstance() {
@@ -750,7 +771,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -760,10 +781,13 @@ public class ApplicationService {
       }
     }
 
-    public static class want<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, want_args, TApplicationReply> {
+    public static class want<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, want_args, TApplicationReply, want_result> {
       public want() {
         super("want");
       }
+
+      @Override
+      public want_result getEmptyResultInstance() { return new want_result(); }
 
       @Override
       public want_args getEmptyArgsInstance() {
@@ -821,7 +845,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -831,10 +855,13 @@ public class ApplicationService {
       }
     }
 
-    public static class news<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, news_args, TNews> {
+    public static class news<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, news_args, TNews, news_result> {
       public news() {
         super("news");
       }
+
+      @Override
+      public news_result getEmptyResultInstance() { return new news_result(); }
 
       @Override
       public news_args getEmptyArgsInstance() {
@@ -892,7 +919,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -902,10 +929,13 @@ public class ApplicationService {
       }
     }
 
-    public static class endApplication<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, endApplication_args, Void> {
+    public static class endApplication<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, endApplication_args, Void, endApplication_result> {
       public endApplication() {
         super("endApplication");
       }
+
+      @Override
+      public endApplication_result getEmptyResultInstance() { return new endApplication_result(); }
 
       @Override
       public endApplication_args getEmptyArgsInstance() {
@@ -962,7 +992,7 @@ public class ApplicationService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 

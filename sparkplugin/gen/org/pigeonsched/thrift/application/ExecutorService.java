@@ -297,24 +297,27 @@ public class ExecutorService {
   public static class Processor<I extends Iface> extends org.apache.thrift.TBaseProcessor<I> implements org.apache.thrift.TProcessor {
     private static final org.slf4j.Logger _LOGGER = org.slf4j.LoggerFactory.getLogger(Processor.class.getName());
     public Processor(I iface) {
-      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>>()));
+      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>>()));
     }
 
-    protected Processor(I iface, java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>> processMap) {
+    protected Processor(I iface, java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> processMap) {
       super(iface, getProcessMap(processMap));
     }
 
-    private static <I extends Iface> java.util.Map<java.lang.String,  org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends  org.apache.thrift.TBase>> processMap) {
+    private static <I extends Iface> java.util.Map<java.lang.String,  org.apache.thrift.ProcessFunction<I, ? extends org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String, org.apache.thrift.ProcessFunction<I, ? extends  org.apache.thrift.TBase, ? extends org.apache.thrift.TBase>> processMap) {
       processMap.put("attachExecutor", new attachExecutor());
       processMap.put("awaitGrants", new awaitGrants());
       processMap.put("endGrants", new endGrants());
       return processMap;
     }
 
-    public static class attachExecutor<I extends Iface> extends org.apache.thrift.ProcessFunction<I, attachExecutor_args> {
+    public static class attachExecutor<I extends Iface> extends org.apache.thrift.ProcessFunction<I, attachExecutor_args, attachExecutor_result> {
       public attachExecutor() {
         super("attachExecutor");
       }
+
+      @Override
+      public attachExecutor_result getEmptyResultInstance() { return new attachExecutor_result(); }
 
       @Override
       public attachExecutor_args getEmptyArgsInstance() {
@@ -322,7 +325,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -343,10 +346,13 @@ public class ExecutorService {
       }
     }
 
-    public static class awaitGrants<I extends Iface> extends org.apache.thrift.ProcessFunction<I, awaitGrants_args> {
+    public static class awaitGrants<I extends Iface> extends org.apache.thrift.ProcessFunction<I, awaitGrants_args, awaitGrants_result> {
       public awaitGrants() {
         super("awaitGrants");
       }
+
+      @Override
+      public awaitGrants_result getEmptyResultInstance() { return new awaitGrants_result(); }
 
       @Override
       public awaitGrants_args getEmptyArgsInstance() {
@@ -354,7 +360,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -375,10 +381,13 @@ public class ExecutorService {
       }
     }
 
-    public static class endGrants<I extends Iface> extends org.apache.thrift.ProcessFunction<I, endGrants_args> {
+    public static class endGrants<I extends Iface> extends org.apache.thrift.ProcessFunction<I, endGrants_args, endGrants_result> {
       public endGrants() {
         super("endGrants");
       }
+
+      @Override
+      public endGrants_result getEmptyResultInstance() { return new endGrants_result(); }
 
       @Override
       public endGrants_args getEmptyArgsInstance() {
@@ -386,7 +395,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -412,24 +421,27 @@ public class ExecutorService {
   public static class AsyncProcessor<I extends AsyncIface> extends org.apache.thrift.TBaseAsyncProcessor<I> {
     private static final org.slf4j.Logger _LOGGER = org.slf4j.LoggerFactory.getLogger(AsyncProcessor.class.getName());
     public AsyncProcessor(I iface) {
-      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.AsyncProcessFunction<I, ? extends org.apache.thrift.TBase, ?>>()));
+      super(iface, getProcessMap(new java.util.HashMap<java.lang.String, org.apache.thrift.AsyncProcessFunction<I, ? extends org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>>()));
     }
 
-    protected AsyncProcessor(I iface, java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?>> processMap) {
+    protected AsyncProcessor(I iface, java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>> processMap) {
       super(iface, getProcessMap(processMap));
     }
 
-    private static <I extends AsyncIface> java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase,?>> getProcessMap(java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?>> processMap) {
+    private static <I extends AsyncIface> java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase,?, ? extends org.apache.thrift.TBase>> getProcessMap(java.util.Map<java.lang.String,  org.apache.thrift.AsyncProcessFunction<I, ? extends  org.apache.thrift.TBase, ?, ? extends org.apache.thrift.TBase>> processMap) {
       processMap.put("attachExecutor", new attachExecutor());
       processMap.put("awaitGrants", new awaitGrants());
       processMap.put("endGrants", new endGrants());
       return processMap;
     }
 
-    public static class attachExecutor<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, attachExecutor_args, Void> {
+    public static class attachExecutor<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, attachExecutor_args, Void, attachExecutor_result> {
       public attachExecutor() {
         super("attachExecutor");
       }
+
+      @Override
+      public attachExecutor_result getEmptyResultInstance() { return new attachExecutor_result(); }
 
       @Override
       public attachExecutor_args getEmptyArgsInstance() {
@@ -486,7 +498,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -496,10 +508,13 @@ public class ExecutorService {
       }
     }
 
-    public static class awaitGrants<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, awaitGrants_args, TGrants> {
+    public static class awaitGrants<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, awaitGrants_args, TGrants, awaitGrants_result> {
       public awaitGrants() {
         super("awaitGrants");
       }
+
+      @Override
+      public awaitGrants_result getEmptyResultInstance() { return new awaitGrants_result(); }
 
       @Override
       public awaitGrants_args getEmptyArgsInstance() {
@@ -557,7 +572,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
@@ -567,10 +582,13 @@ public class ExecutorService {
       }
     }
 
-    public static class endGrants<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, endGrants_args, Void> {
+    public static class endGrants<I extends AsyncIface> extends org.apache.thrift.AsyncProcessFunction<I, endGrants_args, Void, endGrants_result> {
       public endGrants() {
         super("endGrants");
       }
+
+      @Override
+      public endGrants_result getEmptyResultInstance() { return new endGrants_result(); }
 
       @Override
       public endGrants_args getEmptyArgsInstance() {
@@ -627,7 +645,7 @@ public class ExecutorService {
       }
 
       @Override
-      protected boolean isOneway() {
+      public boolean isOneway() {
         return false;
       }
 
