@@ -31,9 +31,9 @@ const (
 
 const (
 	day = 24 * time.Hour
-	// DefaultLifetime is how long a certificate is valid, and AuthorityLifetime how long the
-	// authority's own.
-	DefaultLifetime   = 365 * day
+	// DefaultLifetime is how long a certificate is valid.
+	DefaultLifetime = 365 * day
+	// AuthorityLifetime is how long the authority's own is valid.
 	AuthorityLifetime = 10 * 365 * day
 	// slack is how long before it was issued a certificate is valid already, for hosts whose
 	// clocks are behind.

@@ -213,12 +213,7 @@ func TestOrders(t *testing.T) {
 // revoked are good, each for its user.
 func TestCreateAndRevoke(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp("", "tokens-*")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		path := filepath.Join(dir, "tokens")
+		path := filepath.Join(t.TempDir(), "tokens")
 		n := rapid.IntRange(1, 6).Draw(rt, "tokens")
 		made, failed := make([]string, n), make([]error, n)
 		var all sync.WaitGroup
