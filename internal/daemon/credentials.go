@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/tokens"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -19,6 +20,14 @@ import (
 func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) error {
 	o := s.credentials()
 	o.Log = l.log
+	if s.TokensFile != "" {
+		t, err := tokens.Open(s.TokensFile, l.log)
+		if err != nil {
+			return err
+		}
+		o.Tokens = t
+		l.runUntilClose(t.Run)
+	}
 	c, err := credentials.Open(o)
 	if err != nil {
 		return err
@@ -31,11 +40,14 @@ func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) erro
 	if s.Insecure {
 		l.log.Warn("INSECURE: every caller may do everything, run programs as this daemon's user among them; set tls_ca, tls_cert and tls_key, and leave out insecure", "listeners", "all")
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); c.Watch(ctx) }()
-	l.OnClose(func() error { cancel(); <-ended; return nil })
+	l.runUntilClose(c.Watch)
 	return nil
+}
+
+// runUntilClose runs what reads files again, from now until the daemon closes its parts.
+func (l *Lifecycle) runUntilClose(watch func(context.Context)) {
+	p := start(watch)
+	l.OnClose(func() error { p.stop(); return nil })
 }
 
 // Credentials returns what Secure opened, nil before; a nil one knows nobody.
