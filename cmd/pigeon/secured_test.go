@@ -27,7 +27,7 @@ func ownAddress(t *testing.T) string {
 	return ""
 }
 
-// TestFirstSecuredCluster runs the five commands of docs/security.md, "A first secured cluster in
+// TestFirstSecuredCluster runs the five commands of the page on security, "A first secured cluster in
 // five commands". The copy of the second is a copy between folders here.
 func TestFirstSecuredCluster(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", ownAddress(t)} {
