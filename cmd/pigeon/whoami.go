@@ -28,7 +28,8 @@ func whoamiCommand() *cobra.Command {
 		Short:   "Show whom the frontends take you for",
 		Long: `Asks each frontend whom it takes the caller for: a user with a role, and how that was proven. On
 this machine the kernel says whose process calls; frontends on other machines are shown a token
-(--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).`,
+(--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).
+What each role may do is in docs/security.md.`,
 		Example: "  pigeon whoami\n  pigeon whoami --frontend f0.example.org:20503 --tls-ca ca.pem --token-file token",
 		Args:    cobra.NoArgs,
 	}
