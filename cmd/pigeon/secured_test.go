@@ -133,7 +133,7 @@ func startSecured(t *testing.T) *securedCluster {
 	}
 	master := daemon("master", "master", "0", "--group", "0")
 	at := master.line.Addresses["daemons"]
-	daemon("nodemonitor", "node", "n1", "--id", "n1", "--master", at, "--internal-listen", "127.0.0.1:0", "--run-as", "daemon", "--work-dir", filepath.Join(dir, "work"))
+	daemon("nodemonitor", "node", "n1", "--id", "n1", "--master", at, "--internal-listen", "127.0.0.1:0", "--run-as", "daemon", "--allow-root=true", "--work-dir", filepath.Join(dir, "work"))
 	f := daemon("frontend", "frontend", "f0", "--id", "f0", "--masters", at, "--internal-listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
 	c.frontend = f.line.Addresses["applications"]
 	return c

@@ -67,7 +67,7 @@ func (s *secrets) configure(config any) {
 		s.secure(&c.SecuritySettings, identity.Master, strconv.Itoa(c.Group))
 	case *nodemonitor.Config:
 		s.secure(&c.SecuritySettings, identity.Node, c.ID)
-		c.RunAs = "daemon" // alice is no user of this machine
+		c.RunAs, c.AllowRoot = "daemon", true // alice is no user of this machine
 	}
 }
 
