@@ -102,7 +102,7 @@ func TestProgramsAndFoldersAreTheUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	closed := t.TempDir() // below a folder of mode 0700
+	closed := filepath.Join(dir, "secret")
 	c := client(t)
 	for _, tc := range []struct {
 		change func(*Spec)
