@@ -21,8 +21,9 @@ type Account struct {
 // own returns the user of this process.
 func own() (id uint32, name, home string) {
 	id = uint32(os.Geteuid()) //nolint:gosec // no user has a negative number on Linux
-	name, home = strconv.Itoa(int(id)), "/"
-	if u, err := user.LookupId(name); err == nil {
+	number := strconv.FormatUint(uint64(id), 10)
+	name, home = unlisted+number, "/"
+	if u, err := user.LookupId(number); err == nil {
 		name, home = u.Username, u.HomeDir
 	}
 	return id, name, home

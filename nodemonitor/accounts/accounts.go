@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,8 +159,20 @@ func (a *Accounts) local(k asked) (*Account, error) {
 		}
 		name = to
 	}
+	if id, numbered := strings.CutPrefix(name, unlisted); numbered && k.submitter && a.cfg.OneMachine {
+		if n, err := number(id); err == nil {
+			return &Account{Name: name, Home: "/", As: &guard.User{UID: n, GID: noGroup, Groups: []uint32{noGroup}}}, nil
+		}
+	}
 	return a.lookup(name)
 }
+
+// unlisted begins the names of users that a machine does not list, with the number behind. Only the
+// kernel of this machine names users so; it does not say which groups they have.
+const unlisted = "uid:"
+
+// noGroup is the group that stands for none.
+const noGroup = 65_534
 
 // errUnnamed means that there is a file of users, and that it does not name the submitter.
 var errUnnamed = errors.New("the node's users_file does not name it")
