@@ -20,7 +20,7 @@ func inherited() []string {
 
 // findAccount finds as whom the executor runs.
 func (p *preparation) findAccount() *end {
-	account, f := p.cfg.Accounts.Of("")
+	account, f := p.cfg.Accounts.Of(p.x.app.Submitter)
 	if f != nil {
 		return p.x.refusal(f.What, "finding as whom it runs", f.Next)
 	}
