@@ -181,4 +181,3 @@ func TestADevOfAUserServesThatUser(t *testing.T) {
 		t.Errorf("another user's sleep, which runs nothing: %d %s", code, errs)
 	}
 }
-
