@@ -167,7 +167,7 @@ long)
 	fi
 	run "Go: long tests without goroutines" gotest -run "$(long_tests)" $(packages sequential | shortened)
 	run "Go: long tests with goroutines${race:+ (race detector)}" with_race -run "$(long_tests)" $(packages concurrent | shortened)
-	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall'
+	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall|TestInstalledHost'
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites
 		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./internal/sparktest/...
