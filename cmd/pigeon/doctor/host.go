@@ -70,8 +70,8 @@ type faults struct {
 	advice []string
 }
 
-// add notes what was found; the advice is given once.
-func (f *faults) add(s Status, advice, format string, values ...any) {
+// addf notes what was found; the advice is given once.
+func (f *faults) addf(s Status, advice, format string, values ...any) {
 	if f.status != Bad {
 		f.status = s
 	}

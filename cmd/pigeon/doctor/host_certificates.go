@@ -25,22 +25,22 @@ func (h *Host) certificates() Finding {
 		}
 		c, err := authority.ReadCertificate(path)
 		if errors.Is(err, fs.ErrPermission) {
-			f.add(Warn, ask, "%s cannot be read", h.name(path))
+			f.addf(Warn, ask, "%s cannot be read", h.name(path))
 			continue
 		}
 		if err != nil {
-			f.add(Bad, "write it again (pigeon pki issue)", "%s: %v", h.name(path), err)
+			f.addf(Bad, "write it again (pigeon pki issue)", "%s: %v", h.name(path), err)
 			continue
 		}
 		read++
 		const advice = "renew it (pigeon pki renew); daemons read it again by themselves"
 		switch {
 		case h.Now.After(c.NotAfter):
-			f.add(Bad, advice, "%s has ended on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+			f.addf(Bad, advice, "%s has ended on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
 		case h.Now.Before(c.NotBefore):
-			f.add(Bad, "set this host's clock", "%s begins on %s", h.name(path), c.NotBefore.Format(time.DateTime))
+			f.addf(Bad, "set this host's clock", "%s begins on %s", h.name(path), c.NotBefore.Format(time.DateTime))
 		case authority.EndsWithin(c, renewalDue, h.Now):
-			f.add(Warn, advice, "%s ends on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+			f.addf(Warn, advice, "%s ends on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
 		}
 		if first.IsZero() || c.NotAfter.Before(first) {
 			first = c.NotAfter

@@ -25,9 +25,9 @@ func (h *Host) daemons() Finding {
 		switch p.Program {
 		case h.Program:
 		case "":
-			f.add(Warn, ask, "the version of process %d (%s) cannot be read", p.PID, p.Role)
+			f.addf(Warn, ask, "the version of process %d (%s) cannot be read", p.PID, p.Role)
 		default:
-			f.add(Warn, "restart them in the order of docs/operations.md, nodes by 'systemctl reload pigeon-node'", "process %d (%s) runs %s, and this program is %s", p.PID, p.Role, p.Program, h.Program)
+			f.addf(Warn, "restart them in the order of docs/operations.md, nodes by 'systemctl reload pigeon-node'", "process %d (%s) runs %s, and this program is %s", p.PID, p.Role, p.Program, h.Program)
 		}
 	}
 	return f.finding(fmt.Sprintf("%d daemons run, all of %s", len(running), h.Program))
@@ -43,14 +43,14 @@ func (h *Host) units(ctx context.Context) Finding {
 	for _, path := range enabled {
 		unit := filepath.Base(path)
 		if _, err := os.Stat(h.path(settingsOf(unit))); errors.Is(err, os.ErrNotExist) {
-			f.add(Bad, "write it (pigeon config write), or disable the unit", "%s is enabled, and there is no %s", unit, settingsOf(unit))
+			f.addf(Bad, "write it (pigeon config write), or disable the unit", "%s is enabled, and there is no %s", unit, settingsOf(unit))
 		}
 		switch state := h.State(ctx, unit); state {
 		case "active", "reloading", "":
 		case "activating":
-			f.add(Warn, "'systemctl status "+unit+"' says what it waits for", "%s is starting", unit)
+			f.addf(Warn, "'systemctl status "+unit+"' says what it waits for", "%s is starting", unit)
 		default:
-			f.add(Bad, "'journalctl -u "+unit+"' says why", "%s is enabled and %s", unit, state)
+			f.addf(Bad, "'journalctl -u "+unit+"' says why", "%s is enabled and %s", unit, state)
 		}
 	}
 	return f.finding(fmt.Sprintf("%d are enabled", len(enabled)))
@@ -113,11 +113,11 @@ func builtFrom(path string) string {
 
 // Built returns the version and commit that a program was built from.
 func Built(info *buildinfo.BuildInfo) string {
-	version := info.Main.Version
+	version := []string{info.Main.Version}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			version += " " + s.Value[:min(12, len(s.Value))]
+			version = append(version, s.Value[:min(12, len(s.Value))])
 		}
 	}
-	return version
+	return strings.Join(version, " ")
 }

@@ -48,11 +48,11 @@ func (h *Host) settings() Finding {
 		insecure, err := h.Load(role, path)
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			f.add(Warn, ask, "%s cannot be read", h.name(path))
+			f.addf(Warn, ask, "%s cannot be read", h.name(path))
 		case err != nil:
-			f.add(Bad, "correct it; 'pigeon config check "+role+" FILE' says when it is good", "%s: %v", h.name(path), err)
+			f.addf(Bad, "correct it; 'pigeon config check "+role+" FILE' says when it is good", "%s: %v", h.name(path), err)
 		case insecure:
-			f.add(Warn, "set tls_ca, tls_cert and tls_key, and leave insecure out", "%s has insecure: true, by which every caller may do everything", h.name(path))
+			f.addf(Warn, "set tls_ca, tls_cert and tls_key, and leave insecure out", "%s has insecure: true, by which every caller may do everything", h.name(path))
 		default:
 			read++
 		}
@@ -76,20 +76,20 @@ func (h *Host) secrets() Finding {
 func (h *Host) judge(f *faults, path string, public bool) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		f.add(Warn, ask, "%s: %v", h.name(path), err)
+		f.addf(Warn, ask, "%s: %v", h.name(path), err)
 		return
 	}
 	mode := info.Mode().Perm()
 	if owner, ok := ownerOf(info); ok && !slices.Contains(h.Owner, owner) {
-		f.add(Bad, "give it to root", "%s belongs to user %d", h.name(path), owner)
+		f.addf(Bad, "give it to root", "%s belongs to user %d", h.name(path), owner)
 	}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return // what it leads to has an owner of its own
 	case mode&0o022 != 0:
-		f.add(Bad, "chmod go-w", "%s has mode %04o: others may write it", h.name(path), mode)
+		f.addf(Bad, "chmod go-w", "%s has mode %04o: others may write it", h.name(path), mode)
 	case !public && mode&0o007 != 0:
-		f.add(Bad, "chmod o-rwx", "%s has mode %04o: everybody may read it", h.name(path), mode)
+		f.addf(Bad, "chmod o-rwx", "%s has mode %04o: everybody may read it", h.name(path), mode)
 	}
 }
 
@@ -121,10 +121,10 @@ func (h *Host) data() Finding {
 		}
 		path := "/var/lib/pigeon/" + d.Name()
 		if mode := info.Mode().Perm(); mode&closed != 0 {
-			f.add(Bad, fmt.Sprintf("chmod %04o %s", mode&^closed, path), "%s has mode %04o", path, mode)
+			f.addf(Bad, fmt.Sprintf("chmod %04o %s", mode&^closed, path), "%s has mode %04o", path, mode)
 		}
 		if owner, ok := ownerOf(info); ok && !slices.Contains(h.Owner, owner) {
-			f.add(Bad, "give it to the daemon's user", "%s belongs to user %d", path, owner)
+			f.addf(Bad, "give it to the daemon's user", "%s belongs to user %d", path, owner)
 		}
 	}
 	return f.finding(fmt.Sprintf("%d folders in /var/lib/pigeon are closed to others", len(folders)))
