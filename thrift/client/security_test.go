@@ -96,8 +96,8 @@ func TestClearAndTLSMeet(t *testing.T) {
 	a := credentialstest.New(t, "c")
 	node := credentialstest.Open(t, a.Issue(identity.Node, "n"))
 	s := secured(t, a, whoCalls, nil)
-	clear := pool(t, client.Options{Address: s.Addr().String()})
-	if _, err := echo(t.Context(), clear, "x"); err == nil || !strings.Contains(err.Error(), "speaks TLS") || !strings.Contains(err.Error(), "set tls_ca") {
+	plainly := pool(t, client.Options{Address: s.Addr().String()})
+	if _, err := echo(t.Context(), plainly, "x"); err == nil || !strings.Contains(err.Error(), "speaks TLS") || !strings.Contains(err.Error(), "set tls_ca") {
 		t.Errorf("a call in clear to TLS: %v", err)
 	}
 	plain := servertest.Start(t, servertest.Echo(same), server.Options{Log: discard})

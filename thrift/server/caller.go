@@ -27,7 +27,7 @@ type caller struct {
 
 // identify finds out who calls, once for the connection.
 func (c *conn) identify(ctx context.Context) {
-	c.caller.remote, c.caller.ctx = ctx, ctx
+	c.caller.remote, c.caller.ctx = ctx, ctx //nolint:fatcontext // one for each connection
 	if id := c.server.opts.Security.Identifier; id != nil {
 		var p identity.Principal
 		p, c.caller.refusal = id.Identify(c.net)
@@ -38,7 +38,7 @@ func (c *conn) identify(ctx context.Context) {
 // takeFor makes a principal that of all later calls.
 func (c *conn) takeFor(p identity.Principal) {
 	c.caller.principal = p
-	c.caller.ctx = identity.With(c.caller.remote, p)
+	c.caller.ctx = identity.With(c.caller.remote, p) //nolint:fatcontext // it replaces that of the principal before
 	if most := c.server.opts.MaxConnsPerCaller; !c.server.conns.claim(c, c.bounded(p), most) && c.caller.refusal == nil {
 		c.caller.refusal = &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("%s has %d connections, the most of one caller", p, most), Subject: c.server.opts.Name,
