@@ -70,6 +70,9 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 	}
 	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
+		if e.Tasks[0].Code != "" { // its output need not say that it met a limit
+			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: job %s failed: %s\n", job.ID, s.Reason)
+		}
 		return silentError{e.Tasks[0].Exit}
 	}
 	return errors.Join(fmt.Errorf("job %s %s: %s", job.ID, s.State, s.Reason), err)
