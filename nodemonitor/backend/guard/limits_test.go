@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -170,7 +171,7 @@ func ticks(t *testing.T, pid int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	sum := 0
 	for _, f := range fields[11:13] { // user and system
 		n, err := strconv.Atoi(f)
