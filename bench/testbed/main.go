@@ -18,6 +18,7 @@ type options struct {
 	hosts    int
 	delay    time.Duration
 	security string
+	ansible  string
 	must     bool
 	keep     bool
 }
@@ -30,7 +31,8 @@ func main() {
 	flag.StringVar(&o.program, "program", "bin/pigeon", "the pigeon to install")
 	flag.IntVar(&o.hosts, "hosts", 24, "hosts, 5 to 200")
 	flag.DurationVar(&o.delay, "delay", 250*time.Microsecond, "delay of each packet that leaves a host")
-	flag.StringVar(&o.security, "security", "insecure", "tls or insecure")
+	flag.StringVar(&o.security, "security", "tls", "tls or insecure")
+	flag.StringVar(&o.ansible, "ansible", "", "ansible-playbook, which installs in place of 'pigeon cluster apply'")
 	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
 	flag.Parse()
