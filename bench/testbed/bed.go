@@ -158,7 +158,7 @@ func (b *bed) add(ctx context.Context, name, address string) error {
 func (b *bed) awaitSSH(ctx context.Context) error {
 	for _, h := range b.hosts {
 		for tries := 0; ; tries++ {
-			_, err := b.at(ctx, operator, "ssh", "-F", b.sshConfig(), h.address, "true")
+			_, err := b.operate(ctx, "ssh", "-F", b.sshConfig(), h.address, "true")
 			if err == nil {
 				break
 			}
@@ -189,9 +189,9 @@ func (b *bed) writeKeys() error {
 	)
 }
 
-// at runs a command in the network of a host.
-func (b *bed) at(ctx context.Context, name, command string, args ...string) (string, error) {
-	return run(ctx, "nsenter", append([]string{"--net=/run/netns/" + b.netns(name), command}, args...)...)
+// operate runs a command in the network of the operator.
+func (b *bed) operate(ctx context.Context, command string, args ...string) (string, error) {
+	return run(ctx, "nsenter", append([]string{"--net=/run/netns/" + b.netns(operator), command}, args...)...)
 }
 
 // processes returns the numbers of the processes in the network of a host.

@@ -77,7 +77,7 @@ func (s *steps) pigeon(ctx context.Context, args ...string) (string, error) {
 	if args[0] != "cluster" && args[0] != "token" {
 		args = append([]string{args[0], "--config", filepath.Join(s.plan(), "client.yaml")}, args[1:]...)
 	}
-	return s.bed.at(ctx, operator, "env", slices.Concat(environment, []string{s.program}, args)...)
+	return s.bed.operate(ctx, "env", slices.Concat(environment, []string{s.program}, args)...)
 }
 
 // cluster runs a verb of 'pigeon cluster' and returns how long it took, and how many hosts are in
@@ -163,7 +163,7 @@ func (s *steps) first(ctx context.Context) (time.Duration, error) {
 	if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
 		return 0, err
 	}
-	_, err := s.bed.at(ctx, operator, "env", "ANSIBLE_SSH_ARGS=-F "+s.bed.sshConfig()+" -o ControlMaster=auto -o ControlPersist=60s", "HOME="+s.bed.folder, s.opts.ansible,
+	_, err := s.bed.operate(ctx, "env", "ANSIBLE_SSH_ARGS=-F "+s.bed.sshConfig()+" -o ControlMaster=auto -o ControlPersist=60s", "HOME="+s.bed.folder, s.opts.ansible,
 		"-i", file, "-e", "pigeon_plan="+s.plan(), "-e", "pigeon_program="+s.program, "deploy/ansible/site.yml")
 	return time.Since(began), err
 }
@@ -323,7 +323,7 @@ func (s *steps) remove(ctx context.Context) error {
 		return fmt.Errorf("remove: %v: %w", states, err)
 	}
 	for name, h := range s.bed.hosts {
-		out, err := s.bed.at(ctx, operator, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ $(readlink $p/ns/net) != $(readlink /proc/self/ns/net) ] || echo $p; done")
+		out, err := s.bed.operate(ctx, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ $(readlink $p/ns/net) != $(readlink /proc/self/ns/net) ] || echo $p; done")
 		if err != nil || strings.TrimSpace(out) != "" {
 			return fmt.Errorf("left on host %s: %s: %w", name, out, err)
 		}

@@ -29,9 +29,8 @@ type values map[string]any
 // settings makes the settings of the daemons of an inventory.
 type settings struct {
 	inv                *hosts.Inventory
-	masters            []string // by group, with "/" between standbys
-	nats               []string // host:port
-	masterStandbys     bool
+	masters            []string       // by group, with "/" between standbys
+	nats               []string       // host:port
 	frontendsOf        map[string]int // processes by id
 	jetStream, secured bool
 	tokens             bool // people have access tokens

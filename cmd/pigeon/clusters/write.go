@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
@@ -87,8 +88,8 @@ func prune(root string, wanted map[string]bool) (gone []string, err error) {
 		}
 		return nil
 	})
-	for i := len(folders) - 1; i >= 0; i-- { // the inner ones first
-		_ = os.Remove(folders[i]) // one that has files stays
+	for _, folder := range slices.Backward(folders) { // the inner ones first
+		_ = os.Remove(folder) // one that has files stays
 	}
 	return gone, err
 }
