@@ -59,6 +59,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
 	m.watchStandby(func() bool { return false })
 	daemon.WatchCredentials(nil, m.Metrics)
+	daemon.WatchAudit(nil, m.Metrics)
 	return m.Metrics
 }
 

@@ -99,6 +99,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchInbox(func() uint64 { return 0 })
 	m.watchStanding(func() bool { return true })
 	daemon.WatchCredentials(nil, m.Metrics)
+	daemon.WatchAudit(nil, m.Metrics)
 	return m.Metrics
 }
 

@@ -56,6 +56,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
 	daemon.WatchCredentials(nil, m.Metrics)
+	daemon.WatchAudit(nil, m.Metrics)
 	return m.Metrics
 }
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -215,11 +216,8 @@ func (n *NodeMonitor) openExecutors() error {
 		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease, Frontends: n.frontends, Codec: n.codec,
 	}
 	if n.status != nil {
-		c.Web = "http://"
-		if n.life.Credentials().Server() != nil {
-			c.Web = "https://"
-		}
-		c.Web += reachable(n.status.Addr(), n.self.address)
+		scheme, _, _ := strings.Cut(n.status.URL(), "://")
+		c.Web = scheme + "://" + reachable(n.status.Addr(), n.self.address)
 	}
 	if err := n.backends.OpenExecutors(c); err != nil {
 		return err

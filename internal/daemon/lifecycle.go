@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/pigeon-sched/pigeon/internal/audit"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
@@ -26,6 +27,8 @@ type Lifecycle struct {
 	servers []*server.Server // that Run serves
 
 	credentials *credentials.Credentials // nil before Secure
+	audit       *audit.Log               // nil without one
+	hosts       []string                 // names by which the pages are reached
 
 	claimed  atomic.Bool // Run or Close was called
 	ready    chan struct{}

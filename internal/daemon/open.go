@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -24,6 +23,9 @@ func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Serve
 	o.Log = l.log
 	if o.Security.Identifier == nil && l.credentials != nil {
 		o.Security.Identifier = l.credentials
+	}
+	if l.audit != nil {
+		o.Security.Decided = l.decidedCall
 	}
 	s, err := server.New(p, o)
 	if err != nil {
@@ -55,15 +57,6 @@ func (l *Lifecycle) Status(address string, m *telemetry.Metrics, ready func() er
 	}
 	l.OnClose(func() error { s.Stop(); return nil })
 	return s, nil
-}
-
-// webSecurity returns who may see the pages of the status server: everybody with a role. What a
-// page shows of others' jobs its handler decides.
-func (l *Lifecycle) webSecurity() telemetry.Security {
-	if l.credentials == nil {
-		return telemetry.Security{}
-	}
-	return telemetry.Security{Identifier: l.credentials, Allow: access.MaySeePages}
 }
 
 func (l *Lifecycle) readiness() error {

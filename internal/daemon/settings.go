@@ -19,6 +19,7 @@ type Settings struct {
 	NATS             string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
 	NATSAccess       `mapstructure:",squash"`
 	SecuritySettings `mapstructure:",squash"`
+	StatusSettings   `mapstructure:",squash"`
 	Policy           string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
 	Cutoff           time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
 	Reserved         float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`

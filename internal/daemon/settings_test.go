@@ -23,7 +23,7 @@ func TestSettingsAreTheDaemonsOwn(t *testing.T) {
 	if err != nil || cfg.NATS != "nats://h:1" || cfg.Cluster != "pigeon" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if len(origins) != 23 || origins[0].Key != "id" || origins[1].Key != "cluster" {
+	if len(origins) != 25 || origins[0].Key != "id" || origins[1].Key != "cluster" {
 		t.Errorf("keys: %+v", origins)
 	}
 	_, _, err = config.Load(settings{"x", daemon.DefaultSettings()}, config.Source{Environ: []string{"PIGEON_CUTOFF=0s"}})

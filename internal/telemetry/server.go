@@ -53,6 +53,7 @@ type Server struct {
 	guarded *http.ServeMux // what only some may see
 	http    *http.Server
 	log     *slog.Logger
+	scheme  string // http, or https where it has TLS
 
 	mu       sync.Mutex
 	listener net.Listener  // nil until Start
@@ -62,7 +63,7 @@ type Server struct {
 
 // NewServer returns a server that does not listen yet.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{addr: o.Addr, opts: o, mux: http.NewServeMux(), guarded: http.NewServeMux(), log: o.Logger, served: make(chan struct{})}
+	s := &Server{addr: o.Addr, opts: o, mux: http.NewServeMux(), guarded: http.NewServeMux(), log: o.Logger, served: make(chan struct{}), scheme: "http"}
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
@@ -106,12 +107,10 @@ func (s *Server) Start() error {
 	}
 	s.listener = l
 	served := net.Listener(limit(l, maxConnections, maxOfAddress))
-	if id := s.opts.Security.Identifier; id != nil {
-		if config := id.Server(); config != nil {
-			config = config.Clone()
-			config.NextProtos = []string{"http/1.1"}
-			served = tls.NewListener(served, config)
-		}
+	if config := s.tls(l.Addr()); config != nil {
+		config = config.Clone()
+		config.NextProtos = []string{"http/1.1"}
+		served, s.scheme = tls.NewListener(served, config), "https"
 	}
 	go func() {
 		defer close(s.served)
@@ -120,6 +119,26 @@ func (s *Server) Start() error {
 		}
 	}()
 	return nil
+}
+
+// tls returns the settings of TLS at an address, nil for none. On loopback the kernel says who
+// calls, and supervisors ask for /healthz there without certificates.
+func (s *Server) tls(at net.Addr) *tls.Config {
+	a, ok := at.(*net.TCPAddr)
+	if s.opts.Security.Identifier == nil || ok && a.IP.IsLoopback() {
+		return nil
+	}
+	return s.opts.Security.Identifier.Server()
+}
+
+// URL returns where the server is reached, scheme://host:port; "" before Start.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
+	}
+	return s.scheme + "://" + s.listener.Addr().String()
 }
 
 // Addr returns the address the server listens on, "" before Start.

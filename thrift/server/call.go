@@ -24,7 +24,9 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 		return Malformed, fmt.Errorf("a message of type %d where a call is expected", head.Type)
 	}
 	c.server.count.frames.Add(1)
-	if refusal, last := c.refusal(head); refusal != nil {
+	refusal, last := c.refusal(head)
+	c.decided(head.Name, refusal)
+	if refusal != nil {
 		return c.refuse(ctx, head, refusal, last)
 	}
 	c.transport.Load(body)

@@ -67,6 +67,7 @@ func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal
 	p, err := c.server.opts.Security.Identifier.Authenticate(token)
 	if err != nil {
 		c.caller.failed++
+		c.decided([]byte(wire.Authenticate), err)
 		return identity.Principal{}, err
 	}
 	c.takeFor(p)
@@ -95,6 +96,13 @@ func (c *conn) refusal(head frame.Header) (why error, last bool) {
 		return nil, false
 	}
 	return s.Allow(c.caller.principal, c.server.method(head.Name)), false
+}
+
+// decided tells the audit log of a call.
+func (c *conn) decided(method []byte, refusal error) {
+	if tell := c.server.opts.Security.Decided; tell != nil {
+		tell(c.caller.principal, c.net.RemoteAddr(), c.server.method(method), refusal)
+	}
 }
 
 // method returns the name of a method.
