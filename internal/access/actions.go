@@ -1,6 +1,10 @@
 package access
 
-import "github.com/pigeon-sched/pigeon/internal/identity"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
 
 // Action is what a principal wants to do, in the words of a refusal: "alice may not ...".
 type Action string
@@ -105,7 +109,7 @@ func Of(r identity.Role, a Action) Scope {
 		return All
 	case !known:
 		return Nothing
-	case u.anybody || atLeast(r, u.all) || isOneOf(r, u.daemons):
+	case u.anybody || atLeast(r, u.all) || slices.Contains(u.daemons, r):
 		return All
 	case atLeast(r, u.own):
 		return Own
@@ -125,13 +129,4 @@ func atLeast(r, least identity.Role) bool {
 		}
 	}
 	return at >= from
-}
-
-func isOneOf(r identity.Role, list []identity.Role) bool {
-	for _, other := range list {
-		if r == other {
-			return true
-		}
-	}
-	return false
 }

@@ -3,6 +3,9 @@ package access_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -22,6 +25,12 @@ import (
 // no certificate, no token.
 func plainCluster(t *testing.T, change func(*daemon.Settings)) *frontend.Frontend {
 	t.Helper()
+	f, _ := plainClusterWithNode(t, change)
+	return f
+}
+
+func plainClusterWithNode(t *testing.T, change func(*daemon.Settings)) (*frontend.Frontend, *nodemonitor.NodeMonitor) {
+	t.Helper()
 	mc := master.Default()
 	mc.Listen, mc.HTTP = "127.0.0.1:0", ""
 	change(&mc.Settings)
@@ -29,18 +38,18 @@ func plainCluster(t *testing.T, change func(*daemon.Settings)) *frontend.Fronten
 	must(t, err)
 	daemontest.Run(t, m)
 	fc := frontend.Default()
-	fc.ID, fc.Listen, fc.InternalListen, fc.HTTP, fc.Masters, fc.Data = "f-1", "127.0.0.1:0", "127.0.0.1:0", "", []string{m.Addr()}, t.TempDir()
+	fc.ID, fc.Listen, fc.InternalListen, fc.HTTP, fc.Masters, fc.Data = "f-1", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", []string{m.Addr()}, t.TempDir()
 	change(&fc.Settings)
 	f, err := frontend.New(fc, daemontest.Log(t))
 	must(t, err)
 	daemontest.Run(t, f)
 	nc := nodemonitor.Default()
-	nc.ID, nc.Slots, nc.Master, nc.Listen, nc.HTTP, nc.WorkDir = "n-1", 2, m.Addr(), "127.0.0.1:0", "", t.TempDir()
+	nc.ID, nc.Slots, nc.Master, nc.Listen, nc.HTTP, nc.WorkDir = "n-1", 2, m.Addr(), "127.0.0.1:0", "127.0.0.1:0", t.TempDir()
 	change(&nc.Settings)
 	n, err := nodemonitor.New(nc, nodemonitor.Deps{Log: daemontest.Log(t)})
 	must(t, err)
 	daemontest.Run(t, n)
-	return f
+	return f, n
 }
 
 func connect(t *testing.T, o client.Options) *wire.SchedulerClient {
@@ -154,6 +163,53 @@ func own(ctx context.Context, t *testing.T, root, nobody *wire.SchedulerClient) 
 	}
 	if _, err := root.Explain(ctx, "mine"); err != nil {
 		t.Errorf("root: %v", err)
+	}
+}
+
+// The pages of daemons show the stranger no more than its calls do, and nothing without a role.
+func TestStrangerOnThePages(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can call as another user of this machine")
+	}
+	get := func(dial func(context.Context, string, string) (net.Conn, error), url string) (int, string) {
+		c := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		must(t, err)
+		r, err := c.Do(q)
+		must(t, err)
+		defer func() { _ = r.Body.Close() }()
+		text, err := io.ReadAll(r.Body)
+		must(t, err)
+		return r.StatusCode, string(text)
+	}
+	f, n := plainClusterWithNode(t, func(*daemon.Settings) {})
+	root := connect(t, client.Options{Address: f.Addr()})
+	_, _, err := root.Submit(t.Context(), ofRoot("failed", "echo "+secret+" >&2; exit 3"))
+	must(t, err)
+	_, err = root.Wait(t.Context(), "failed", time.Minute)
+	must(t, err)
+	status := "http://" + f.HTTP() + "/status"
+	if code, text := get(nil, status); code != http.StatusOK || !strings.Contains(text, secret) {
+		t.Errorf("root: %d %s", code, text)
+	}
+	for _, page := range []string{status, "http://" + f.HTTP() + "/applications", "http://" + f.HTTP() + "/metrics", "http://" + n.Addrs().HTTP + "/status"} {
+		if code, text := get(asStranger(t), page); code != http.StatusOK || strings.Contains(text, secret) {
+			t.Errorf("nobody at %s: %d %s", page, code, text)
+		}
+	}
+	if _, text := get(asStranger(t), status); !strings.Contains(text, `"failed"`) || !strings.Contains(text, "not shown") {
+		t.Errorf("nobody: %s", text)
+	}
+	f, n = plainClusterWithNode(t, func(s *daemon.Settings) { s.LocalRole = daemon.NoLocalRole })
+	for _, page := range []string{"http://" + f.HTTP() + "/status", "http://" + f.HTTP() + "/metrics", "http://" + n.Addrs().HTTP + "/status", "http://" + n.Addrs().HTTP + "/applications/a/0/stdout"} {
+		if code, text := get(asStranger(t), page); code != http.StatusUnauthorized {
+			t.Errorf("somebody without a role at %s: %d %s", page, code, text)
+		}
+	}
+	for _, page := range []string{"/healthz", "/readyz"} {
+		if code, _ := get(asStranger(t), "http://"+f.HTTP()+page); code == http.StatusUnauthorized || code == http.StatusForbidden {
+			t.Errorf("%s: %d", page, code)
+		}
 	}
 }
 
