@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -356,5 +357,36 @@ func stopAll(t *testing.T, w *world, f *frontOf) {
 	f.process.Stop()
 	for _, p := range w.running {
 		p.Stop()
+	}
+}
+
+// Spans leave the cluster for a collector whose readers have no role in it: they carry no
+// arguments, no environment and no output, also of a job that failed and is retried.
+func TestSpansTellNoSecret(t *testing.T) {
+	const secret = "hunter2"
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	w.master()
+	w.node(0, 1)
+	f := w.frontend(func(c *frontend.Config) { c.TraceRatio = 1 })
+	job := script("failed", "echo "+secret+" >&2; exit 3", secret)
+	job.Retries = 1
+	job.Tasks[0].Payload.Exec.Env = []string{"PASSWORD=" + secret}
+	w.submit(f, job)
+	s, err := f.Wait(t.Context(), "failed", time.Minute)
+	if err != nil || s.State != api.StateFailed || !strings.Contains(s.Reason, secret) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	stopAll(t, w, f)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.spans) < 5 {
+		t.Errorf("%d spans", len(r.spans))
+	}
+	for _, span := range r.spans {
+		if strings.Contains(span.String(), secret) {
+			t.Errorf("%v", span)
+		}
 	}
 }

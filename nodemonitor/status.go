@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
@@ -53,7 +54,13 @@ type executorState struct {
 // state returns what /status shows.
 func (n *NodeMonitor) state(ctx context.Context) (any, error) {
 	mailbox := daemon.Mailbox{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
-	return daemon.Ask(ctx, mailbox, "showing its status", n.currentState)
+	s, err := daemon.Ask(ctx, mailbox, "showing its status", n.currentState)
+	if !access.CanAll(ctx, access.SeeJob) {
+		for i := range s.Executors {
+			s.Executors[i].Reason = "" // it may quote arguments and outputs
+		}
+	}
+	return s, err
 }
 
 // currentState runs on the owner goroutine.

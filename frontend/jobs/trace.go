@@ -42,7 +42,7 @@ func (s *spans) began(j *Job) {
 	j.trace.end = func(st api.Status) {
 		span.SetAttributes(attribute.String("state", string(st.State)), attribute.Int("attempts", st.Attempts))
 		if st.State != api.StateCompleted {
-			span.SetStatus(codes.Error, st.Reason)
+			span.SetStatus(codes.Error, string(st.State)) // its reason may quote arguments and outputs
 		}
 		span.End()
 	}
@@ -106,7 +106,7 @@ func (s *spans) mark(parent api.Trace, name string, j *Job, m *sched.Message) {
 			attribute.Int("attempt", int(m.Attempt)), attribute.String("outcome", m.Outcome.String())),
 		trace.WithAttributes(j.ownerAttributes()...))
 	if m.Outcome != sched.Done {
-		span.SetStatus(codes.Error, m.Reason)
+		span.SetStatus(codes.Error, m.Outcome.String()) // as for the job
 	}
 	span.End()
 }

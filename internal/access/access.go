@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -38,6 +39,9 @@ func Can(p identity.Principal, a Action, submitter string) bool {
 	}
 	return false
 }
+
+// CanAll reports whether the caller of a call may do an action to everything.
+func CanAll(ctx context.Context, a Action) bool { return Of(identity.From(ctx).Role, a) == All }
 
 // AllowOn is Allow for something that another principal may have submitted or registered:
 // submitter is the name that was proven then, "" when none was, as of a job that was accepted

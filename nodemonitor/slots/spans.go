@@ -50,6 +50,6 @@ func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 
 func fail(s trace.Span, r *backend.Result) {
 	if r.Outcome != sched.Done {
-		s.SetStatus(codes.Error, r.Outcome.String()+": "+r.Reason)
+		s.SetStatus(codes.Error, r.Outcome.String()) // the reason may quote arguments and outputs
 	}
 }
