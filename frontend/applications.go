@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -27,7 +29,16 @@ const maxFiles = 4 << 30
 // its news, or gives it files.
 type applications struct {
 	*application.Service
-	users func() owners.Users // which owners users may name
+	users   func() owners.Users // which owners users may name
+	bounded sync.Map            // names of users whose grants count among what one user may hold
+}
+
+// admitBy returns how grants are admitted: those of users within what one user may hold.
+func (s *applications) admitBy(admit func(*journal.Submission) (string, error)) func(*journal.Submission) (string, error) {
+	return func(sub *journal.Submission) (string, error) {
+		_, sub.Bounded = s.bounded.Load(sub.Request.Submitter)
+		return admit(sub)
+	}
 }
 
 var (
@@ -63,6 +74,9 @@ func (s *applications) RegisterApplication(ctx context.Context, a *api.Applicati
 			Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
 	}
 	a.Owner, a.Submitter = owner, p.Name
+	if p.Role == identity.User {
+		s.bounded.Store(p.Name, true)
+	}
 	return s.Service.RegisterApplication(ctx, a)
 }
 

@@ -207,7 +207,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 		firstAttempt: f.firstAttempt, refused: f.metrics.refused,
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
 	}
-	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
+	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(j.Close)
