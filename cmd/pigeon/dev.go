@@ -321,7 +321,7 @@ func (d *dev) print(out io.Writer) error {
 		fmt.Fprintf(out, "  traces    to %s\n", f.spec.OTLP)
 	}
 	if f.secured != nil {
-		f.secured.print(out, l.Frontends[0])
+		f.secured.explain(out, l.Frontends[0])
 	}
 	_, err := fmt.Fprint(out, `
 Try in another terminal, Ctrl-C ends it:

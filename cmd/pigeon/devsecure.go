@@ -125,8 +125,8 @@ func (d *devSecurity) certificate(dir string, role identity.Role, name string) e
 	return err
 }
 
-// print says what a client on another machine needs.
-func (d *devSecurity) print(out io.Writer, frontend string) {
+// explain says what a client on another machine needs.
+func (d *devSecurity) explain(out io.Writer, frontend string) {
 	s := d.settings()
 	fmt.Fprintf(out, `
 Other machines need copies of %s and %s, and these settings:

@@ -1,145 +1,114 @@
 package secured
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/pigeon-sched/pigeon/frontend"
-	"github.com/pigeon-sched/pigeon/internal/authority"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 	"github.com/pigeon-sched/pigeon/internal/tokens"
-	"github.com/pigeon-sched/pigeon/master"
-	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// deadline of a driver on a loaded machine.
-const deadline = 10 * time.Minute
+// dev is a running "pigeon dev --secure".
+type dev struct {
+	Frontends []string
+	TLSCA     string `json:"tls_ca"`
+	TokenFile string `json:"token_file"`
 
-// secrets are the files of a cluster.
-type secrets struct {
-	t         *testing.T
-	authority *authority.Authority
-	tokens    string
+	program string
+	env     []string
+	spark   sparktest.Spark
 }
 
-func newSecrets(t *testing.T) *secrets {
+// start starts a secured dev, which ends with the test.
+func start(t *testing.T) *dev {
 	t.Helper()
+	d := &dev{spark: sparktest.Find(t, "4.1")}
+	var err error
+	if d.program, err = sparktest.Program(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
-	a, err := authority.Init(filepath.Join(dir, "pki"), daemon.DefaultSettings().Cluster, authority.AuthorityLifetime, time.Now())
+	d.env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_CONFIG_HOME="+dir, "SPARK_HOME="+d.spark.Dir, "SPARK_LOCAL_IP=127.0.0.1",
+		"PYSPARK_PYTHON="+d.spark.Python, "PIGEON_SPARK_JAR="+d.spark.Jar)
+	cmd := exec.CommandContext(t.Context(), d.program, "dev", "--secure", filepath.Join(dir, "secrets"), "--nodes", "2", "--slots", "2", "-o", "json")
+	cmd.Env = d.env
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &secrets{t, a, filepath.Join(dir, "tokens")}
-	s.token("first", "first", s.tokens)
-	return s
-}
-
-// token makes an access token of a user, and returns its file.
-func (s *secrets) token(name, user, file string) string {
-	s.t.Helper()
-	text, _, err := tokens.Create(file, tokens.Order{User: user, Role: identity.User}, time.Now())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // the test's context has ended by then
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, d)
+	}
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatalf("dev is not ready: %v", err)
 	}
-	path := filepath.Join(filepath.Dir(s.tokens), name+".token")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	return path
+	return d
 }
 
-// configure gives each daemon its certificate.
-func (s *secrets) configure(config any) {
-	switch c := config.(type) {
-	case *frontend.Config:
-		s.secure(&c.SecuritySettings, identity.Frontend, c.ID)
-	case *master.Config:
-		s.secure(&c.SecuritySettings, identity.Master, strconv.Itoa(c.Group))
-	case *nodemonitor.Config:
-		s.secure(&c.SecuritySettings, identity.Node, c.ID)
-		c.RunAs, c.AllowRoot = "daemon", true // alice is no user of this machine
-	}
+// run runs a driver to its end.
+func (d *dev) run(t *testing.T, words ...string) (stdout, all string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	var out, errs bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = d.env, &out, &errs, t.TempDir()
+	err = cmd.Run()
+	return strings.TrimSpace(out.String()), out.String() + errs.String(), err
 }
-
-func (s *secrets) secure(to *daemon.SecuritySettings, role identity.Role, name string) {
-	dir := filepath.Join(s.authority.Dir(), string(role)+"-"+name)
-	if authority.Vacant(dir) == nil {
-		i, err := s.authority.Issue(authority.Request{Role: role, Name: name}, time.Now())
-		if err == nil {
-			err = i.Write(dir)
-		}
-		if err != nil {
-			s.t.Error(err)
-		}
-	}
-	to.TLSCA, to.TokensFile = s.ca(), s.tokens
-	to.TLSCert, to.TLSKey = filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)
-}
-
-func (s *secrets) ca() string { return filepath.Join(s.authority.Dir(), authority.CAFile) }
 
 // TestApplications: 'pigeon spark' and stock spark-submit run on a secured cluster with a token in a
-// file; another cluster's token and authority are refused with what to do.
+// file; another cluster's token is refused with what to do.
 func TestApplications(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real Spark takes minutes; leave -short out")
 	}
-	spark := sparktest.Find(t, "4.1")
-	s := newSecrets(t)
-	alice := s.token("alice", "alice", s.tokens)
-	c := sparktest.Start(t, sparktest.Options{Configure: s.configure})
+	d := start(t)
 	script, err := filepath.Abs(filepath.Join("..", "testdata", "sum.py"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := func(token, ca string) []string {
-		return []string{"spark.executor.instances=1", "spark.executor.memory=512m", "spark.ui.enabled=false", "spark.pigeon.token.file=" + token, "spark.pigeon.tls.ca=" + ca}
+	text, _, err := tokens.Create(filepath.Join(t.TempDir(), "tokens"), tokens.Order{User: "eve", Role: identity.Admin}, time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, j := range map[string]sparktest.Job{
-		"pigeon spark": {Conf: conf(alice, s.ca()), Script: script, Args: []string{"20"}},
-		"spark-submit": {Command: stock(spark, c, conf(alice, s.ca()), script), Env: []string{"SPARK_LOCAL_IP=127.0.0.1"}},
+	stranger := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(stranger, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small := []string{"--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.executor.instances=1"}
+	stock := func(token string) []string {
+		words := append([]string{d.spark.Program("spark-submit"), "--master", "spark-pigeon://" + d.Frontends[0], "--jars", d.spark.Jar}, small...)
+		return append(words, "--conf", "spark.pigeon.tls.ca="+d.TLSCA, "--conf", "spark.pigeon.token.file="+token, script, "20")
+	}
+	for name, words := range map[string][]string{
+		"pigeon spark": append(append([]string{d.program, "spark", "submit"}, small...), script, "20"),
+		"spark-submit": stock(d.TokenFile),
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := c.Run(t, spark, j)
-			if status := d.Wait(t, deadline); status != 0 || strings.TrimSpace(d.Stdout()) != "190" {
-				t.Errorf("status %d, %q", status, d.Stdout())
+			if got, all, err := d.run(t, words...); err != nil || got != "190" {
+				t.Errorf("%q, %v\n%s", got, err, all)
 			}
-			c.Clean(t)
 		})
 	}
-	other := newSecrets(t)
-	for name, r := range map[string]struct {
-		conf []string
-		want string
-	}{
-		"another cluster's token":     {conf(other.token("eve", "eve", other.tokens), s.ca()), "not known here"},
-		"another cluster's authority": {conf(alice, other.ca()), "spark.pigeon.tls.ca"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := c.Run(t, spark, sparktest.Job{Conf: r.conf, Script: script, Args: []string{"20"}})
-			if status := d.Wait(t, deadline); status == 0 || !strings.Contains(d.Stderr()+d.Stdout(), r.want) {
-				t.Errorf("status %d, and it does not say %q", status, r.want)
-			}
-			c.Clean(t)
-		})
+	if _, all, err := d.run(t, stock(stranger)...); err == nil || !strings.Contains(all, "not known here") {
+		t.Errorf("another cluster's token: %v\n%s", err, all)
 	}
-}
-
-// stock returns the command line of Spark's own spark-submit.
-func stock(s sparktest.Spark, c *sparktest.Cluster, conf []string, script string) []string {
-	words := []string{s.Program("spark-submit"), "--master", "spark-" + c.Master(), "--jars", s.Jar}
-	for _, setting := range conf {
-		words = append(words, "--conf", setting)
-	}
-	return append(words, script, "20")
 }
