@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,8 @@ func start(t *testing.T) *dev {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	d.env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "XDG_CONFIG_HOME="+dir, "SPARK_HOME="+d.spark.Dir, "SPARK_LOCAL_IP=127.0.0.1",
+	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PIGEON_") }) // those of the tests are no settings
+	d.env = append(own, "XDG_RUNTIME_DIR="+dir, "XDG_CONFIG_HOME="+dir, "SPARK_HOME="+d.spark.Dir, "SPARK_LOCAL_IP=127.0.0.1",
 		"PYSPARK_PYTHON="+d.spark.Python, "PIGEON_SPARK_JAR="+d.spark.Jar)
 	cmd := exec.CommandContext(t.Context(), d.program, "dev", "--secure", filepath.Join(dir, "secrets"), "--nodes", "2", "--slots", "2", "-o", "json")
 	cmd.Env = d.env
