@@ -95,8 +95,9 @@ func TestTheWrongDaemonIsNotCalled(t *testing.T) {
 func TestClearAndTLSMeet(t *testing.T) {
 	a := credentialstest.New(t, "c")
 	node := credentialstest.Open(t, a.Issue(identity.Node, "n"))
-	s := secured(t, a, whoCalls, nil)
-	plainly := pool(t, client.Options{Address: s.Addr().String()})
+	pipes := servertest.NewPipes() // as if from another machine: on this one the kernel knows the caller
+	servertest.Start(t, servertest.Echo(whoCalls), server.Options{Log: discard, Listener: pipes, Security: server.Security{Identifier: credentialstest.Open(t, a.Issue(identity.Frontend, "f"))}})
+	plainly := pool(t, client.Options{Address: "pipe:1", Dial: pipes.Dial})
 	if _, err := echo(t.Context(), plainly, "x"); err == nil || !strings.Contains(err.Error(), "speaks TLS") || !strings.Contains(err.Error(), "set tls_ca") {
 		t.Errorf("a call in clear to TLS: %v", err)
 	}

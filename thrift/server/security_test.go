@@ -136,18 +136,19 @@ func tlsServer(t testing.TB, o server.Options) (*server.Server, *credentialstest
 // are logged.
 func TestClearBytesToTLS(t *testing.T) {
 	log := &journal{}
-	s, _ := tlsServer(t, server.Options{Log: log.logger()})
-	c := dial(t, s)
+	pipes := servertest.NewPipes() // as if from another machine: on this one the kernel knows the caller
+	s, _ := tlsServer(t, server.Options{Log: log.logger(), Listener: pipes})
+	c := dialPipe(t, pipes)
 	c.says("x", "the server speaks TLS")
 	c.closed()
-	c = dial(t, s)
+	c = dialPipe(t, pipes)
 	c.send([]byte("GET / HTTP/1.1\r\n\r\n")...)
 	c.closed()
 	await.Until(t, "both ended", func() bool { return s.Stats().Ended[server.Unsecured] == 2 })
 	if lines(log.text(), "unsecured", "speaks TLS, and the call came in clear") != 1 {
 		t.Error(log.text())
 	}
-	probe := dial(t, s)
+	probe := dialPipe(t, pipes)
 	_ = probe.Close()
 	await.Until(t, "the probe ended", func() bool { return s.Stats().Ended[server.Finished] == 1 })
 }
