@@ -23,9 +23,11 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 		{identity.Self(), false},
 	} {
 		s := servertest.Start(t, servertest.Echo(same), server.Options{MaxConnsPerCaller: 2, Security: server.Security{Identifier: servertest.Principal(c.p)}})
-		first, second, third := dial(t, s), dial(t, s), dial(t, s)
+		first := dial(t, s)
 		first.echo("one")
+		second := dial(t, s)
 		second.echo("two")
+		third := dial(t, s) // only now: connections count in the order in which they are served
 		if !c.bounded {
 			third.echo("three")
 			continue
