@@ -16,13 +16,17 @@ func TestReleasesAreReproducible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program twice")
 	}
+	commit, err := git(t.Context(), repository, "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
 	folders := [2]string{t.TempDir(), t.TempDir()}
 	t.Setenv("SOURCE_DATE_EPOCH", "") // is set, and restored
 	for i, folder := range folders {
 		if i == 1 { // no part of the first build stands in for the second
 			t.Setenv("GOCACHE", filepath.Join(t.TempDir(), "cache"))
 		}
-		if err := run(t.Context(), []string{"-root", repository, "-version", "0.9.0-test.1", "-platforms", own().String(), "-out", filepath.Join(folder, "release")}, os.Stderr); err != nil {
+		if err := run(t.Context(), []string{"-root", repository, "-commit", commit, "-version", "0.9.0-test.1", "-platforms", own().String(), "-out", filepath.Join(folder, "release")}, os.Stderr); err != nil {
 			t.Fatal(err)
 		}
 	}
