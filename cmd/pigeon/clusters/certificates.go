@@ -148,14 +148,14 @@ func (c *certificates) kept(h *hosts.Host, r hosts.Role) (cert, key []byte, err 
 	}
 	_, gone := revoked[authority.Serial(known)]
 	if !named || subject != wanted || gone || !slices.Equal(has, names(h)) || known.CheckSignatureFrom(c.authority.Certificate()) != nil || authority.EndsWithin(known, renewBefore, c.now) {
-		return nil, nil, nil
+		return nil, nil, nil //nolint:nilerr // another one is made
 	}
 	if cert, err = os.ReadFile(own); err != nil {
 		return nil, nil, err
 	}
 	key, err = os.ReadFile(hostFile(c.folder, h, pathsOf(h).key(r)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil //nolint:nilerr // a certificate without its key is made anew
+		return nil, nil, nil // it is made anew with its key
 	}
 	return cert, key, err
 }
