@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
 // may returns nil when the caller may do an action to a job of that submitter, and a refusal
@@ -15,6 +16,9 @@ import (
 func may(ctx context.Context, a access.Action, submitter, job, tried string) error {
 	return access.About(access.AllowOn(identity.From(ctx), a, submitter), fmt.Sprintf("job %q", job), tried)
 }
+
+// concernsJob notes for the audit log which job a call is about.
+func concernsJob(ctx context.Context, job string) { server.Concerns(ctx, "job "+job) }
 
 // shown returns the status of a job as the caller may see it.
 func shown(ctx context.Context, s api.Status) api.Status {

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -61,6 +62,7 @@ func (s *applications) owned(ctx context.Context, a access.Action, app, tried st
 
 // RegisterApplication registers an application under the owner that [ownerFor] gives it.
 func (s *applications) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
+	server.Concerns(ctx, "application "+a.ID)
 	p := identity.From(ctx)
 	owner, err := ownerFor(said{owner: a.Owner, user: a.User}, p, s.users())
 	if err == nil {
@@ -98,6 +100,7 @@ func (s *applications) News(ctx context.Context, app string, incarnation, versio
 
 // EndApplication ends an application of the caller, or of anybody for an operator.
 func (s *applications) EndApplication(ctx context.Context, app string, incarnation int64) error {
+	server.Concerns(ctx, "application "+app)
 	if err := s.owned(ctx, access.EndJob, app, "ending it"); err != nil {
 		return err
 	}

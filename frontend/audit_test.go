@@ -76,7 +76,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatalf("%d lines: %+v", len(got), got)
 	}
 	submitted, refused := got[0], got[1]
-	if submitted.Action != "submit" || !submitted.Allowed || submitted.Proof != "kernel" || submitted.Daemon != "frontend "+f.cfg.ID || !strings.HasPrefix(submitted.Remote, "127.0.0.1:") {
+	if submitted.Action != "submit" || submitted.On != "job job" || !submitted.Allowed || submitted.Proof != "kernel" || submitted.Daemon != "frontend "+f.cfg.ID || !strings.HasPrefix(submitted.Remote, "127.0.0.1:") {
 		t.Errorf("the submission is written as %+v", submitted)
 	}
 	if refused.Action != "GET /status" || refused.Allowed || !strings.Contains(refused.Reason, "evil.example") {

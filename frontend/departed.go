@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
 // ForgetNode has every master stop showing a node or frontend that is lost or stopped, and
@@ -17,6 +18,7 @@ func (srv *schedulerService) ForgetNode(ctx context.Context, name string) (group
 	if name == "" {
 		return nil, refused(api.Invalid, "no node was named", "give the name of a node that 'pigeon nodes' shows as lost or stopped")
 	}
+	server.Concerns(ctx, "node "+name)
 	answers := srv.owner.dispatch.ForgetNode(ctx, name)
 	var failed []string
 	for i := range answers {

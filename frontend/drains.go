@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -28,6 +29,7 @@ func (srv *schedulerService) ResumeNode(ctx context.Context, node string) (api.N
 
 // drain finds the node and passes it the order.
 func (srv *schedulerService) drain(ctx context.Context, name string, o wire.DrainOrder, tried string) (api.NodeDrain, error) {
+	server.Concerns(ctx, "node "+name)
 	states := srv.owner.dispatch.MasterStates(ctx)
 	n := findNode(states, name)
 	if n == nil {

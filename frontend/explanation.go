@@ -14,6 +14,7 @@ import (
 // why it ended as it did.
 func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Explanation, error) {
 	const tried = "explaining it"
+	concernsJob(ctx, name)
 	if e, ok := srv.applications.Explain(name); ok {
 		if err := may(ctx, access.SeeJob, e.Status.Submitter, name, tried); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -18,6 +19,7 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	if app == "" || len(app) > api.MaxKeyBytes {
 		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
 	}
+	server.Concerns(ctx, "application "+app)
 	evicted, err := srv.listeners.Register(app, address)
 	if err != nil {
 		return err

@@ -194,6 +194,7 @@ func (srv *schedulerService) stopWaiting(id sched.JobID, done chan api.Status) {
 // killed. Cancelling a job that has ended changes nothing.
 func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Status, error) {
 	p := identity.From(ctx)
+	concernsJob(ctx, name)
 	if submitter, ok := srv.applications.Submitter(name); ok {
 		return srv.cancelApplication(ctx, name, submitter)
 	}

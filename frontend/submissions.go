@@ -24,6 +24,7 @@ import (
 func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	given := r.Key != ""
 	sub, err := srv.prepare(r, identity.From(ctx))
+	concernsJob(ctx, r.Key)
 	if err != nil {
 		srv.submissions.refuse("invalid")
 		return "", false, err

@@ -7,12 +7,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/master"
@@ -77,7 +79,11 @@ func TestStrangerOnTheSameMachine(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can call as another user of this machine")
 	}
-	f := plainCluster(t, func(*daemon.Settings) {})
+	var logs []string
+	f := plainCluster(t, func(s *daemon.Settings) {
+		s.AuditLog = filepath.Join(t.TempDir(), "audit.jsonl")
+		logs = append(logs, s.AuditLog)
+	})
 	root, nobody := connect(t, client.Options{Address: f.Addr()}), connect(t, client.Options{Address: f.Addr(), Dial: asStranger(t)})
 	ctx := t.Context()
 	for _, r := range []*api.Request{ofRoot("long", "sleep 3600 # "+secret), ofRoot("failed", "echo "+secret+" >&2; exit 3")} {
@@ -127,6 +133,12 @@ func TestStrangerOnTheSameMachine(t *testing.T) {
 			t.Errorf("%s: the refusal tells the secret: %v", name, e)
 		}
 	}
+	await.Until(t, "the frontend's audit log has every refusal, with whom and what it was about", func() bool {
+		log, err := os.ReadFile(logs[1])
+		must(t, err)
+		return strings.Count(string(log), `"name":"nobody"`) == len(attacks) && strings.Count(string(log), `"allowed":false`) == len(attacks) &&
+			strings.Contains(string(log), `"action":"cancelJob","on":"job long","allowed":false`) && strings.Contains(string(log), `"action":"taskLog","on":"job failed","allowed":false`)
+	})
 	list, err := nobody.List(ctx, 0, "")
 	must(t, err)
 	waited, err := nobody.Wait(ctx, "failed", time.Second)

@@ -59,12 +59,13 @@ func (l *Lifecycle) decidedPage(p identity.Principal, from, request string, refu
 	l.audit.Decide(audit.Decision{Principal: p, Remote: from, Action: request, Refusal: refusal, Reads: true})
 }
 
-// decidedCall is called with each call and why it was refused, nil when it was not.
-func (l *Lifecycle) decidedCall(p identity.Principal, from net.Addr, method string, refusal error) {
+// decidedCall is called with each call, what it was about, and why it was refused, nil when it was
+// not.
+func (l *Lifecycle) decidedCall(p identity.Principal, from net.Addr, method, about string, refusal error) {
 	if refusal == nil && !changes(method) {
 		return
 	}
-	l.audit.Decide(audit.Decision{Principal: p, Remote: from.String(), Action: method, Refusal: refusal})
+	l.audit.Decide(audit.Decision{Principal: p, Remote: from.String(), Action: method, On: about, Refusal: refusal})
 }
 
 // changes reports whether a call of a method is written into the audit log also when it was

@@ -24,13 +24,15 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 		return Malformed, fmt.Errorf("a message of type %d where a call is expected", head.Type)
 	}
 	c.server.count.frames.Add(1)
+	c.caller.subject = ""
 	refusal, last := c.refusal(head)
-	c.decided(head.Name, refusal)
 	if refusal != nil {
+		c.decided(head.Name, refusal)
 		return c.refuse(ctx, head, refusal, last)
 	}
 	c.transport.Load(body)
 	ok, failure, panicked := c.process(ctx, head)
+	c.decided(head.Name, wire.Denial(failure))
 	switch {
 	case panicked != nil:
 		return Panicked, panicked

@@ -21,12 +21,14 @@ type caller struct {
 	remote    context.Context // of calls, without the principal
 	ctx       context.Context // of calls
 	principal identity.Principal
-	refusal   error // why the proof that the caller offered is none
-	failed    int   // tokens that proved nothing
+	refusal   error  // why the proof that the caller offered is none
+	failed    int    // tokens that proved nothing
+	subject   string // of the call that runs, as its handler named it
 }
 
 // identify finds out who calls, once for the connection.
 func (c *conn) identify(ctx context.Context) {
+	ctx = context.WithValue(ctx, subjectKey{}, &c.caller.subject)
 	c.caller.remote, c.caller.ctx = ctx, ctx //nolint:fatcontext // one for each connection
 	if id := c.server.opts.Security.Identifier; id != nil {
 		var p identity.Principal
@@ -67,7 +69,6 @@ func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal
 	p, err := c.server.opts.Security.Identifier.Authenticate(token)
 	if err != nil {
 		c.caller.failed++
-		c.decided([]byte(wire.Authenticate), err)
 		return identity.Principal{}, err
 	}
 	c.takeFor(p)
@@ -101,7 +102,7 @@ func (c *conn) refusal(head frame.Header) (why error, last bool) {
 // decided tells the audit log of a call.
 func (c *conn) decided(method []byte, refusal error) {
 	if tell := c.server.opts.Security.Decided; tell != nil {
-		tell(c.caller.principal, c.net.RemoteAddr(), c.server.method(method), refusal)
+		tell(c.caller.principal, c.net.RemoteAddr(), c.server.method(method), c.caller.subject, refusal)
 	}
 }
 

@@ -16,9 +16,10 @@ type Security struct {
 	// before the arguments are parsed; the caller receives an *api.Error as its text and
 	// parts. nil: everybody may call everything.
 	Allow func(p identity.Principal, method string) error
-	// Decided is called with each call and why it was refused, nil when it was not, for the audit
-	// log. It does not wait. nil: it is not called.
-	Decided func(p identity.Principal, from net.Addr, method string, refusal error)
+	// Decided is called with each call that has ended, what it was about (see [Concerns]), and
+	// why it was refused, nil when it was not, for the audit log. It does not wait. nil: it is
+	// not called.
+	Decided func(p identity.Principal, from net.Addr, method, about string, refusal error)
 }
 
 // Identifier finds out who calls.

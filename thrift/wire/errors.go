@@ -48,6 +48,16 @@ func EndsConnection(exception error) bool {
 	return errors.As(exception, &e)
 }
 
+// Denial returns the refusal that the exception of a handler states when it is that the caller may
+// not do what it asked for, nil for any other.
+func Denial(exception error) error {
+	e, ok := errors.AsType[*published.TPigeonException](exception)
+	if !ok || problemFrom(e.Problem) != api.Denied {
+		return nil
+	}
+	return callError(e, "")
+}
+
 // problemTo returns the number of a problem in published.thrift.
 func problemTo(p api.Problem) int32 {
 	switch p {
