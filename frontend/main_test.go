@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/apptest"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
@@ -20,5 +21,5 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }

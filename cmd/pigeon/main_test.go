@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
 
 // testConfig stands for a daemon's configuration.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
 
 func jobID(key string) sched.JobID { return sched.NewJobID("f0", key) }

@@ -69,6 +69,9 @@ func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	return c, nil
 }
 
+// workFolder is where the folders of the nodes lie, in that of a cluster.
+const workFolder = "work"
+
 func (c *Cluster) folder() (err error) {
 	dir := c.spec.Dir
 	if dir == "" {
@@ -79,6 +82,10 @@ func (c *Cluster) folder() (err error) {
 		}
 	} else if dir, err = filepath.Abs(dir); err == nil {
 		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil && os.Geteuid() == 0 { // so that the umask does not close it
+		work := filepath.Join(dir, workFolder)
+		err = errors.Join(os.MkdirAll(work, files.Passable), os.Chmod(work, files.Passable))
 	}
 	if err != nil {
 		return fmt.Errorf("the cluster has no folder for its data: %w; nothing was started; name one that can be written", err)

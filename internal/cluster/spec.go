@@ -255,7 +255,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.StopWait = 0 // what still runs when the cluster ends is wanted by nobody
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
-	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
+	c.WorkDir = filepath.Join(p.dir, workFolder, c.ID)
 	if len(s.Command) == 0 || s.RestartGrace > 0 { // an earlier version does not know the setting
 		c.RestartGrace = s.RestartGrace
 	}

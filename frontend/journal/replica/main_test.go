@@ -14,11 +14,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
 func TestMain(m *testing.M) {
-	// nats.go 1.55 leaves this goroutine behind when the Put of an object ends before it has begun.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"))
+	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
 
 func must(t testing.TB, err error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -38,7 +39,7 @@ func Main(m *testing.M) {
 		}[cluster.Role(os.Args[1])]
 	}
 	if run == nil {
-		goleak.VerifyTestMain(m)
+		goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
