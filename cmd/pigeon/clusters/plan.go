@@ -130,10 +130,7 @@ func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 	if r == hosts.Frontend && all.frontendsOf[h.ID] > 1 {
 		page = local(h, frontendHTTP) + "/healthz"
 	}
-	if all.secured && r != hosts.NATS { // whose monitoring has no TLS
-		return "https://" + page
-	}
-	return "http://" + page
+	return "http://" + page // on loopback, where the kernel says who asks
 }
 
 // manifest returns what the host keeps, as a file.
