@@ -133,7 +133,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	}
 	spec := cluster.Spec{
 		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
-		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)},
+		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)}, Earlier: o.Binary != "" || o.Beside != "",
 		NATSServers: w.fleet.nats, FrontendStandbys: o.Standbys, MasterStandbys: w.fleet.standbys,
 	}
 	w.walls = filepath.Join(filepath.Dir(w.histories), "clocks")

@@ -115,9 +115,11 @@ func (c *Cluster) Security() (client.Security, error) {
 	return mine.To(identity.Frontend, ""), nil
 }
 
-// secure sets the certificate of a daemon.
+// secure sets the certificate of a daemon, or that it needs none where its host is this machine all
+// the same.
 func (s *Spec) secure(c *settings.Settings, p *places, h holder) {
 	if !s.TLS {
+		c.Insecure = s.Network != nil && !s.Earlier
 		return
 	}
 	dir := p.folder(h)

@@ -108,6 +108,9 @@ type Spec struct {
 
 	// Command is the command of the daemons' processes; the default is the running binary.
 	Command []string
+	// Earlier: the program may be of an earlier version, and is given no setting that such a one does
+	// not know.
+	Earlier bool
 	// Network, if set, gives each process a host of its own. Only for the isolation Process.
 	Network Network
 	// Env is added to the environment of processes, from which PIGEON_* variables
@@ -249,14 +252,14 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
 	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
-	if s.Network != nil { // hosts that are this machine all the same: everything here is the caller's
+	if s.Network != nil && !s.Earlier { // hosts that are this machine all the same: everything here is the caller's
 		c.RunAs, c.AllowRoot = accounts.Daemon, true
 	}
 	c.StopWait = 0 // what still runs when the cluster ends is wanted by nobody
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, workFolder, c.ID)
-	if len(s.Command) == 0 || s.RestartGrace > 0 { // an earlier version does not know the setting
+	if len(s.Command) == 0 || s.RestartGrace > 0 { // a Command decides for itself
 		c.RestartGrace = s.RestartGrace
 	}
 	setIf(&c.Policy, s.Policy)

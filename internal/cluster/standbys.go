@@ -62,7 +62,7 @@ func (s *Spec) frontendName(i int) string {
 func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string, err error) {
 	var clients, routes, admit []string
 	before := "nats://"
-	if len(s.Command) == 0 { // an earlier version does not know the setting
+	if !s.Earlier {
 		secret, file := rand.Text(), filepath.Join(dir, "config", "nats.secret")
 		if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
 			return "", nil, err

@@ -194,7 +194,7 @@ func (c *Conn) changed(nc *nats.Conn, err error) {
 	before := c.connected.Load()
 	switch now := c.refresh(nc); {
 	case now && !before:
-		c.opts.Log.Info("NATS is reachable", "url", nc.ConnectedUrlRedacted())
+		c.opts.Log.Info("NATS is reachable", "url", Redact(nc.ConnectedUrl()))
 	case before && !now:
 		c.opts.Log.Warn("NATS was lost; notices go by Thrift until it is back", "url", c.opts.Redacted(), "error", err)
 	}
