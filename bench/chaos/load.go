@@ -99,7 +99,7 @@ func (c *clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
 		request.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: lasts}
 		if writes {
 			argv := append(append([]string(nil), c.program...), lasts.String())
-			request.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}}
+			request.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv, Env: exitAtOnce()}}
 		}
 	}
 	return j, request
