@@ -233,3 +233,8 @@ func serving(address string, from int64) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// exitAtOnce returns what a task's environment has beside what every task's has: a program that was
+// built with -race would otherwise sleep for a second between its last line and its exit, and be
+// killed there when its node is stopped.
+func exitAtOnce() []string { return []string{"GORACE=atexit_sleep_ms=0"} }
