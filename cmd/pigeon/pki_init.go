@@ -17,7 +17,7 @@ func pkiInitCommand() *cobra.Command {
 		Long: `Makes a certificate authority in a folder of mode 0700: its certificate ca.pem, which is no
 secret, its key ca.key, and crl.pem, the list of revoked certificates. Who has ca.key can be
 every daemon and every user of the cluster: keep the folder on one machine, and a backup of it.`,
-		Example: "  pigeon pki init\n  pigeon pki init --dir /root/pki --cluster prod",
+		Example: "  pigeon pki init\n  pigeon pki init --dir pki --cluster prod",
 		Args:    cobra.NoArgs,
 	}
 	output := addOutput(cmd)
