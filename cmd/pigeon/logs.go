@@ -131,7 +131,7 @@ func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error
 	if !wait {
 		return t.copyNew(ctx, job, false)
 	}
-	s, err = follow(ctx, job, []*taskOutput{t})
+	s, err = follow(ctx, job, []*taskOutput{t}, nil)
 	if err == nil && s.State == api.StateFailed {
 		return silentError{exitFailed}
 	}

@@ -22,10 +22,11 @@ func runCommand() *cobra.Command {
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
-reason). The job is cancelled by Ctrl-C, and when the terminal is closed or nobody reads
-its output any more. When its frontend dies or hangs, the job goes on, and so does the
-output once that frontend answers again, or another one of --frontend that has taken it
-over; --retry-for bounds the wait.`,
+reason). When it waits for more than a second, standard error says why. The job is
+cancelled by Ctrl-C, and when the terminal is closed or nobody reads its output any more.
+When its frontend dies or hangs, the job goes on, and so does the output once that
+frontend answers again, or another one of --frontend that has taken it over;
+--retry-for bounds the wait.`,
 		Example: `  pigeon run -- echo hello
   pigeon run --dir . --class short -- make test
   pigeon run --retries 2 -- flaky-program || echo "failed with $?"`,
@@ -53,9 +54,10 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 	if err != nil {
 		return err
 	}
+	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
 	s, err := follow(ctx, job, []*taskOutput{
 		{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout())}, {job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr())},
-	})
+	}, notice.observe)
 	switch {
 	case ctx.Err() != nil:
 		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, exitInterrupted)
@@ -79,12 +81,16 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 }
 
 // follow copies what a job's task writes until the job has ended and all of it
-// has been copied, and returns the job's last state.
-func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput) (api.Status, error) {
+// has been copied, and returns the job's last state. observe, if there is one, is called with each
+// state before.
+func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput, observe func(context.Context, *frontends.Job, *api.Status)) (api.Status, error) {
 	for {
 		s, err := job.WaitFor(ctx, fetchEvery)
 		if err != nil {
 			return s, err
+		}
+		if observe != nil {
+			observe(ctx, job, &s)
 		}
 		for _, t := range outputs {
 			if err := t.copyNew(ctx, job, s.State == api.StateCompleted); err != nil && !mayBeAbsent(err, s.State) {

@@ -35,7 +35,8 @@ program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
 PIGEON_ATTEMPT in its environment name it. A program may be started more than once
 for a task, by another attempt with a higher number; no number starts twice.
 
-With --wait, the exit status is 1 when the job fails or is cancelled. A frontend that does
+With --wait, the exit status is 1 when the job fails or is cancelled, and standard error
+shows how far it has come: a bar on a terminal, else a line every 10 s. A frontend that does
 not answer is tried for --retry-for, with the others of --frontend, and the job is
 accepted once: it is sent again under the same key, and only to where that is the same
 job.`,
@@ -96,7 +97,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	if err != nil || !f.wait {
 		return err
 	}
-	err = waitAndPrint(cmd.Context(), job, func(s api.Status) error {
+	err = waitAndPrint(cmd.Context(), job, cmd.ErrOrStderr(), func(s api.Status) error {
 		if output == outputJSON {
 			return writeJSON(out, s)
 		}
@@ -108,9 +109,10 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	return err
 }
 
-// waitAndPrint waits for a job; one that did not complete is exit status 1.
-func waitAndPrint(ctx context.Context, job *frontends.Job, report func(api.Status) error) error {
-	s, err := job.Wait(ctx)
+// waitAndPrint waits for a job, with its progress on w; one that did not complete is exit status
+// 1.
+func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report func(api.Status) error) error {
+	s, err := waitWithProgress(ctx, job, w)
 	if err != nil {
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", job.ID, err)
 	}
