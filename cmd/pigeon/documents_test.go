@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
+	"github.com/spf13/cobra"
+)
+
+// pages returns the Markdown files of the repository, by their path in it.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (slices.Contains([]string{"out", "bin", "target", "node_modules"}, entry.Name()) || strings.HasPrefix(entry.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path) // path begins with root
+		texts[name] = string(text)
+		return err
+	})
+	if err != nil || len(texts) < 50 {
+		t.Fatalf("%d pages, %v", len(texts), err)
+	}
+	return texts
+}
+
+// TestDocumentedCommandsExist: every verb and flag that a page writes after "pigeon" exists.
+func TestDocumentedCommandsExist(t *testing.T) {
+	root := newRoot(roles())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	checked := 0
+	for name, text := range pages(t) {
+		for _, call := range documents.Invocations(text) {
+			if fault := callFault(root, call.Words); fault != "" {
+				t.Errorf("%s:%d: pigeon %s: %s", name, call.Line, strings.Join(call.Words, " "), fault)
+			}
+			checked++
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d calls found", checked)
+	}
+}
+
+// callFault says what is wrong with a call; "" when its verb and its flags exist.
+func callFault(root *cobra.Command, words []string) string {
+	verb, rest, err := root.Find(words)
+	if err != nil {
+		return err.Error()
+	}
+	if verb == root {
+		return "no such verb"
+	}
+	if len(rest) > 0 && verb.HasSubCommands() && rest[0] == strings.ToLower(rest[0]) && !strings.ContainsAny(rest[0][:1], "-[") {
+		return "no such verb below " + verb.Name()
+	}
+	if verb.DisableFlagParsing {
+		return "" // the flags of another program, such as spark-submit
+	}
+	for _, word := range rest {
+		word = strings.Trim(word, "[]|.,")
+		if !strings.HasPrefix(word, "-") || word == "-" {
+			continue
+		}
+		flag, _, _ := strings.Cut(word, "=")
+		if long, ok := strings.CutPrefix(flag, "--"); ok {
+			if verb.Flag(long) == nil && long != "help" {
+				return "no flag --" + long
+			}
+		} else if verb.Flags().ShorthandLookup(flag[1:2]) == nil && flag != "-h" {
+			return "no flag " + flag
+		}
+	}
+	return ""
+}
+
+func TestCallFault(t *testing.T) {
+	root := newRoot(roles())
+	for call, want := range map[string]string{
+		"run --class short":       "",
+		"logs -f JOB":             "",
+		"status [--output=json]":  "",
+		"config check frontend x": "",
+		"rum":                     "no such verb",
+		"run --clas short":        "no flag --clas",
+		"logs -z JOB":             "no flag -z",
+		"config chekc frontend":   "no such verb below config",
+	} {
+		got := callFault(root, strings.Fields(call))
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("pigeon %s: %q, want %q", call, got, want)
+		}
+	}
+}
+
+// TestDocuments runs the commands of the pages, each page in a folder and with a "pigeon dev"
+// of its own if it starts one, as a reader would who copies them.
+func TestDocuments(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash to run the commands with")
+	}
+	bin := t.TempDir()
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "pigeon"), "./cmd/pigeon")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ran := 0
+	for name, text := range pages(t) {
+		commands, err := documents.Commands(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(commands) == 0 {
+			continue
+		}
+		ran++
+		t.Run(name, func(t *testing.T) { runPage(t, bin, commands) })
+	}
+	if ran == 0 {
+		t.Error("no page has commands to run")
+	}
+}
+
+func runPage(t *testing.T, bin string, commands []documents.Command) {
+	dir := t.TempDir()
+	env := []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=dumb", "USER=" + os.Getenv("USER"), "LOGNAME=" + os.Getenv("LOGNAME")}
+	for _, name := range []string{"HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"} {
+		folder := filepath.Join(dir, strings.ToLower(name))
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+folder)
+	}
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	shell, err := documents.StartShell(work, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shell.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // ends a hang
+	defer cancel()
+	for _, c := range commands {
+		output, status, err := shell.Run(ctx, c.Text)
+		if err != nil {
+			t.Fatalf("line %d: $ %s: %v; it printed\n%s", c.Line, c.Text, err, output)
+		}
+		if err := c.Check(output, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
