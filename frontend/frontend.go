@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -137,7 +139,7 @@ func (f *Frontend) closed() func() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner()}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}
@@ -259,6 +261,9 @@ func (f *Frontend) HTTP() string {
 	}
 	return f.web.Addr()
 }
+
+// Gatherer returns the metrics that it serves.
+func (f *Frontend) Gatherer() prometheus.Gatherer { return f.metrics.Registry }
 
 // Messages returns how many messages its core has sent so far, counted as in the papers:
 // a batch of k tasks counts k. It may be called from anywhere.

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
 // restore steps one unfinished job of the journal into the core: its submission, then
@@ -77,7 +78,7 @@ func (f *Frontend) cancelUnfit() {
 	}
 	slices.SortFunc(unfit, func(a, b *jobs.Job) int { return strings.Compare(a.Status.Job, b.Status.Job) })
 	for _, j := range unfit {
-		f.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name)
+		f.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name, telemetry.LogTrace(telemetry.Carrier(j.Submission.Request.Trace)))
 		f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: j.ID, Reason: fmt.Sprintf("the frontend was restarted with policy %s, which runs sleep and exec tasks only", f.policy.Name)})
 	}
 }

@@ -57,6 +57,6 @@ func (o *owner) addPayload(it *wire.Item, to wire.Ref) {
 			o.leases.launched(&it.Msg)
 		}
 	}
-	o.metrics.launched(it.Msg.Class, arrived)
+	o.metrics.launched(it, arrived)
 	o.spans.queued(it, to, arrived)
 }

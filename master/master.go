@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -260,6 +262,9 @@ func (m *Master) Addr() string { return m.server.Addr().String() }
 // Messages counts the messages that its core has sent to others, as the papers do: a batch
 // of k tasks counts k. It may be called from anywhere.
 func (m *Master) Messages() uint64 { return m.owner.core.steps.Messages() }
+
+// Gatherer returns the metrics that it serves.
+func (m *Master) Gatherer() prometheus.Gatherer { return m.owner.metrics.Registry }
 
 // HTTP returns where the status page is served, "" when it is off.
 func (m *Master) HTTP() string {

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // metrics counts the owner goroutine's work and keeps a snapshot of the queues that other
@@ -103,10 +104,11 @@ func Metrics() *telemetry.Metrics {
 	return m.Metrics
 }
 
-func (e *metrics) launched(c sched.Class, arrived time.Time) {
+func (e *metrics) launched(it *wire.Item, arrived time.Time) {
+	c := it.Msg.Class
 	e.launches[c].Inc()
 	if !arrived.IsZero() {
-		e.waits[c].Observe(time.Since(arrived).Seconds())
+		telemetry.ObserveTraced(e.waits[c], time.Since(arrived).Seconds(), telemetry.Carrier(it.Trace))
 	}
 }
 

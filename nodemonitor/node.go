@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -249,6 +251,9 @@ func reachable(listening, address string) string {
 	}
 	return net.JoinHostPort(host, port)
 }
+
+// Gatherer returns the metrics that it serves.
+func (n *NodeMonitor) Gatherer() prometheus.Gatherer { return n.metrics.Registry }
 
 // Addrs are the addresses that a node monitor listens on, as host:port.
 type Addrs struct {

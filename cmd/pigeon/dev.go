@@ -46,6 +46,7 @@ type devLine struct {
 	Ready     bool            `json:"ready"`     // true
 	Frontends []string        `json:"frontends"` // host:port of each, for applications
 	Web       string          `json:"web"`       // URL of the page
+	Metrics   string          `json:"metrics"`   // URL of the metrics of all its daemons, for Prometheus
 	NATS      string          `json:"nats"`      // URL of the NATS server
 	Backends  []cluster.Place `json:"backends"`  // where backends of applications register
 	Data      string          `json:"data"`      // folder of journals and outputs
@@ -231,7 +232,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 		return nil, err
 	}
 	d.line = devLine{
-		Ready: true, Frontends: d.cluster.Frontends(), Web: "http://" + d.web.Addr() + "/", NATS: d.cluster.NATS(),
+		Ready: true, Frontends: d.cluster.Frontends(), Web: "http://" + d.web.Addr() + "/", Metrics: "http://" + d.web.Addr() + "/metrics", NATS: d.cluster.NATS(),
 		Backends: d.cluster.Backends(), Data: d.cluster.Dir(),
 	}
 	if f.secured != nil {
@@ -250,7 +251,7 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
+	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Gatherer: d.cluster.Gatherer(), Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
 	d.web.Handle("/", webpage.Handler(sources...))
 	return d.web.Start()
 }
@@ -311,7 +312,7 @@ func (d *dev) print(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "  backends  %-24s register here with node %s\n", p.Address, p.Node)
 	}
-	fmt.Fprintf(out, "  web       %s\n  nats      %s\n", l.Web, l.NATS)
+	fmt.Fprintf(out, "  web       %s\n  metrics   %s\n  nats      %s\n", l.Web, l.Metrics, l.NATS)
 	kept := "removed at the end; keep it with --data DIR"
 	if f.spec.Dir != "" {
 		kept = "kept"

@@ -189,6 +189,15 @@ func httpGet(t *testing.T, url string) string {
 	return string(body)
 }
 
+// TestDevWithoutReceiver: a dev whose traces nobody receives works and ends as another.
+func TestDevWithoutReceiver(t *testing.T) {
+	b, _ := runDev(t, "--otlp", freePort(t), "--nodes", "2")
+	succeed(t, "run", "--", "true")
+	if code, errs := b.stop(); code != exitDone {
+		t.Errorf("status %d: %s", code, errs)
+	}
+}
+
 // TestDevKeepsData: with --data the next dev knows the jobs of the last, and
 // their keys.
 func TestDevKeepsData(t *testing.T) {

@@ -78,8 +78,8 @@ func (e *Metrics) retried(why sched.Outcome) {
 
 // taskEnded observes how long a task waited: the time since its job's arrival less the
 // run time that its node measured.
-func (e *Metrics) taskEnded(c sched.Class, since sched.Time, elapsed time.Duration) {
-	e.queueing[c].Observe(max(0, since.Seconds()-elapsed.Seconds()))
+func (e *Metrics) taskEnded(j *Job, since sched.Time, elapsed time.Duration) {
+	telemetry.ObserveTraced(e.queueing[j.Submission.Class], max(0, since.Seconds()-elapsed.Seconds()), telemetry.Carrier(j.trace.carrier))
 }
 
 func (e *Metrics) jobEnded(j *Job) {
@@ -89,6 +89,6 @@ func (e *Metrics) jobEnded(j *Job) {
 		}
 	}
 	if j.final.State == api.StateCompleted {
-		e.completion[j.Submission.Class].Observe(j.final.Seconds)
+		telemetry.ObserveTraced(e.completion[j.Submission.Class], j.final.Seconds, telemetry.Carrier(j.trace.carrier))
 	}
 }

@@ -1,12 +1,15 @@
 package jobs
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -94,7 +97,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		if rep.failed {
 			rep.code = codeOf(report.Code)
 		}
-		t.opts.Metrics.taskEnded(j.Submission.Class, t.opts.Clock.Now()-j.arrived, report.Elapsed)
+		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.arrived, report.Elapsed)
 		t.spans.reported(j, report)
 		t.learn(j, report, !rep.failed)
 	}
@@ -168,6 +171,14 @@ func (t *Table) Release(e *Effects) {
 	}
 }
 
+// logEnd writes at level debug how a job ended, with the id of its trace.
+func (t *Table) logEnd(j *Job) {
+	if log := t.opts.Log; log != nil && log.Enabled(context.Background(), slog.LevelDebug) {
+		log.Debug("a job ended", "job", j.Status.Job, "state", j.Status.State, "seconds", j.Status.Seconds, "attempts", j.Status.Attempts,
+			telemetry.LogTrace(telemetry.Carrier(j.trace.carrier)))
+	}
+}
+
 // retire drops the submission of an ended job and answers the callers that wait for it.
 func (t *Table) retire(j *Job) {
 	if j.restored {
@@ -176,6 +187,7 @@ func (t *Table) retire(j *Job) {
 	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
 	j.Submission = nil
 	t.held.remove(j)
+	t.logEnd(j)
 	t.spans.ended(j)
 	for _, w := range j.waiting {
 		w <- j.Status

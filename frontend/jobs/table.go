@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -22,6 +23,7 @@ type Options struct {
 	Metrics   *Metrics
 	Learner   *classes.Learner // nil: one that knows nothing
 	History   *History         // nil when none is written
+	Log       *slog.Logger     // nil discards
 }
 
 // Table holds the jobs of a frontend: the unfinished ones and those that ended recently.

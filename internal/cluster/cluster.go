@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/notice"
@@ -34,6 +36,8 @@ type body interface {
 	frontends() []string
 	// web returns where frontends serve HTTP, "" when off.
 	web() []string
+	// gatherer returns the metrics of all daemons, nil when they are other processes.
+	gatherer() prometheus.Gatherer
 	// backends returns where backend processes register, by node.
 	backends() []Place
 	usage() (Usage, error)
@@ -240,6 +244,10 @@ func (c *Cluster) StartClient(command childproc.Command) (*childproc.Process, er
 	}
 	return p.group.Start(command)
 }
+
+// Gatherer returns the metrics of all daemons, each with its name as the label instance.
+// It is nil where they are processes, which serve their own (HTTP).
+func (c *Cluster) Gatherer() prometheus.Gatherer { return c.body.gatherer() }
 
 // Usage returns what the daemons used since their start.
 func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -24,6 +27,7 @@ type inProcess struct {
 	fronts  []*frontend.Frontend
 	places  []Place  // of the nodes
 	daemons []daemon // in the order of their start
+	metrics telemetry.Instances
 }
 
 // tier is the daemons of one role.
@@ -54,11 +58,14 @@ type daemon interface {
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
 	Messages() uint64
+	Gatherer() prometheus.Gatherer
 }
 
-func (p *inProcess) run(tier int, name string, d daemon) {
+// run runs a daemon; id is its name among the metrics, name the one in errors.
+func (p *inProcess) run(tier int, id, name string, d daemon) {
 	t := &p.tiers[tier]
 	p.daemons = append(p.daemons, d)
+	p.metrics = append(p.metrics, telemetry.Instance{Name: id, Gatherer: d.Gatherer()})
 	t.running.Go(func() {
 		err := d.Run(t.ctx)
 		if t.ctx.Err() == nil {
@@ -89,7 +96,7 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 				return fmt.Errorf("node %d of group %d: %w", k, g, err)
 			}
 			p.places = append(p.places, Place{Node: cfg.ID, Address: n.Addrs().Listen})
-			p.run(nodeTier, fmt.Sprintf("node %d of group %d", k, g), n)
+			p.run(nodeTier, cfg.ID, fmt.Sprintf("node %d of group %d", k, g), n)
 		}
 	}
 	// Frontends connect to masters every second: a master that has its nodes by then
@@ -98,12 +105,13 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 		return err
 	}
 	for i := range s.Frontends {
-		f, err := frontend.New(s.frontend(*at, i), s.Log)
+		cfg := s.frontend(*at, i)
+		f, err := frontend.New(cfg, s.Log)
 		if err != nil {
 			return fmt.Errorf("frontend %d: %w", i, err)
 		}
 		p.fronts = append(p.fronts, f)
-		p.run(frontendTier, fmt.Sprintf("frontend %d", i), f)
+		p.run(frontendTier, cfg.ID, fmt.Sprintf("frontend %d", i), f)
 	}
 	return p.await(ctx)
 }
@@ -131,7 +139,7 @@ func (p *inProcess) startMasters() (err error) {
 		if err != nil {
 			return fmt.Errorf("master of group %d: %w", g, err)
 		}
-		p.run(masterTier, fmt.Sprintf("master of group %d", g), m)
+		p.run(masterTier, masterName(g, 0), fmt.Sprintf("master of group %d", g), m)
 		opened = append(opened, m.Addr())
 	}
 	at.masters = opened
@@ -167,6 +175,8 @@ func (p *inProcess) web() []string {
 	}
 	return list
 }
+
+func (p *inProcess) gatherer() prometheus.Gatherer { return p.metrics }
 
 func (p *inProcess) backends() []Place { return p.places }
 

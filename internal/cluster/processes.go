@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -239,6 +241,8 @@ func readyz(ctx context.Context, at string) error {
 
 func (p *processes) frontends() []string { return p.fronts }
 func (p *processes) web() []string       { return p.status }
+
+func (p *processes) gatherer() prometheus.Gatherer { return nil }
 
 func (p *processes) backends() []Place { return nil }
 

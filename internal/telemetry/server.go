@@ -83,7 +83,10 @@ func NewServer(o ServerOptions) *Server {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	s.mux.Handle("GET /readyz", readiness(o.Ready))
 	if o.Gatherer != nil {
-		s.guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: requestTimeout / 2}))
+		s.guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
+			MaxRequestsInFlight: 4, Timeout: requestTimeout / 2,
+			EnableOpenMetrics: true, // exemplars exist in that format only
+		}))
 	}
 	s.mux.Handle("/", s.guard(s.guarded))
 	return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
@@ -40,7 +41,7 @@ func (s *Workers) StopCutOff() {
 				continue
 			}
 			if a.cut = s.attempts.cutOff(a); a.cut != "" {
-				s.cfg.Log.Warn("stopping an attempt whose job limits for how long its node is cut off", "attempt", a.id, "job", a.JobName, "reason", a.cut)
+				s.cfg.Log.Warn("stopping an attempt whose job limits for how long its node is cut off", "attempt", a.id, "job", a.JobName, "reason", a.cut, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
 				a.kill()
 			}
 		}

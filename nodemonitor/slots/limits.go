@@ -6,6 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
@@ -92,7 +93,7 @@ func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
 		return
 	}
 	a.overtime = true
-	s.cfg.Log.Info("ending an attempt whose time limit is over", "attempt", a.id, "job", a.JobName, "limit", a.limits.Time)
+	s.cfg.Log.Info("ending an attempt whose time limit is over", "attempt", a.id, "job", a.JobName, "limit", a.limits.Time, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
 	a.kill()
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
@@ -94,14 +95,14 @@ func (r *runner) suspend(a *attempt, stop bool) {
 	switch {
 	case a.duplicate:
 	case !can:
-		r.cfg.Log.Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName)
+		r.cfg.Log.Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
 	case stop:
 		err = b.Suspend(a.id)
 	default:
 		err = b.Resume(a.id)
 	}
 	if err != nil {
-		r.cfg.Log.Debug("an attempt ended before it could be suspended or resumed", "attempt", a.id, "error", err)
+		r.cfg.Log.Debug("an attempt ended before it could be suspended or resumed", "attempt", a.id, "error", err, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
 	}
 }
 
@@ -137,7 +138,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 		if a.paused {
 			kept.Suspended = max(kept.Elapsed-a.service(), 0)
 		}
-		r.cfg.Metrics.ran[a.class].Observe(kept.Elapsed.Seconds())
+		telemetry.ObserveTraced(r.cfg.Metrics.ran[a.class], kept.Elapsed.Seconds(), telemetry.Carrier(a.Trace))
 	}
 	r.cfg.Metrics.ended[outcome].Inc()
 	if outcome == sched.Failed {
