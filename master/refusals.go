@@ -46,12 +46,16 @@ func newRefusedHellos(m *telemetry.Metrics) map[string]prometheus.Counter {
 }
 
 // refused counts a refused hello, and logs it unless the same was logged less than a minute ago.
-func (o *owner) refused(sender wire.Ref, r refusal) {
+// Two daemons of one name are told apart by their addresses.
+func (o *owner) refused(h *wire.Hello, r refusal) {
 	o.metrics.refused[r.reason].Inc()
-	if omitted, due := o.refusals.Due(sender.String(), r.problem, time.Now()); due {
-		o.log.Warn("hello refused", "peer", sender.String(), "error", r.problem, "omitted", omitted)
+	if omitted, due := o.refusals.Due(refusedAs(h), r.problem, time.Now()); due {
+		o.log.Warn("hello refused", "peer", h.Sender.String(), "error", r.problem, "omitted", omitted)
 	}
 }
+
+// refusedAs is the subject of the log lines about a daemon's refusals.
+func refusedAs(h *wire.Hello) string { return h.Sender.String() + " at " + h.Address }
 
 // checkHello returns why no daemon that sends this hello can register here.
 func (o *owner) checkHello(h *wire.Hello) refusal {

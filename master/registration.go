@@ -69,10 +69,10 @@ func (o *owner) stopping(h *wire.Hello) wire.HelloReply {
 // helloReply returns the answer to a hello: accepted, or refused.
 func (o *owner) helloReply(h *wire.Hello, r refusal) wire.HelloReply {
 	if r.problem != "" {
-		o.refused(h.Sender, r)
+		o.refused(h, r)
 		o.showRefused(h, r.problem)
 	} else {
-		o.refusals.Over(h.Sender.String())
+		o.refusals.Over(refusedAs(h))
 	}
 	return wire.HelloReply{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch.Number, Group: o.cfg.Group,

@@ -139,7 +139,7 @@ func dialCluster(o frontends.Options) (*clusterClient, error) {
 }
 
 // loadClient reads the settings, and returns the file that was read. Without
-// --config and PIGEON_CONFIG it is that of the user, if there is one.
+// --config and PIGEON_CONFIG it is that of the user, else that of this machine, if there is one.
 func loadClient(cmd *cobra.Command) (cfg clientConfig, file string, err error) {
 	src, err := configSource(cmd, roles())
 	if err != nil {
@@ -154,19 +154,30 @@ func loadClient(cmd *cobra.Command) (cfg clientConfig, file string, err error) {
 	return cfg, src.File, err
 }
 
-// userFile returns the user's own client.yaml, "" when there is none.
+// settingsOfHost is the client.yaml of all users of this machine; packages install it.
+const settingsOfHost = "/etc/pigeon/client.yaml"
+
+// userFile returns the user's own client.yaml, else that of this machine, "" when there is none.
 func userFile() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", nil //nolint:nilerr // a user without a home has no such file
+	places := []string{settingsOfHost}
+	if dir, err := os.UserConfigDir(); err == nil { // a user without a home has none
+		places = append([]string{filepath.Join(dir, "pigeon", "client.yaml")}, places...)
 	}
-	path := filepath.Join(dir, "pigeon", "client.yaml")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	} else if err != nil {
-		return "", fmt.Errorf("the settings of the commands cannot be read: %w; correct that, or name another file with --config", err)
+	return firstSettings(places)
+}
+
+// firstSettings returns the first of the files that is there, "" for none. One that is there and
+// cannot be read is an error: the next would be another cluster's.
+func firstSettings(places []string) (string, error) {
+	for _, path := range places {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return "", fmt.Errorf("the settings of the commands cannot be read: %w; correct that, or name another file with --config", err)
+		}
+		return path, nil
 	}
-	return path, nil
+	return "", nil
 }
 
 func noCluster(file string, dev error) error {

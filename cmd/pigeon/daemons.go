@@ -88,7 +88,7 @@ on SIGINT or SIGTERM.`,
 	newLog := addLogFlags(cmd.Flags(), "info")
 	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, v.defaults) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(cmd, v.defaults)
+		cfg, src, err := loadConfig(cmd, v.defaults)
 		if err != nil {
 			return err
 		}
@@ -105,10 +105,6 @@ on SIGINT or SIGTERM.`,
 			return fmt.Errorf("the %s did not start: %w", v.name, err)
 		}
 		if v.again != nil {
-			src, err := configSource(cmd, roles())
-			if err != nil {
-				return err
-			}
 			load := func() (C, error) { cfg, _, err := config.Load(v.defaults, src); return cfg, err }
 			defer reloadOnHangup(v.again(d.daemon, src.File, load))()
 		}

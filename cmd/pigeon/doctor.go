@@ -22,15 +22,25 @@ func doctorCommand() *cobra.Command {
 		Long: `Tries what a cluster on this machine will need and prints how to repair what does
 not work. Where daemons are installed (/etc/pigeon) it checks them as well: their settings,
 who may read keys and journals, when certificates end, whether they run, and whether they run
-the program that is installed. It changes nothing. Exit status 1 when something is bad.`,
+the program that is installed. Where --frontend or the settings of the commands name a cluster,
+or a pigeon dev runs, it asks that as well: whether its frontends answer, its masters and nodes
+are up and none was refused, and whether all are of one version. It changes nothing. Exit
+status 1 when something is bad.`,
 		Example: `  pigeon doctor
+  pigeon doctor --frontend 127.0.0.1:20503
   pigeon doctor -o json | grep -v '"status":"good"'`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)
+	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
-		worst, err := doctor.Run(cmd.Context(), doctor.Checks(defaultNeeds()), func(f doctor.Finding) error {
+		cluster, err := clusterChecks(cmd)
+		if err != nil {
+			return err
+		}
+		checks := append(doctor.Checks(defaultNeeds()), cluster...)
+		worst, err := doctor.Run(cmd.Context(), checks, func(f doctor.Finding) error {
 			if *output == outputJSON {
 				return writeJSON(out, f)
 			}

@@ -187,11 +187,11 @@ func TestLoadConfig(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--wait", "7s"}); err != nil {
 		t.Fatal(err)
 	}
-	if cfg, err := loadConfig(cmd, defaults); err != nil || cfg.Wait != 7*time.Second || cfg.Listen != "127.0.0.1:1" {
+	if cfg, _, err := loadConfig(cmd, defaults); err != nil || cfg.Wait != 7*time.Second || cfg.Listen != "127.0.0.1:1" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	t.Setenv(fileVariable, "absent.yaml")
-	if _, err := loadConfig(cmd, defaults); !errors.Is(err, os.ErrNotExist) || !errors.As(err, new(usageError)) {
+	if _, _, err := loadConfig(cmd, defaults); !errors.Is(err, os.ErrNotExist) || !errors.As(err, new(usageError)) {
 		t.Errorf("got %v", err)
 	}
 }

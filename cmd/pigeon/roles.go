@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -129,14 +130,54 @@ func elsewhere(roles []role) func(key string) string {
 	}
 }
 
-// loadConfig reads the configuration of a verb with addConfigFlags.
+// loadConfig reads the configuration of a daemon's verb, and returns where it was read from.
 // Mistakes in it are wrong use.
-func loadConfig[T any](cmd *cobra.Command, defaults T) (T, error) {
+func loadConfig[T any](cmd *cobra.Command, defaults T) (T, config.Source, error) {
 	var none T
-	src, err := configSource(cmd, roles())
+	src, err := daemonSource(cmd, defaults)
 	if err != nil {
-		return none, wrongUse(err)
+		return none, src, wrongUse(err)
 	}
 	cfg, _, err := config.Load(defaults, src)
-	return cfg, wrongUse(err)
+	return cfg, src, wrongUse(err)
+}
+
+// daemonSource returns the sources of a daemon's settings. A shell may have PIGEON_CONFIG for the
+// commands that submit and watch jobs: a daemon that is started there says that it does not read
+// such a file, and has its other settings (docs/adr/0049-refused-daemons.md). A file that
+// --config names is read, and its mistakes are.
+func daemonSource[T any](cmd *cobra.Command, defaults T) (config.Source, error) {
+	src, err := configSource(cmd, roles())
+	if err != nil || src.File == "" || src.FromEnv == "" {
+		return src, err
+	}
+	own, err := config.Keys(defaults)
+	if err != nil {
+		return src, err
+	}
+	if commands, err := config.Keys(defaultClient()); err != nil || !isOf(commands, own, src.File) {
+		return src, err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s names %s, which has the settings of the commands (client); this daemon does not read it; name its own file with --config\n", fileVariable, src.File)
+	src.File = ""
+	return src, nil
+}
+
+// isOf reports whether a file has settings of one role only, some of which another role has not.
+func isOf(role, other []config.Key, path string) bool {
+	has := func(keys []config.Key, name string) bool {
+		return slices.ContainsFunc(keys, func(k config.Key) bool { return k.Path == name || strings.HasPrefix(k.Path, name+".") })
+	}
+	names, err := config.FileKeys(path)
+	if err != nil {
+		return false // reading it says why
+	}
+	foreign := false
+	for _, name := range names {
+		if !has(role, name) {
+			return false
+		}
+		foreign = foreign || !has(other, name)
+	}
+	return foreign
 }

@@ -1,30 +1,58 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestFileOfAnotherRole names the commands' settings for every verb of a shell, and starts a
-// daemon there.
+// A file of the commands' settings that is named for every verb of a shell does not keep a daemon
+// from its own settings; one that is named for the daemon is read, and refused.
 func TestFileOfAnotherRole(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "client.yaml")
-	if err := os.WriteFile(file, []byte("frontend: [\"127.0.0.1:20503\"]\n"), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, c := range []struct{ variable, flag, want string }{
-		{file, "", "it is one of client, and the file is named by PIGEON_CONFIG for every verb"},
-		{"", file, "it is one of client. Name the right file"},
+	write("frontend: [\"127.0.0.1:20503\"]\n")
+	if code, _, errs := program(t, "master", "--config", file); code != exitUsage || !strings.Contains(errs, "it is one of client. Name the right file") {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	t.Setenv(fileVariable, file)
+	notice := "this daemon does not read it"
+	code, _, errs := program(t, "master", "--group", "-1")
+	if code == exitDone || strings.Count(errs, notice) != 1 || !strings.Contains(errs, file) || strings.Contains(errs, "unknown key") || !strings.Contains(errs, "group") {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	for text, want := range map[string]string{
+		"frontend: [\"127.0.0.1:20503\"]\nreserved: 0.1\n": `unknown key "frontend"`, // no file of the commands
+		"frontend: [\n": "not YAML",
 	} {
-		t.Setenv(fileVariable, c.variable)
-		args := []string{"master"}
-		if c.flag != "" {
-			args = append(args, "--config", c.flag)
+		write(text)
+		if code, _, errs := program(t, "master", "--group", "-1"); code != exitUsage || strings.Contains(errs, notice) || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d: %s", text, code, errs)
 		}
-		if code, _, errs := program(t, args...); code != exitUsage || !strings.Contains(errs, c.want) {
-			t.Errorf("status %d: %s", code, errs)
+	}
+}
+
+// The user's own file of settings comes before that of the machine.
+func TestFirstSettings(t *testing.T) {
+	own, host := filepath.Join(t.TempDir(), "pigeon", "client.yaml"), filepath.Join(t.TempDir(), "client.yaml")
+	for _, want := range []string{"", host, own} {
+		if want != "" {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(want), 0o700), os.WriteFile(want, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
 		}
+		if got, err := firstSettings([]string{own, host}); err != nil || got != want {
+			t.Errorf("found %q, %v, want %q", got, err, want)
+		}
+	}
+	if got, err := firstSettings([]string{filepath.Join(own, "no folder"), host}); err == nil {
+		t.Errorf("a path that cannot be looked at led to %q", got)
 	}
 }

@@ -26,6 +26,10 @@ const helloEvery = time.Second
 // is added.
 const helloRetry = helloEvery / 10
 
+// refusedRetry is the same after a hello that was refused: what is wrong is mended by a person,
+// or by the end of a daemon of the same name.
+const refusedRetry = helloEvery
+
 // searchEvery is the same while none of the masters of a group that has several leads.
 const searchEvery = 25 * time.Millisecond
 
@@ -54,6 +58,7 @@ type master struct {
 	epoch        uint64
 	serves       []string
 	up           bool // MasterUp was stepped
+	refused      bool // the last hello that it answered was refused
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
 	reach        *reachability  // for users
@@ -95,10 +100,17 @@ func (s *masters) newHeartbeat(m *master) *membership.Heartbeat {
 	if m.peer.Several() {
 		pause = searchEvery
 	}
-	retry := func(int) time.Duration { return pause + rand.N(pause) } //nolint:gosec // jitter, not a secret
+	refused := false // the last hello
+	retry := func(int) time.Duration {
+		if refused {
+			return refusedRetry + rand.N(helloRetry) //nolint:gosec // jitter, not a secret
+		}
+		return pause + rand.N(pause) //nolint:gosec // as above
+	}
 	return membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
 		err := s.sendHello(ctx, m, &seen)
-		if err != nil {
+		_, refused = errors.AsType[refusedError](err)
+		if err != nil && !refused {
 			s.opts.Log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
 		}
 		return err
@@ -125,16 +137,8 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 		Highest: s.peers.highest.At(s.opts.Clock.Now()), Token: s.process.Token, Policy: s.opts.Policy.Name, Version: daemon.Version(), Features: daemon.Features(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
-	if err == nil && !reply.Accepted {
-		err = errors.New(reply.Problem)
-		s.opts.Metrics.refused.Inc()
-		if omitted, due := m.refusals.Due(m.address, reply.Problem, time.Now()); due {
-			s.opts.Log.Error("a master refused this frontend; it tries again each second", "group", m.group, "address", m.address, "error", reply.Problem, "omitted", omitted)
-		}
-	}
-	if err == nil && reply.Group != m.group {
-		err = fmt.Errorf("the master at %s is of group %d, but the setting masters lists it as group %d", m.address, reply.Group, m.group)
-		s.opts.Log.Error("a master is of another group", "error", err)
+	if err == nil {
+		err = s.refusal(m, &reply)
 	}
 	if err == nil {
 		seen.Observe(protocol.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
@@ -142,6 +146,30 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	m.reach.answered(reply.Version, err)
 	s.opts.Post(func() { s.helloAnswered(m, reply, err) })
 	return err
+}
+
+// refusedError is why a master refused this frontend, in the master's words or this frontend's.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
+// refusal returns a [refusedError] for an answer that is one, which it logs once a minute.
+func (s *masters) refusal(m *master, reply *wire.HelloReply) error {
+	var problem string
+	switch {
+	case !reply.Accepted:
+		problem = reply.Problem
+		s.opts.Metrics.refused.Inc()
+	case reply.Group != m.group:
+		problem = fmt.Sprintf("the master at %s is of group %d, but the setting masters lists it as group %d", m.address, reply.Group, m.group)
+	default:
+		m.refusals.Over(m.address)
+		return nil
+	}
+	if omitted, due := m.refusals.Due(m.address, problem, time.Now()); due {
+		s.opts.Log.Error("a master refused this frontend; it tries again each second", "group", m.group, "address", m.address, "error", problem, "omitted", omitted)
+	}
+	return refusedError(problem)
 }
 
 // AllKnowSecrets reports whether all masters that have answered, and their nodes, know launch
@@ -152,6 +180,9 @@ func (q *queries) AllKnowSecrets() bool {
 
 // helloAnswered is called with the outcome of each hello.
 func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
+	if _, refused := errors.AsType[refusedError](err); refused || err == nil {
+		m.refused = refused
+	}
 	if err != nil {
 		if _, lost := m.contact.Missed(protocol.Limits{LostAfter: sched.Time(s.opts.MasterLost), Hello: sched.Time(helloMost)}, s.opts.Clock.Now()); lost {
 			m.up = false
@@ -190,6 +221,7 @@ func (s *masters) register(m *master, reply wire.HelloReply) {
 		s.announceUp(m)
 	}
 	s.announceIfKnown()
+	s.readyIfAccepted()
 	early := m.early
 	m.early = nil
 	for _, b := range early {
@@ -220,7 +252,17 @@ func (s *masters) announce() {
 			s.announceUp(m)
 		}
 	}
-	s.opts.Ready()
+	s.readyIfAccepted()
+}
+
+// readyIfAccepted has the frontend say that it is ready, once it has waited for the masters. One
+// that masters have refused, and none has accepted, is not: what it accepts would not be run.
+func (s *masters) readyIfAccepted() {
+	refused := slices.ContainsFunc(s.list, func(m *master) bool { return m.refused })
+	accepted := slices.ContainsFunc(s.list, func(m *master) bool { return m.incarnation != 0 })
+	if s.known && (accepted || !refused) {
+		s.opts.Ready()
+	}
 }
 
 // announceUp steps a master into the core, unless the policy has no master core and the

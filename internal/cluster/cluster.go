@@ -63,12 +63,12 @@ func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 		c.body = newInProcess(c)
 	}
 	if err := c.certify(); err != nil {
-		return nil, errors.Join(fmt.Errorf("the cluster could not be started: %w", err), c.Close())
+		return nil, errors.Join(c.spec.notStarted(err), c.Close())
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %v", spec.StartTimeout))
 	defer cancel()
 	if err := c.body.start(bounded); err != nil {
-		return nil, errors.Join(fmt.Errorf("the cluster could not be started: %w", err), c.Close())
+		return nil, errors.Join(c.spec.notStarted(err), c.Close())
 	}
 	return c, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +26,23 @@ func readFile(src *Source, s schema) (map[string]given, error) {
 		return nil, err
 	}
 	return decodeFile(src, data, s)
+}
+
+// FileKeys returns the keys at the top level of a YAML file, none where it holds no settings.
+func FileKeys(path string) (keys []string, err error) {
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("configuration file %s is not YAML: %w", path, err)
+	}
+	for key := range doc {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys, nil
 }
 
 func readBounded(path string) (data []byte, err error) {

@@ -80,7 +80,10 @@ func find(name string) (entry, error) {
 			return e, nil
 		}
 	}
-	return entry{}, fmt.Errorf("policy %q is unknown; did you mean %q? There are %s", name, nearest.Word(name, Names()), strings.Join(Names(), ", "))
+	if meant := nearest.Close(name, Names()); meant != "" {
+		return entry{}, fmt.Errorf("policy %q is unknown; did you mean %q? There are %s", name, meant, strings.Join(Names(), ", "))
+	}
+	return entry{}, fmt.Errorf("policy %q is unknown. There are %s", name, strings.Join(Names(), ", "))
 }
 
 func set(policy string, parameters []parameter, key, value string) error {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/spf13/cobra"
+)
+
+// clusterChecks asks the cluster of the settings, if they name one, and returns the checks of
+// what it answered.
+func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
+	cfg, file, err := loadClient(cmd)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
+	if len(cfg.Frontend) == 0 {
+		if _, err := rendezvous.Find(rendezvous.Path()); err != nil {
+			why := err.Error()
+			if file != "" {
+				why = file + " names no frontend, and " + why
+			}
+			return []doctor.Check{doctor.NoCluster(why)}, nil
+		}
+	}
+	c, err := openCluster(cmd)
+	if err != nil {
+		return nil, err
+	}
+	found := &doctor.Cluster{}
+	for _, f := range c.Frontends() {
+		found.Frontends = append(found.Frontends, c.asked(cmd.Context(), f))
+	}
+	if groups, err := c.groups(cmd.Context()); err == nil { // else the findings say so
+		found.Groups = groups
+	}
+	return doctor.ClusterChecks(found), errors.Join(cmd.Context().Err(), c.Close())
+}
+
+// asked asks a frontend who it is.
+func (c *clusterClient) asked(ctx context.Context, f *frontends.Frontend) doctor.Frontend {
+	ctx, cancel := c.withTimeout(ctx)
+	defer cancel()
+	_, err := f.Identify(ctx)
+	if c.IsStandby(err) {
+		return doctor.Frontend{Address: f.Address, Standby: true}
+	}
+	return doctor.Frontend{Address: f.Address, Err: err}
+}
