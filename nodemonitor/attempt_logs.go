@@ -28,7 +28,7 @@ func (l attemptLogs) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wi
 		return wire.LogChunk{}, err
 	}
 	c, err := l.store.Read(id, stream, r.Offset, r.Limit)
-	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended}, err
+	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why}, err
 }
 
 func streamOf(id sched.AttemptID, name string) (logs.Stream, error) {

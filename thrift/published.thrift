@@ -376,12 +376,15 @@ struct TFrontendIdentity {
   2: bool sharedKeys
 }
 
-// A piece of what an attempt wrote. size: bytes kept in all; ended: no more
-// will come.
+// A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no
+// more will come. missing: so many bytes from the offset on are not kept, for the reason why,
+// and what is kept goes on after them; data is empty then.
 struct TLogChunk {
   1: binary data
   2: i64 size
   3: bool ended
+  4: optional i64 missing = 0
+  5: optional string why = ""
 }
 
 // ---- Services ----

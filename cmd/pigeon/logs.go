@@ -22,6 +22,16 @@ type taskOutput struct {
 	stream  string
 	offset  int64
 	write   func(t *taskOutput, data []byte) error
+	skip    func(t *taskOutput, missing int64, why string) error // bytes that its node did not keep
+	missing int64                                                // such bytes so far
+}
+
+// sayMissing returns a function that says what is missing where it would be.
+func sayMissing(w io.Writer) func(*taskOutput, int64, string) error {
+	return func(t *taskOutput, missing int64, why string) error {
+		_, err := fmt.Fprintf(w, "pigeon: %d bytes of the %s of task %d of job %s are missing from byte %d on: %s\n", missing, t.stream, t.task, t.job, t.offset, why)
+		return err
+	}
 }
 
 // copyTo returns a function that writes pieces to w as they are.
@@ -39,12 +49,22 @@ type logPiece struct {
 	Stream string `json:"stream"` // stdout or stderr
 	Offset int64  `json:"offset"` // of the piece in the stream, in bytes
 	Data   string `json:"data"`   // of the piece; bytes that are no UTF-8 are replaced
+
+	Missing int64  `json:"missing,omitempty"` // bytes from the offset on that the node did not keep; data is empty then
+	Why     string `json:"why,omitempty"`     // they were not kept
 }
 
 // asJSON returns a function that writes one object for each piece.
 func asJSON(w io.Writer) func(*taskOutput, []byte) error {
 	return func(t *taskOutput, data []byte) error {
-		return writeJSON(w, logPiece{t.job, t.task, t.stream, t.offset, string(data)})
+		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Data: string(data)})
+	}
+}
+
+// missingAsJSON is sayMissing in JSON.
+func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
+	return func(t *taskOutput, missing int64, why string) error {
+		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Missing: missing, Why: why})
 	}
 }
 
@@ -59,16 +79,22 @@ func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool
 			return err
 		}
 		if piece.Size < t.offset { // a newer attempt has replaced it
-			t.offset = 0
+			t.offset, t.missing = 0, 0
 			continue
 		}
-		if len(piece.Data) == 0 {
+		switch {
+		case len(piece.Data) > 0:
+			err = t.write(t, piece.Data)
+		case piece.Missing > 0:
+			err = t.skip(t, piece.Missing, piece.Why)
+			t.missing += piece.Missing
+		default:
 			return nil
 		}
-		if err := t.write(t, piece.Data); err != nil {
+		if err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
 		}
-		t.offset += int64(len(piece.Data))
+		t.offset += int64(len(piece.Data)) + piece.Missing
 	}
 }
 
@@ -78,8 +104,9 @@ func logsCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Print what a task of a job wrote",
 		Long: `Prints what a task of an exec job wrote to standard output, or with --stderr to
-standard error. The node that ran it keeps the first MiB of each for an hour after
-its end (settings of the node monitor).`,
+standard error. The node that ran it keeps both for an hour after its end: the first GiB
+of each and the last 64 KiB (settings of the node monitor). A line on standard error says
+what is missing between them.`,
 		Example: `  pigeon logs JOB
   pigeon logs JOB --task 7 --stderr
   pigeon logs JOB --follow`,
@@ -98,12 +125,12 @@ its end (settings of the node monitor).`,
 		if t.task < 0 || t.attempt < 0 {
 			return wrongUse(fmt.Errorf("--task %d and --attempt %d must not be negative", t.task, t.attempt))
 		}
-		t.job, t.stream, t.write = args[0], "stdout", copyTo(cmd.OutOrStdout())
+		t.job, t.stream, t.write, t.skip = args[0], "stdout", copyTo(cmd.OutOrStdout()), sayMissing(cmd.ErrOrStderr())
 		if *stderr {
 			t.stream = "stderr"
 		}
 		if *output == outputJSON {
-			t.write = asJSON(cmd.OutOrStdout())
+			t.write, t.skip = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout())
 		}
 		return withCluster(cmd, func(c *clusterClient) error {
 			err := t.run(cmd.Context(), c, *wait)

@@ -22,7 +22,7 @@ func runCommand() *cobra.Command {
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
-reason). When it waits for more than a second, standard error says why. The job is
+reason, and when bytes of its output are missing, with their number). When it waits for more than a second, standard error says why. The job is
 cancelled by Ctrl-C, and when the terminal is closed or nobody reads its output any more.
 When its frontend dies or hangs, the job goes on, and so does the output once that
 frontend answers again, or another one of --frontend that has taken it over;
@@ -55,9 +55,10 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 		return err
 	}
 	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
-	s, err := follow(ctx, job, []*taskOutput{
-		{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout())}, {job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr())},
-	}, notice.observe)
+	skip := sayMissing(cmd.ErrOrStderr())
+	out := &taskOutput{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout()), skip: skip}
+	errs := &taskOutput{job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr()), skip: skip}
+	s, err := follow(ctx, job, []*taskOutput{out, errs}, notice.observe)
 	switch {
 	case ctx.Err() != nil:
 		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, exitInterrupted)
@@ -66,7 +67,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	case s.State == api.StateCompleted:
-		return nil
+		return incomplete(job.ID, out.missing+errs.missing)
 	case s.State == api.StateCancelled:
 		return fmt.Errorf("job %s was cancelled: %s", job.ID, s.Reason)
 	}
@@ -78,6 +79,15 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 		return silentError{e.Tasks[0].Exit}
 	}
 	return errors.Join(fmt.Errorf("job %s %s: %s", job.ID, s.State, s.Reason), err)
+}
+
+// incomplete is the error of a job that completed and whose output is not whole: who reads it must
+// not take it for that.
+func incomplete(job string, missing int64) error {
+	if missing == 0 {
+		return nil
+	}
+	return fmt.Errorf("job %s completed, and %d bytes of its output are missing; have the program write to a file of its own, or raise output_limit of the node monitors", job, missing)
 }
 
 // follow copies what a job's task writes until the job has ended and all of it

@@ -607,9 +607,11 @@ func levelFrom(t *application.TLevel) (v api.Level) {
 
 func logChunkTo(v LogChunk) *published.TLogChunk {
 	return &published.TLogChunk{
-		Data:  v.Data,
-		Size:  v.Size,
-		Ended: v.Ended,
+		Data:    v.Data,
+		Size:    v.Size,
+		Ended:   v.Ended,
+		Missing: v.Missing,
+		Why:     v.Why,
 	}
 }
 
@@ -618,9 +620,11 @@ func logChunkFrom(t *published.TLogChunk) (v LogChunk) {
 		return v
 	}
 	return LogChunk{
-		Data:  t.Data,
-		Size:  t.Size,
-		Ended: t.Ended,
+		Data:    t.Data,
+		Size:    t.Size,
+		Ended:   t.Ended,
+		Missing: t.Missing,
+		Why:     t.Why,
 	}
 }
 

@@ -83,9 +83,11 @@ type LogRequest struct {
 
 // LogChunk is a part of a task's output.
 type LogChunk struct {
-	Data  []byte
-	Size  int64 // bytes kept in all
-	Ended bool  // no more will come
+	Data    []byte
+	Size    int64  // bytes up to the last one that is kept
+	Ended   bool   // no more will come
+	Missing int64  // bytes from the offset on that are not kept; what is kept goes on after them
+	Why     string // they are not kept
 }
 
 // SchedulerProcessor serves SchedulerService, the published methods and ours.

@@ -13,7 +13,7 @@ type Spec struct {
 	MakeDir bool     // make Dir, for the process's user alone, and what is missing above it
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
-	Limit   int64 // bytes kept of each of the two
+	Limit   int64 // bytes kept of the beginning of each of the two; of the rest the last lateBytes
 	// Rotations has the last bytes kept in place of the first: a file that has reached
 	// Limit becomes FILE.1, that one FILE.2, up to this number.
 	Rotations int

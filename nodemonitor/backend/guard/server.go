@@ -113,7 +113,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
 		c.open++
-		k := &sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open}
+		k := &sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open, room: diskHasRoom}
 		go func() {
 			k.drain(c.pipes[i])
 			out, tail := k.end()

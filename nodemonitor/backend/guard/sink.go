@@ -9,18 +9,27 @@ import (
 )
 
 const (
-	tailBytes  = 4096 // of stderr, kept for the result
-	chunkBytes = 8192 // read from a pipe at once; two such buffers per process
+	tailBytes  = 4096     // of stderr, kept for the result
+	lateBytes  = 64 << 10 // of each stream, kept in its file when what is before them is not
+	chunkBytes = 8192     // read from a pipe at once; two such buffers per process
 )
 
+// output is the file of one stream.
+type output interface {
+	io.WriteCloser
+	io.WriterAt
+	Truncate(size int64) error
+}
+
 // opener makes the file of one stream. Tests replace it by one that fails.
-type opener func(path string) (io.WriteCloser, error)
+type opener func(path string) (output, error)
 
 // createLog makes a new file: a task may write beside its own log, and may have put a
 // link or a named pipe in its place.
-func createLog(path string) (io.WriteCloser, error) { return files.CreateRegular(path) }
+func createLog(path string) (output, error) { return files.CreateRegular(path) }
 
-// sink keeps the first bytes of a stream in a file and its last ones in memory.
+// sink keeps the first bytes of a stream in a file, and its last ones in memory until its end,
+// when they go to their place in the file: what is between is a gap, recorded beside it.
 // It belongs to one goroutine and never refuses a byte.
 type sink struct {
 	path      string
@@ -28,36 +37,37 @@ type sink struct {
 	rotations int   // files kept beside the newest; 0 keeps the first bytes instead
 	size      int64 // of the newest file, with rotations
 	open      opener
-	file      io.WriteCloser // nil before the first byte and after a fault
+	room      func(path string) bool // whether the disk has room; nil: it has
+	unchecked int                    // bytes written since room was called
+	full      bool                   // the disk had no room
+	file      output                 // nil before the first byte and after a fault
 	out       Output
 	tail      []byte // at most 2*tailBytes
+	late      []byte // the last of the bytes that were dropped, at most 2*lateBytes
 }
 
 func (s *sink) take(p []byte) {
-	s.remember(p)
+	s.tail = lastBytes(s.tail, p, tailBytes)
 	if s.rotations > 0 {
 		s.rotate(p)
 		return
 	}
-	keep := p[:min(int64(len(p)), max(s.limit-s.out.Kept, 0))]
-	n := s.write(keep)
+	n := 0
+	if s.out.Dropped == 0 && s.hasRoom(len(p)) {
+		n = s.write(p[:min(int64(len(p)), max(s.limit-s.out.Kept, 0))])
+	}
 	s.out.Kept += int64(n)
 	s.out.Dropped += int64(len(p) - n)
+	if s.path != "" {
+		s.late = lastBytes(s.late, p[n:], lateBytes)
+	}
 }
 
 // write returns how many bytes reached the file. A file that failed once is left
 // alone: a log with a hole is worse than one that ends.
 func (s *sink) write(p []byte) int {
-	if len(p) == 0 || s.out.Fault != "" || s.path == "" {
+	if len(p) == 0 || s.path == "" || !s.opened() {
 		return 0
-	}
-	if s.file == nil {
-		f, err := s.open(s.path)
-		if err != nil {
-			s.out.Fault = err.Error()
-			return 0
-		}
-		s.file = f
 	}
 	n, err := s.file.Write(p)
 	if err != nil {
@@ -66,25 +76,41 @@ func (s *sink) write(p []byte) int {
 	return n
 }
 
-func (s *sink) remember(p []byte) {
-	if len(p) >= tailBytes {
-		s.tail = append(s.tail[:0], p[len(p)-tailBytes:]...)
-		return
+// opened makes the file if there is none, and reports whether it can be written.
+func (s *sink) opened() bool {
+	if s.file == nil && s.out.Fault == "" {
+		f, err := s.open(s.path)
+		if err != nil {
+			s.out.Fault = err.Error()
+			return false
+		}
+		s.file = f
 	}
-	if len(s.tail)+len(p) > 2*tailBytes {
-		n := copy(s.tail, s.tail[len(s.tail)-tailBytes:])
-		s.tail = s.tail[:n]
-	}
-	s.tail = append(s.tail, p...)
+	return s.out.Fault == ""
 }
 
-// end closes the file, with a last line about what it lacks. The line comes on
-// top of the limit.
+// lastBytes appends to what is kept of the last bytes of a stream: at least the last most of them,
+// at most twice as many.
+func lastBytes(kept, p []byte, most int) []byte {
+	if len(p) >= most {
+		return append(kept[:0], p[len(p)-most:]...)
+	}
+	if len(kept)+len(p) > 2*most {
+		kept = kept[:copy(kept, kept[len(kept)-most:])]
+	}
+	return append(kept, p...)
+}
+
+// end closes the file, after what is known of the bytes that it lacks.
 func (s *sink) end() (Output, []byte) {
+	switch {
+	case s.out.Dropped == 0 || s.path == "":
+	case s.rotations == 0:
+		s.closeGap()
+	case s.file != nil:
+		_, _ = fmt.Fprintf(s.file, "\n[pigeon: %d more bytes were dropped; %d are kept]\n", s.out.Dropped, s.out.Kept) // the fault, if any, is recorded
+	}
 	if s.file != nil {
-		if s.out.Dropped > 0 {
-			_, _ = fmt.Fprintf(s.file, "\n[pigeon: %d more bytes were dropped; %d are kept]\n", s.out.Dropped, s.out.Kept) // the fault, if any, is recorded
-		}
 		if err := s.file.Close(); err != nil && s.out.Fault == "" {
 			s.out.Fault = err.Error()
 		}

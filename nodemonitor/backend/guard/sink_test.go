@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,32 +17,58 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
-// disk is a log file on a disk of the given size.
+// disk is a log file on a disk of the given size, where a gap takes no room.
 type disk struct {
-	bytes.Buffer
+	data []byte
 	room int
 }
 
 func (d *disk) Write(p []byte) (int, error) {
-	n := min(len(p), d.room-d.Len())
-	d.Buffer.Write(p[:n])
+	n := min(len(p), d.room)
+	d.data, d.room = append(d.data, p[:n]...), d.room-n
 	if n < len(p) {
 		return n, syscall.ENOSPC
 	}
 	return n, nil
 }
 
+func (d *disk) WriteAt(p []byte, at int64) (int, error) {
+	d.data = append(d.data, make([]byte, int(at)-len(d.data))...)
+	return d.Write(p)
+}
+
+func (d *disk) Truncate(size int64) error {
+	d.data, d.room = d.data[:size], d.room+len(d.data)-int(size)
+	return nil
+}
+
 func (d *disk) Close() error { return nil }
 
-// TestSinkKeepsHeadAndTail checks every split of every stream: the first limit
-// bytes are in the file, the last tailBytes in memory, and all are counted.
+// disks are the files of one output on a disk; those of all share its room.
+type disks struct{ file, gap *disk }
+
+func (d *disks) open(path string) (output, error) {
+	if strings.HasSuffix(path, GapSuffix) {
+		d.gap = &disk{room: 1 << 10}
+		if d.file != nil && d.file.room == 0 {
+			d.gap.room = 0
+		}
+		return d.gap, nil
+	}
+	return d.file, nil
+}
+
+// TestSinkKeepsHeadAndTail checks every split of every stream: the first limit bytes and the last
+// lateBytes are in the file where they belong, what is between is recorded, the last tailBytes are
+// in memory, and all are counted.
 func TestSinkKeepsHeadAndTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(0, 3*tailBytes).Draw(t, "limit")
-		d := &disk{room: rapid.IntRange(0, 1<<20).Draw(t, "room")}
-		s := &sink{path: "x", limit: int64(limit), open: func(string) (io.WriteCloser, error) { return d, nil }}
+		d := &disks{file: &disk{room: rapid.IntRange(0, 1<<20).Draw(t, "room")}}
+		room := d.file.room
+		s := &sink{path: "x", limit: int64(limit), open: d.open}
 		var all []byte
-		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 2*tailBytes), 0, 12).Draw(t, "chunks") {
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, lateBytes), 0, 12).Draw(t, "chunks") {
 			p := make([]byte, n)
 			for i := range p {
 				p[i] = byte(rand.N(256))
@@ -51,32 +76,63 @@ func TestSinkKeepsHeadAndTail(t *testing.T) {
 			all = append(all, p...)
 			s.take(p)
 		}
-		kept := min(len(all), limit, d.room)
 		out, tail := s.end()
-		if out.Kept != int64(kept) || out.Dropped != int64(len(all)-kept) {
-			t.Fatalf("of %d bytes reported %+v, want %d kept", len(all), out, kept)
+		from, to := int64(len(all)), int64(len(all))
+		if d.gap != nil && len(d.gap.data) == 0 {
+			if room > 0 || out.Fault == "" {
+				t.Fatalf("with room for %d no gap is recorded: %+v", room, out)
+			}
+			return
 		}
-		if !bytes.Equal(d.Bytes()[:kept], all[:kept]) {
-			t.Fatal("the file does not hold the head")
+		if d.gap != nil {
+			if _, err := fmt.Sscanf(string(d.gap.data), "%d %d ", &from, &to); err != nil {
+				t.Fatalf("the gap is %q: %v", d.gap.data, err)
+			}
+		}
+		if out.Dropped != to-from || out.Kept+out.Dropped != int64(len(all)) {
+			t.Fatalf("of %d bytes reported %+v, and the gap is from %d to %d", len(all), out, from, to)
+		}
+		if !bytes.Equal(d.file.data[:from], all[:from]) || to < int64(len(all)) && !bytes.Equal(d.file.data[to:], all[to:]) {
+			t.Fatal("the file does not hold the beginning and the end where they belong")
 		}
 		if want := all[max(len(all)-tailBytes, 0):]; !bytes.Equal(tail, want) {
 			t.Fatalf("the tail has %d bytes or others than the last %d", len(tail), len(want))
 		}
-		if note := d.String()[kept:]; out.Dropped > 0 && out.Fault == "" && kept > 0 &&
-			d.room > kept+200 && note != fmt.Sprintf("\n[pigeon: %d more bytes were dropped; %d are kept]\n", out.Dropped, out.Kept) {
-			t.Fatalf("the last line is %q", note)
+		if room > len(all) && (from < int64(min(limit, len(all))) || d.gap != nil && to != int64(len(all)-lateBytes) || out.Fault != "") {
+			t.Fatalf("of %d bytes with room for %d and a limit of %d the gap is from %d to %d, fault %q", len(all), room, limit, from, to, out.Fault)
 		}
-		if fault := min(len(all), limit) > d.room; fault != (out.Fault != "") {
-			t.Fatalf("fault %q with room for %d of %d", out.Fault, d.room, min(len(all), limit))
+		if fault := min(len(all), limit) > room; fault && out.Fault == "" {
+			t.Fatalf("no fault with room for %d of %d", room, min(len(all), limit))
 		}
 	})
 }
 
+// A disk that is nearly full gets no more of an output than its end.
+func TestSinkOnADiskThatIsNearlyFull(t *testing.T) {
+	d := &disks{file: &disk{room: 1 << 30}}
+	looks := 0
+	s := &sink{path: "x", limit: 1 << 30, open: d.open, room: func(string) bool {
+		looks++
+		return looks < 3
+	}}
+	piece := bytes.Repeat([]byte("p"), chunkBytes)
+	for range 4 * roomEvery / chunkBytes {
+		s.take(piece)
+	}
+	if out, _ := s.end(); out.Kept != 3*roomEvery-chunkBytes+lateBytes || looks != 3 || out.Fault != "" ||
+		string(d.gap.data) != fmt.Sprintf("%d %d the disk of its node is nearly full\n", 3*roomEvery-chunkBytes, 4*roomEvery-lateBytes) {
+		t.Errorf("%+v after %d looks, %q", out, looks, d.gap.data)
+	}
+	if !diskHasRoom("/no/such/folder/x") {
+		t.Error("a disk that does not tell has no room")
+	}
+}
+
 func TestSinkThatCannotOpen(t *testing.T) {
-	s := &sink{path: "x", limit: 100, open: func(string) (io.WriteCloser, error) { return nil, errors.New("no room") }}
+	s := &sink{path: "x", limit: 100, open: func(string) (output, error) { return nil, errors.New("no room") }}
 	s.take([]byte("one"))
 	s.take([]byte("two"))
-	if out, tail := s.end(); out.Fault != "no room" || out.Dropped != 6 || string(tail) != "onetwo" {
+	if out, tail := s.end(); !strings.HasSuffix(out.Fault, "no room") || out.Dropped != 6 || string(tail) != "onetwo" {
 		t.Errorf("got %+v, tail %q", out, tail)
 	}
 }
@@ -93,12 +149,17 @@ func TestEndlessOutputIsCapped(t *testing.T) {
 		return err == nil && info.Size() >= 1<<20
 	})
 	c.Kill(r.handle, time.Second)
-	if e := r.end(); e.Status.Signal() != syscall.SIGTERM || e.Output[0].Kept != 1<<20 {
+	if e := r.end(); e.Status.Signal() != syscall.SIGTERM || e.Output[0].Kept > 1<<20+lateBytes {
 		t.Errorf("ended as %+v", e)
+	} else if e.Output[0].Dropped > 0 {
+		gap, err := os.ReadFile(out + GapSuffix)
+		if want := fmt.Sprintf("%d %d its node keeps", 1<<20, 1<<20+e.Output[0].Dropped); err != nil || !strings.HasPrefix(string(gap), want) {
+			t.Errorf("the gap is %q (%v), want %q", gap, err, want)
+		}
 	}
-	text, err := os.ReadFile(out)
-	if err != nil || len(text) > 1<<20+200 || !strings.Contains(string(text[1<<20:]), "more bytes were dropped") {
-		t.Errorf("the log has %d bytes (%v)", len(text), err)
+	var info syscall.Stat_t
+	if err := syscall.Stat(out, &info); err != nil || info.Blocks*512 > 2<<20 {
+		t.Errorf("the log occupies %d bytes (%v)", info.Blocks*512, err)
 	}
 }
 
@@ -109,7 +170,7 @@ func TestLongOutputEndsWell(t *testing.T) {
 	s := shell("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; echo the end >&2; exit 5")
 	s.Stdout, s.Stderr = dir+"/out", dir+"/err"
 	e := start(t, client(t), s).end()
-	if e.Status.ExitStatus() != 5 || e.Output[0].Dropped != 3000000-1<<20 || len(e.Tail) != tailBytes || !bytes.HasSuffix(e.Tail, []byte("\x00the end\n")) {
+	if e.Status.ExitStatus() != 5 || e.Output[0].Dropped != 3000000-1<<20-lateBytes || len(e.Tail) != tailBytes || !bytes.HasSuffix(e.Tail, []byte("\x00the end\n")) {
 		t.Errorf("ended as %v, %+v, a tail of %d", e.Status, e.Output, len(e.Tail))
 	}
 }

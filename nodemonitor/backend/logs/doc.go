@@ -5,6 +5,7 @@
 //	ROOT/<job id>/<task>.<attempt>       the attempt's own working folder
 //	ROOT/<job id>/<task>.<attempt>.out   its stdout
 //	ROOT/<job id>/<task>.<attempt>.err   its stderr
+//	ROOT/<job id>/<task>.<attempt>.*.gap which bytes of one of the two are not kept
 //
 //	Begin ──▶ running ── End ──▶ ended ── retention over, or too much kept ──▶ dropped
 //

@@ -20,6 +20,10 @@ const (
 // suffix returns what the name of the stream's file adds to the attempt's name.
 func (s Stream) suffix() string { return [...]string{".out", ".err"}[s] }
 
+// gapSuffix is what the name of the record of the bytes that a stream's file lacks has more than
+// that of the file. The guard writes it.
+const gapSuffix = ".gap"
+
 // attemptName returns the attempt's name inside its job's folder.
 func attemptName(id sched.AttemptID) string { return fmt.Sprintf("%d.%d", id.Task, id.Attempt) }
 
@@ -36,7 +40,8 @@ func parseJob(name string) (sched.JobID, bool) {
 
 // parseAttempt reads the name of an attempt's folder or of one of its files.
 func parseAttempt(job sched.JobID, name string) (sched.AttemptID, bool) {
-	base := strings.TrimSuffix(strings.TrimSuffix(name, Stdout.suffix()), Stderr.suffix())
+	base := strings.TrimSuffix(name, gapSuffix)
+	base = strings.TrimSuffix(strings.TrimSuffix(base, Stdout.suffix()), Stderr.suffix())
 	task, attempt, _ := strings.Cut(base, ".")
 	t, err1 := strconv.ParseInt(task, 10, 32)
 	a, err2 := strconv.ParseInt(attempt, 10, 32)

@@ -17,9 +17,11 @@ const MaxRead = 1 << 20
 
 // Chunk is a piece of a log.
 type Chunk struct {
-	Data  []byte // empty at and beyond the end
-	Size  int64  // of the stream so far
-	Ended bool   // nothing more will come
+	Data    []byte // empty at and beyond the end, and in a gap
+	Size    int64  // of the stream so far, with its gap
+	Ended   bool   // nothing more will come
+	Missing int64  // bytes from the offset on that are not kept; what is kept goes on after them
+	Why     string // they are not kept
 }
 
 // Read returns up to limit bytes (MaxRead at most, also for 0) of a stream from the
@@ -39,12 +41,16 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	if e == nil {
 		return Chunk{}, s.missing(id)
 	}
-	f, err := s.open(id, stream)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil // the file is made with the first byte
-	}
+	// The gap is looked at after the data: it is recorded before what is beyond it is written.
+	f, err := s.open(id, stream.suffix())
 	if err == nil {
 		err = errors.Join(c.fill(f, offset, limit), f.Close())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // the file is made with the first byte
+	}
+	if err == nil {
+		err = s.cutAtGap(id, stream, offset, &c)
 	}
 	if err != nil {
 		return Chunk{}, s.unreadable(id, err)
@@ -52,14 +58,15 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	return c, nil
 }
 
-// open opens the file of a stream. The task may have put something else in its place.
-func (s *Store) open(id sched.AttemptID, stream Stream) (*os.File, error) {
+// open opens one of the files of an attempt's outputs. The task may have put something else in
+// its place.
+func (s *Store) open(id sched.AttemptID, suffix string) (*os.File, error) {
 	in, err := files.Below(s.cfg.Root, id.Job.String())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }() // the file has a descriptor of its own
-	return files.OpenRegular(in, attemptName(id)+stream.suffix())
+	return files.OpenRegular(in, attemptName(id)+suffix)
 }
 
 func (c *Chunk) fill(f *os.File, offset int64, limit int) error {

@@ -100,7 +100,13 @@ func (s *Store) size(id sched.AttemptID) int64 {
 	}
 	defer func() { _ = in.Close() }() // only read
 	base := attemptName(id)
-	return files.Size(in, base+Stdout.suffix(), base+Stderr.suffix(), base)
+	return files.Size(in, append(outputNames(base), base)...)
+}
+
+// outputNames returns the names of the files of an attempt's outputs.
+func outputNames(base string) []string {
+	out, errs := base+Stdout.suffix(), base+Stderr.suffix()
+	return []string{out, errs, out + gapSuffix, errs + gapSuffix}
 }
 
 // takeDue removes from the index, and returns, what is to be dropped, oldest end first.
@@ -142,7 +148,7 @@ func (s *Store) forget(e *entry) {
 func (s *Store) erase(id sched.AttemptID) error {
 	job, base := id.Job.String(), attemptName(id)
 	var errs []error
-	for _, name := range []string{base + Stdout.suffix(), base + Stderr.suffix(), base} {
+	for _, name := range append(outputNames(base), base) {
 		errs = append(errs, files.RemoveAll(s.cfg.Root, job, name))
 	}
 	return errors.Join(errs...)

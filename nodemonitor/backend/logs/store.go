@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Root        string        // folder; made when missing
 	Retention   time.Duration // after the attempt's end; default 1 h
-	MaxBytes    int64         // of ended attempts, working folders included; default 1 GiB
+	MaxBytes    int64         // of ended attempts, working folders included; default a fifth of the disk
 	MaxAttempts int           // ended attempts; default 100,000
 	Passable    bool          // tasks run as other users, who pass the folder and those of jobs to reach their own
 	Log         *slog.Logger  // nil discards
@@ -30,9 +30,6 @@ type Config struct {
 func (c *Config) fill() {
 	if c.Retention == 0 {
 		c.Retention = time.Hour
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = 1 << 30
 	}
 	if c.MaxAttempts == 0 {
 		c.MaxAttempts = 100_000
@@ -98,12 +95,27 @@ func Open(cfg Config) (*Store, error) {
 		_ = lock.Close() // nothing was written
 		return nil, problem(cfg.Root, "another node monitor uses the folder of logs", "give each node monitor a folder of its own, or stop the other one")
 	}
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = shareOfDisk(cfg.Root)
+	}
 	s := &Store{cfg: cfg, lock: lock, jobs: make(map[sched.JobID]map[sched.AttemptID]*entry)}
 	if err := s.scan(); err != nil {
 		_ = lock.Close() // likewise
 		return nil, problem(cfg.Root, "the folder of logs cannot be read: "+err.Error(), "correct its permissions, or give another folder")
 	}
 	return s, nil
+}
+
+// diskPart is which part of its disk the outputs of ended attempts have by default.
+const diskPart = 5
+
+// shareOfDisk returns that part in bytes, 1 GiB for a disk that does not tell.
+func shareOfDisk(folder string) int64 {
+	var disk syscall.Statfs_t
+	if syscall.Statfs(folder, &disk) != nil || disk.Blocks == 0 {
+		return 1 << 30
+	}
+	return int64(disk.Blocks/diskPart) * disk.Bsize //nolint:gosec // far below 2^63
 }
 
 // mode returns that of the folder and of the folders of jobs in it.

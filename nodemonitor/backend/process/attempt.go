@@ -144,11 +144,11 @@ func exitCode(s syscall.WaitStatus) int {
 }
 
 // unwritten returns what of the output could not be written, "" when all was. What
-// the limit cut off is recorded in the log itself.
+// the limit cut off is recorded beside the log.
 func unwritten(out [2]guard.Output) string {
 	for i, name := range [...]string{"stdout", "stderr"} {
 		if out[i].Fault != "" {
-			return fmt.Sprintf("its %s is kept only up to byte %d: %s", name, out[i].Kept, out[i].Fault)
+			return fmt.Sprintf("%d bytes of its %s are not kept, and %d are: %s", out[i].Dropped, name, out[i].Kept, out[i].Fault)
 		}
 	}
 	return ""

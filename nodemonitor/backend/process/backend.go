@@ -20,7 +20,7 @@ type Config struct {
 	Accounts *accounts.Accounts // as whom processes run
 	Node     string             // the node's id
 	Grace    time.Duration      // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
-	Limit    int64              // bytes kept of each output; 0 for 1 MiB
+	Limit    int64              // bytes kept of the beginning of each output; 0 for 1 GiB
 	// MaxProcesses is how many processes and threads a task may have; 0 for no limit.
 	MaxProcesses int
 	// LongWeight is the share of the processor of a long task where a short one, which has 100,
@@ -57,7 +57,7 @@ func New(cfg Config) *Backend {
 		cfg.Grace = 2 * time.Second
 	}
 	if cfg.Limit == 0 {
-		cfg.Limit = 1 << 20
+		cfg.Limit = 1 << 30
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -124,7 +124,7 @@ func TestReasonHasFourParts(t *testing.T) {
 func TestEnvironmentAndLogs(t *testing.T) {
 	t.Setenv("PIGEON_POLICY", "hawk") // of the node monitor
 	n := newNode(t, guard.Options{})
-	k := task(7, "sh", "-c", `echo $PIGEON_JOB $PIGEON_TASK $PIGEON_TASK_ID $PIGEON_ATTEMPT $PIGEON_NODE $PIGEON_SLOT $MINE $PIGEON_FRONTEND ${PIGEON_POLICY-none}; ls -A; touch x; printf '%2000s' a >&2`)
+	k := task(7, "sh", "-c", `echo $PIGEON_JOB $PIGEON_TASK $PIGEON_TASK_ID $PIGEON_ATTEMPT $PIGEON_NODE $PIGEON_SLOT $MINE $PIGEON_FRONTEND ${PIGEON_POLICY-none}; ls -A; touch x; printf '%200000s' end >&2`)
 	k.Payload.Exec.Env, k.Frontend = []string{"MINE=m", "PIGEON_JOB=forged"}, "f:1"
 	r := n.run(t, k)
 	out, err := n.logs.Read(id(7), logs.Stdout, 0, 0)
@@ -132,10 +132,15 @@ func TestEnvironmentAndLogs(t *testing.T) {
 		t.Errorf("stdout is %q, ended %v (%v)", out.Data, out.Ended, err)
 	}
 	errs, err := n.logs.Read(id(7), logs.Stderr, 1000, 0)
-	if err != nil || string(errs.Data) != "\n[pigeon: 1000 more bytes were dropped; 1000 are kept]\n" {
-		t.Errorf("stderr goes on as %q (%v)", errs.Data, err)
+	const gap = 200_000 - 1000 - 64<<10
+	if err != nil || errs.Missing != gap || len(errs.Data) != 0 || errs.Size != 200_000 || !strings.Contains(errs.Why, "output_limit") {
+		t.Errorf("after its limit stderr is %+v (%v)", errs, err)
 	}
-	if len(r.Tail) != 2000 || r.Outcome != sched.Done {
+	end, err := n.logs.Read(id(7), logs.Stderr, 1000+gap, 0)
+	if err != nil || len(end.Data) != 64<<10 || !strings.HasSuffix(string(end.Data), " end") || end.Missing != 0 {
+		t.Errorf("the end of stderr has %d bytes (%v)", len(end.Data), err)
+	}
+	if len(r.Tail) != 4096 || r.Outcome != sched.Done {
 		t.Errorf("ended as %v with a tail of %d", r.Outcome, len(r.Tail))
 	}
 }

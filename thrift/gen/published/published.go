@@ -11221,10 +11221,14 @@ func (p *TFrontendIdentity) String() string {
 //   - Data
 //   - Size
 //   - Ended
+//   - Missing
+//   - Why
 type TLogChunk struct {
-	Data  []byte `thrift:"data,1" db:"data" json:"data"`
-	Size  int64  `thrift:"size,2" db:"size" json:"size"`
-	Ended bool   `thrift:"ended,3" db:"ended" json:"ended"`
+	Data    []byte `thrift:"data,1" db:"data" json:"data"`
+	Size    int64  `thrift:"size,2" db:"size" json:"size"`
+	Ended   bool   `thrift:"ended,3" db:"ended" json:"ended"`
+	Missing int64  `thrift:"missing,4" db:"missing" json:"missing"`
+	Why     string `thrift:"why,5" db:"why" json:"why"`
 }
 
 func NewTLogChunk() *TLogChunk {
@@ -11242,6 +11246,26 @@ func (p *TLogChunk) GetSize() int64 {
 func (p *TLogChunk) GetEnded() bool {
 	return p.Ended
 }
+
+var TLogChunk_Missing_DEFAULT int64 = 0
+
+func (p *TLogChunk) GetMissing() int64 {
+	return p.Missing
+}
+
+var TLogChunk_Why_DEFAULT string = ""
+
+func (p *TLogChunk) GetWhy() string {
+	return p.Why
+}
+func (p *TLogChunk) IsSetMissing() bool {
+	return p.Missing != TLogChunk_Missing_DEFAULT
+}
+
+func (p *TLogChunk) IsSetWhy() bool {
+	return p.Why != TLogChunk_Why_DEFAULT
+}
+
 func (p *TLogChunk) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -11279,6 +11303,26 @@ func (p *TLogChunk) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 3:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11328,6 +11372,24 @@ func (p *TLogChunk) ReadField3(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TLogChunk) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Missing = v
+	}
+	return nil
+}
+
+func (p *TLogChunk) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Why = v
+	}
+	return nil
+}
+
 func (p *TLogChunk) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TLogChunk"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -11340,6 +11402,12 @@ func (p *TLogChunk) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11391,6 +11459,36 @@ func (p *TLogChunk) writeField3(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TLogChunk) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMissing() {
+		if err := oprot.WriteFieldBegin(ctx, "missing", thrift.I64, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:missing: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Missing)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.missing (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:missing: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TLogChunk) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetWhy() {
+		if err := oprot.WriteFieldBegin(ctx, "why", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:why: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Why)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.why (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:why: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TLogChunk) Equals(other *TLogChunk) bool {
 	if p == other {
 		return true
@@ -11404,6 +11502,12 @@ func (p *TLogChunk) Equals(other *TLogChunk) bool {
 		return false
 	}
 	if p.Ended != other.Ended {
+		return false
+	}
+	if p.Missing != other.Missing {
+		return false
+	}
+	if p.Why != other.Why {
 		return false
 	}
 	return true
