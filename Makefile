@@ -1,8 +1,8 @@
 # Pigeon. `make help` lists the targets; `make run` shows Pigeon at work.
 #
 # Needed: Go (the version in go.mod). Optional: a C compiler, for the race
-# detector; a JDK and Maven, for the plugin for Spark; the Thrift compiler 0.17.0,
-# to change the IDL.
+# detector; a JDK and Maven, for the plugin for Spark; Python 3.10, for the client
+# for Python; the Thrift compiler 0.17.0, to change the IDL.
 
 GO      ?= go
 BIN     := bin/pigeon
@@ -211,6 +211,17 @@ spark-suites-table: ## docs/spark-suites.md from the kept results
 	python3 -B tools/spark-suites/table.py $(OUT)/spark-suites > $(OUT)/spark-suites/table.md
 	mv $(OUT)/spark-suites/table.md docs/spark-suites.md
 
+##@ Python (needs Python 3.10 with venv)
+
+python: need-python ## build the wheel of the client for Python, out/python/dist
+	@OUT=$(OUT) sh tools/python.sh wheel
+
+test-python: need-python build ## types and tests of the client for Python, on a real cluster (a minute; the first time pip fetches 30 MB)
+	@OUT=$(OUT) sh tools/python.sh test
+
+test-python-long: need-python build ## its examples with Dask and Airflow, from PyPI (some minutes)
+	@OUT=$(OUT) sh tools/python.sh test-long
+
 ##@ Release
 
 release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release: VERSION=1.2.3 (three minutes); PLATFORMS=linux/amd64
@@ -239,14 +250,16 @@ roles: need-go ## the table of docs/security.md from internal/access
 json: need-go ## docs/json.md from the types that commands print
 	$(GO) test ./cmd/pigeon -run '^TestJSONPage$$' -update
 
-generate: need-thrift need-go ## Go and Java from the Thrift IDL (needs thrift 0.17.0), and configs/
+generate: need-thrift need-go ## Go, Java and Python from the Thrift IDL (needs thrift 0.17.0), and configs/
 	thrift/generate.sh
 	sh tools/spark-thrift.sh
+	sh python/generate.sh
 	@$(MAKE) --no-print-directory configs
 
 generate-check: need-thrift ## check that the committed code is what the IDL generates
 	thrift/generate.sh check
 	sh tools/spark-thrift.sh check
+	sh python/generate.sh check
 
 clean: ## remove what make produced
 	rm -rf bin $(OUT)
@@ -263,6 +276,9 @@ need-go:
 
 need-maven:
 	@MVN=$(MVN) sh tools/need-maven.sh
+
+need-python:
+	@sh tools/need-python.sh
 
 need-thrift:
 	@command -v thrift >/dev/null || { echo "the Thrift compiler is missing; install it: apt-get install thrift-compiler" >&2; exit 2; }

@@ -104,6 +104,15 @@ if ! why=$(MVN="${MVN:-mvn}" sh tools/need-maven.sh 2>&1); then
 	leave_out "the tests with Spark: $why"
 fi
 
+python=yes
+if ! why=$(sh tools/need-python.sh 2>&1); then
+	python=
+	leave_out "the client for Python: $why"
+elif [ "$length" = short ] && ! why=$(sh tools/python.sh environment 2>&1); then
+	python=
+	leave_out "the client for Python: pip cannot install what python/requirements-test.txt names: $(echo "$why" | tail -n 1)"
+fi
+
 format_and_vet() { $make fmt-check vet; }
 
 # The module that makes releases, which ./... does not have.
@@ -140,10 +149,14 @@ short)
 "
 		fi
 	fi
+	if [ -n "$python" ]; then steps=$((steps + 1)); fi
 	run "format and go vet" format_and_vet
 	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
 	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short $(packages concurrent)
 	run "packages, units, images and licences (-short)" release -short
+	if [ -n "$python" ]; then
+		run "client for Python: types, wheel and tests on a real cluster" $make test-python
+	fi
 	if [ -n "$spark" ]; then
 		run "plugin for Spark: style and unit tests" $make test-spark
 	fi
@@ -155,6 +168,7 @@ short)
 	sed -n 's/.*"Action":"skip","Package":"[^"]*pigeon\/\([^"]*\)","Test":"\([^"/]*\)".*/  \1: \2/p' "$out"/*.json | sort -u
 	echo "  with fewer rounds or cases here: $(echo "$tested" | cut -d' ' -f1 | shortened | sed 's|^[^/]*/[^/]*/[^/]*/||' | tr '\n' ' ')"
 	echo "  tools/release: two releases of one commit, and go install"
+	echo "  the client for Python with Dask and Airflow (make test-python-long)"
 	echo "  Spark's own test suites, and applications on a real Spark (needs a JDK, Maven, Python)"
 	;;
 long)

@@ -1,0 +1,61 @@
+"""Airflow on Pigeon: an operator that runs a program or a function on the cluster.
+
+    pip install apache-airflow cloudpickle pigeonsched
+
+Copy this file to the folder of your DAGs. The cluster is found where Airflow's workers run, as
+pigeonsched's README says. Each try of a task is one job: its key is made of Airflow's own name
+of that try, so a worker that was lost and runs the try again finds the job that it had submitted.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
+from airflow.sdk import DAG, BaseOperator
+
+from pigeonsched import Client, Job, PigeonExecutor
+
+
+class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes have no types here
+    """Runs a program on the cluster; its result is what the program writes to standard output."""
+
+    template_fields = ("command",)
+
+    def __init__(self, *, command: Sequence[str], options: Optional[dict[str, Any]] = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.command = list(command)
+        self.options = options or {}
+        self._job: Optional[Job] = None
+
+    def execute(self, context: Any) -> str:
+        ti = context["ti"]
+        key = f"{ti.dag_id}.{ti.task_id}.{ti.run_id}.{ti.map_index}.{ti.try_number}"
+        with Client() as client:
+            self._job = client.submit(self.command, key=key, name=f"{ti.dag_id}.{ti.task_id}", **self.options)
+            self.log.info("job %s; 'pigeon explain %s' says why it waits", self._job.id, self._job.id)
+            return self._job.result().decode()
+
+    def on_kill(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
+
+
+class PigeonFunctionOperator(BaseOperator):  # type: ignore[misc] # as above
+    """Calls a function on the cluster; its result is the function's."""
+
+    def __init__(self, *, function: Callable[..., Any], arguments: Sequence[Any] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.function = function
+        self.arguments = list(arguments)
+
+    def execute(self, context: Any) -> Any:
+        with PigeonExecutor(name=f"{context['ti'].dag_id}.{context['ti'].task_id}") as executor:
+            return executor.submit(self.function, *self.arguments).result()
+
+
+with DAG("pigeon_example", schedule=None, start_date=datetime.datetime(2026, 1, 1), catchup=False) as dag:
+    hello = PigeonOperator(task_id="hello", command=["echo", "hello from {{ dag.dag_id }}"], options={"estimate": 0.1})
+    power = PigeonFunctionOperator(task_id="power", function=pow, arguments=[2, 10])
+    hello >> power

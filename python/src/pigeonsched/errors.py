@@ -1,0 +1,94 @@
+"""The errors of this package. Each says what happened, to what, what was tried, and what to do next."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Problem(enum.IntEnum):
+    """The kind of a problem, as TPigeonException numbers it."""
+
+    UNKNOWN = 0
+    INVALID = 1
+    NOT_FOUND = 2
+    BUSY = 3
+    NOT_READY = 4
+    INTERNAL = 5
+    DENIED = 6
+
+
+class PigeonError(Exception):
+    """A refusal, by a frontend or by this package."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        subject: str = "",
+        tried: str = "",
+        advice: str = "",
+        problem: Problem = Problem.INVALID,
+        retry_after: float = 0.0,
+        address: str = "",
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.subject = subject
+        self.tried = tried
+        self.advice = advice
+        self.problem = problem
+        self.retry_after = retry_after  # seconds
+        self.address = address  # of the frontend that answers instead; "" where none is known
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.what}" if self.subject else self.what
+        if self.tried:
+            text += f", while {self.tried}"
+        if self.advice:
+            text += f"; {self.advice}"
+        return text
+
+
+class CallError(PigeonError):
+    """A call without an answer. sent: the call may have been executed."""
+
+    def __init__(self, what: str, *, sent: bool, subject: str = "", tried: str = "", advice: str = "", problem: Problem = Problem.NOT_READY) -> None:
+        super().__init__(what, subject=subject, tried=tried, advice=advice, problem=problem)
+        self.sent = sent
+
+
+class UnknownOutcomeError(PigeonError):
+    """A submission of which nobody knows whether it was accepted. The same job submitted with its key is accepted once."""
+
+    def __init__(self, job: str, frontend: str, cause: BaseException) -> None:
+        super().__init__(
+            f"it may have been accepted by frontend {frontend}, which did not answer: {cause}",
+            subject=f"job {job}",
+            tried="submitting it",
+            advice=f"'pigeon status {job}' shows it once that frontend answers, and the same job submitted with key={job!r} is accepted once",
+            problem=Problem.NOT_READY,
+        )
+        self.job = job
+
+
+class JobFailedError(PigeonError):
+    """A job that failed or was cancelled, where its result was asked for."""
+
+
+class ResultError(PigeonError):
+    """The result of a function cannot be had, for another reason than an error of the function."""
+
+
+class RemoteError(Exception):
+    """An error of a function that cannot be carried over as it is: its class is not known here, or it cannot be pickled."""
+
+
+class RemoteTraceback(Exception):
+    """The traceback of an error on the node; the cause of the error that is raised here."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.text}"""'

@@ -1,0 +1,330 @@
+"""The calls to the frontends of one cluster, which outlive each of them.
+
+A job belongs to the frontend that accepted it, known by its name and not by its address. What
+may have been accepted by a frontend is sent again only under the same key, and only to where
+its name is served, or to frontends that share their keys: a repetition is the same job. The
+rules are those of the program pigeon (internal/frontends).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import ssl
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Optional, TypeVar
+
+from pigeonsched import settings, wire
+from pigeonsched.errors import CallError, PigeonError, Problem, UnknownOutcomeError
+from pigeonsched.links import LOST, Link, Network
+from pigeonsched.model import Identity
+from pigeonsched.tls import Verifier
+
+SHORT_RETRY = 5.0  # of questions, and of anything before the first answer
+_FIRST_ANSWER = 3.0  # longest wait in the first round when there are other addresses
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
+_MAX_FRONTENDS = 64
+_MAX_IDLE = 8  # connections kept to one frontend
+
+_T = TypeVar("_T")
+
+
+class _NotAllowed(Exception):
+    """The frontend does not have the job."""
+
+
+class Frontend:
+    """The connections to the frontend at one address."""
+
+    def __init__(self, network: Network, s: settings.Settings, verifier: Optional[Verifier], address: str) -> None:
+        self.address = address
+        self.identity: Optional[Identity] = None
+        self._network, self._settings, self._verifier = network, s, verifier
+        self._idle: list[Link] = []
+        self._closed = False
+
+    async def call(self, method: str, *args: Any, timeout: float) -> Any:
+        """Makes a call once. The error is a refusal, or a CallError."""
+        message = wire.encode(method, *args)
+        until = time.monotonic() + timeout
+        link = await self._link(timeout)
+        try:
+            answer = await link.exchange(message, max(until - time.monotonic(), 1e-3))
+        except LOST as e:
+            link.close()
+            raise CallError(f"there is no answer: {e}", sent=True, subject="frontend " + self.address, tried="waiting for the answer to " + method, advice="try again") from e
+        except BaseException:
+            link.close()  # a late answer would be taken for that of the next call
+            raise
+        if self._closed or len(self._idle) >= _MAX_IDLE:
+            link.close()
+        else:
+            self._idle.append(link)
+        return wire.decode(method, answer)
+
+    async def _link(self, timeout: float) -> Link:
+        if self._closed:
+            raise PigeonError("the client is closed", tried="calling frontend " + self.address, advice="make another one")
+        while self._idle:
+            try:
+                link = self._idle.pop()
+            except IndexError:  # another thread took it
+                break
+            if link.usable():
+                return link
+            link.close()
+        try:
+            link = await self._network.connect(self.address, self._verifier, timeout)
+        except ssl.SSLError as e:
+            raise CallError(
+                f"TLS: {e}",
+                sent=False,
+                subject="frontend " + self.address,
+                tried="connecting by TLS",
+                advice="check that the frontend has a certificate and that tls_ca (PIGEON_TLS_CA) is the authority of its cluster",
+                problem=Problem.DENIED,
+            ) from e
+        except LOST as e:
+            raise CallError(f"no connection: {e}", sent=False, subject="frontend " + self.address, tried="connecting", advice="check that it runs and that the address is right") from e
+        try:
+            await self._prove(link, timeout)
+        except LOST as e:
+            link.close()
+            raise CallError(f"no connection: {e}", sent=False, subject="frontend " + self.address, tried="proving who calls", advice="try again") from e
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    async def _prove(self, link: Link, timeout: float) -> None:
+        """Makes the first call of a connection: by a token, which never leaves this machine in clear."""
+        if not self._settings.token_file or not (link.secure or link.loopback):
+            return
+        token = settings.read_token(self._settings.token_file)
+        try:
+            wire.decode("authenticate", await link.exchange(wire.encode("authenticate", token), timeout))
+        except PigeonError as e:
+            # One that does not know the call asks nobody; in clear the kernel says who calls.
+            if e.problem == Problem.INVALID or (e.problem == Problem.DENIED and not link.secure):
+                return
+            raise
+
+    async def identify(self, timeout: float) -> Identity:
+        """Which frontend answers at the address. It is asked once."""
+        if self.identity is None:
+            try:
+                self.identity = wire.identity(await self.call("identify", timeout=timeout))
+            except CallError:
+                raise
+            except PigeonError as e:
+                if e.problem != Problem.INVALID:
+                    raise
+                self.identity = Identity()  # of before this method: it has no name
+        return self.identity
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+@dataclasses.dataclass
+class Call(Generic[_T]):
+    """One request, made until a frontend answers it."""
+
+    first: Frontend
+    request: Callable[[Frontend, float], Awaitable[_T]]  # the second argument is its timeout
+    retry: float
+    extra: float = 0.0  # how long a frontend may wait before it answers
+    answers: frozenset[Problem] = frozenset()  # refusals that answer it
+    allowed: Optional[Callable[[Frontend, float], Awaitable[bool]]] = None
+
+
+@dataclasses.dataclass
+class _Round(Generic[_T]):
+    by: Optional[Frontend] = None
+    value: Optional[_T] = None
+    error: Optional[Exception] = None
+    silent: list[Exception] = dataclasses.field(default_factory=list)
+
+
+class Frontends:
+    """The frontends of one cluster."""
+
+    def __init__(self, network: Network, s: settings.Settings) -> None:
+        self.settings = s
+        self._network = network
+        self._verifier = Verifier(s) if s.tls_ca else None
+        self._mutex = threading.Lock()
+        self._known: list[Frontend] = []
+        self._reached = self._gave_up = False
+        for address in s.frontend:
+            self._at(address)
+        self._configured = len(self._known)
+
+    def close(self) -> None:
+        for f in self._known:
+            f.close()
+
+    def _at(self, address: str) -> Optional[Frontend]:
+        with self._mutex:
+            for f in self._known:
+                if f.address == address:
+                    return f
+            if len(self._known) >= max(_MAX_FRONTENDS, len(self.settings.frontend)):
+                return None
+            f = Frontend(self._network, self.settings, self._verifier, address)
+            self._known.append(f)
+            return f
+
+    def first(self, key: str) -> Frontend:
+        """Where a job with that key is submitted, and requests about it begin."""
+        h = 0xCBF29CE484222325  # FNV-1a
+        for b in key.encode():
+            h = ((h ^ b) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+        return self._known[h % self._configured]
+
+    def any(self) -> Frontend:
+        return self._known[0]
+
+    async def do(self, q: Call[_T]) -> tuple[Frontend, _T]:
+        """Makes the call until it is answered, and returns who answered and what."""
+        began, pause, number = time.monotonic(), _SHORTEST_PAUSE, 0
+        while True:
+            r = await self._round(q, number)
+            if r.by is not None and r.error is None:
+                return r.by, r.value  # type: ignore[return-value] # it is there without an error
+            if r.by is not None or not r.silent:
+                raise r.error or _NotAllowed()
+            left = self._patience(q.retry) - (time.monotonic() - began)
+            if left <= 0:
+                self._gave_up = True
+                raise _together(r.silent)
+            await self._network.sleep(min(pause, left))
+            pause, number = min(2 * pause, _LONGEST_PAUSE), number + 1
+
+    async def _round(self, q: Call[_T], number: int) -> _Round[_T]:
+        r: _Round[_T] = _Round()
+        asked: list[Frontend] = []
+        unknown: Optional[Exception] = None
+        following: Optional[Frontend] = q.first
+        while following is not None:
+            f, address = following, ""
+            asked.append(f)
+            try:
+                value = await self._once(q, f, number)
+            except _NotAllowed:
+                pass
+            except PigeonError as e:
+                if not isinstance(e, CallError):
+                    self._reached = True
+                    if e.problem in q.answers:
+                        return _Round(f, None, e)
+                if e.problem in (Problem.NOT_READY, Problem.BUSY):
+                    r.silent.append(e)
+                    address = e.address
+                elif e.problem == Problem.NOT_FOUND:
+                    unknown = unknown or e
+                    address = e.address
+                else:
+                    return _Round(f, None, e)
+            else:
+                self._reached = True
+                return _Round(f, value)
+            following = self._after(asked, address)
+        if not r.silent:
+            r.error = unknown
+        return r
+
+    async def _once(self, q: Call[_T], f: Frontend, number: int) -> _T:
+        timeout = self.settings.timeout
+        if number == 0 and len(self._known) > 1:
+            timeout = min(timeout, _FIRST_ANSWER)
+        if q.allowed is not None and not await q.allowed(f, timeout):
+            raise _NotAllowed
+        return await q.request(f, timeout + q.extra)
+
+    def _after(self, asked: list[Frontend], address: str) -> Optional[Frontend]:
+        if address:
+            named = self._at(address)
+            if named is not None and named not in asked:
+                return named
+        known = list(self._known)
+        begin = known.index(asked[0])
+        for i in range(len(known)):
+            f = known[(begin + i) % len(known)]
+            if f not in asked:
+                return f
+        return None
+
+    def _patience(self, retry: float) -> float:
+        if self._reached:
+            return retry
+        return 0.0 if self._gave_up else min(retry, SHORT_RETRY)
+
+    async def submit(self, request: Any, made: bool) -> tuple[Frontend, str, bool]:
+        """Submits a job, which has a key. made: the key was made for this submission.
+
+        Returns who accepted it, the name of that frontend, and whether it was known before.
+        """
+        s = _Submission(self, request, made)
+        q: Call[tuple[str, bool]] = Call(s.home, s.submit, self.settings.retry_for, answers=frozenset({Problem.BUSY}), allowed=s.allowed)
+        try:
+            f, (name, duplicate) = await self.do(q)
+        except (CallError, PigeonError) as e:
+            if s.sent is not None and s.unanswered:
+                raise UnknownOutcomeError(request.idempotencyKey, s.sent.address, e) from e
+            raise
+        return f, name, duplicate and not made
+
+
+class _Submission:
+    """One job on its way to a frontend."""
+
+    def __init__(self, frontends: Frontends, request: Any, made: bool) -> None:
+        self._frontends, self._request, self._made = frontends, request, made
+        self.home = frontends.first(request.idempotencyKey)
+        self.sent: Optional[Frontend] = None  # may have accepted it
+        self.unanswered = True  # nothing has answered the submission since
+        self._sent_name = ""
+
+    async def allowed(self, f: Frontend, timeout: float) -> bool:
+        found = await f.identify(timeout)
+        self._frontends._reached = True
+        if f is self.sent or (self._made and self.sent is None):
+            return True
+        if self._made:
+            return found.name != "" and found.name == self._sent_name
+        if f is self.home or found.shared_keys:
+            return True
+        home = self.home.identity
+        return home is not None and found.name != "" and found.name == home.name
+
+    async def submit(self, f: Frontend, timeout: float) -> tuple[str, bool]:
+        found = await f.identify(timeout)
+        request = self._request
+        if self._made:
+            request = copy.copy(request)
+            request.frontend = found.name
+        try:
+            reply = await f.call("submit", request, timeout=timeout)
+        except CallError as e:
+            if e.sent:
+                self.sent, self._sent_name, self.unanswered = f, found.name, True
+            raise
+        except PigeonError as e:
+            if e.problem == Problem.NOT_READY:  # it stopped before it could answer
+                self.sent, self._sent_name, self.unanswered = f, found.name, True
+            elif e.problem != Problem.NOT_FOUND:
+                self.unanswered = False
+            raise
+        return found.name, bool(reply.duplicate)
+
+
+def _together(errors: list[Exception]) -> Exception:
+    if len(errors) == 1:
+        return errors[0]
+    sent = any(isinstance(e, CallError) and e.sent for e in errors)
+    return CallError("no frontend answers: " + "; ".join(str(e) for e in errors), sent=sent, tried=f"calling {len(errors)} frontends")

@@ -1,0 +1,211 @@
+"""Connections to frontends: one call at a time on each, in frames with a length of 4 bytes.
+
+The calls of this package are written once, as coroutines over the two protocols below. The
+blocking client runs them with links that never suspend (run_blocking), the other one in asyncio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Coroutine
+from typing import Any, Optional, Protocol, TypeVar
+
+from pigeonsched.tls import Verifier
+
+MAX_FRAME = 16 << 20
+_T = TypeVar("_T")
+
+
+class FrameError(Exception):
+    """The other side sent what is no frame of Pigeon."""
+
+
+class Link(Protocol):
+    """A connection."""
+
+    loopback: bool
+    secure: bool
+
+    async def exchange(self, message: bytes, timeout: float) -> bytes:
+        """Sends a message and returns the one that answers it."""
+
+    def usable(self) -> bool:
+        """Reports whether the other side has not closed it, as far as is known."""
+
+    def close(self) -> None:
+        """Closes it at once."""
+
+
+class Network(Protocol):
+    """What opens links, and waits."""
+
+    async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> Link: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+def run_blocking(call: Coroutine[Any, Any, _T]) -> _T:
+    """Runs a coroutine that never suspends."""
+    try:
+        call.send(None)
+    except StopIteration as done:
+        result: _T = done.value
+        return result
+    call.close()
+    raise RuntimeError("a blocking call suspended")
+
+
+def split(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _is_loopback(peer: Any) -> bool:
+    host = peer[0] if peer else ""
+    return host.startswith("127.") or host == "::1"
+
+
+def _length(header: bytes) -> int:
+    size: int = struct.unpack(">I", header)[0]
+    if size == 0 or size > MAX_FRAME:
+        raise FrameError(f"it sent {header!r}, which is no frame of Pigeon: another service may listen there, or TLS is expected")
+    return size
+
+
+class BlockingLink:
+    """A socket."""
+
+    def __init__(self, sock: socket.socket, secure: bool) -> None:
+        self._socket = sock
+        self.secure = secure
+        self.loopback = _is_loopback(sock.getpeername())
+
+    async def exchange(self, message: bytes, timeout: float) -> bytes:
+        until = time.monotonic() + timeout
+        self._socket.settimeout(timeout)
+        self._socket.sendall(struct.pack(">I", len(message)) + message)
+        return self._read(_length(self._read(4, until)), until)
+
+    def _read(self, size: int, until: float) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the time for an answer is up")
+            self._socket.settimeout(left)
+            piece = self._socket.recv(min(size - len(data), 1 << 20))
+            if not piece:
+                raise ConnectionResetError("the other side closed the connection")
+            data += piece
+        return bytes(data)
+
+    def usable(self) -> bool:
+        # Nothing is sent without a question, so what can be read is the end.
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return not waiting.poll(0)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class BlockingNetwork:
+    """Sockets, and time.sleep."""
+
+    async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> BlockingLink:
+        sock = socket.create_connection(split(address), timeout)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if verifier is None:
+                return BlockingLink(sock, False)
+            secured = verifier.context.wrap_socket(sock)
+            sock = secured
+            verifier.check(secured.getpeercert(), address)
+            return BlockingLink(secured, True)
+        except BaseException:
+            sock.close()
+            raise
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class AsyncLink:
+    """A stream of asyncio."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secure: bool) -> None:
+        self._reader, self._writer = reader, writer
+        self.secure = secure
+        self.loopback = _is_loopback(writer.get_extra_info("peername"))
+
+    async def exchange(self, message: bytes, timeout: float) -> bytes:
+        return await _within(timeout, self._exchange(message))
+
+    async def _exchange(self, message: bytes) -> bytes:
+        self._writer.write(struct.pack(">I", len(message)) + message)
+        await self._writer.drain()
+        try:
+            return await self._reader.readexactly(_length(await self._reader.readexactly(4)))
+        except asyncio.IncompleteReadError as e:
+            raise ConnectionResetError("the other side closed the connection") from e
+
+    def usable(self) -> bool:
+        return not self._reader.at_eof() and not self._writer.is_closing()
+
+    def close(self) -> None:
+        self._writer.transport.abort()
+
+
+class AsyncNetwork:
+    """Streams of asyncio."""
+
+    async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> AsyncLink:
+        host, port = split(address)
+        context = verifier.context if verifier else None
+        # server_hostname is not sent: the context checks no host's name.
+        name = "" if context else None
+        reader, writer = await _within(timeout, asyncio.open_connection(host, port, ssl=context, server_hostname=name))
+        if verifier:
+            try:
+                verifier.check(writer.get_extra_info("peercert"), address)
+            except BaseException:
+                writer.transport.abort()
+                raise
+        return AsyncLink(reader, writer, verifier is not None)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def _within(seconds: float, what: Coroutine[Any, Any, _T]) -> _T:
+    # asyncio.wait_for of Python 3.10 and 3.11 may swallow a cancellation.
+    task = asyncio.ensure_future(what)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        _abandon(task)
+        raise
+    if not done:
+        _abandon(task)
+        raise TimeoutError("the time for an answer is up")
+    return task.result()
+
+
+def _abandon(task: asyncio.Task[Any]) -> None:
+    """Ends a task that nobody waits for any more, with the connection that it may still open."""
+
+    def close(ended: asyncio.Task[Any]) -> None:
+        if not ended.cancelled() and ended.exception() is None and isinstance(ended.result(), tuple):
+            ended.result()[1].transport.abort()
+
+    task.add_done_callback(close)
+    task.cancel()
+
+
+# What a connection that is lost or refused raises.
+LOST = (OSError, ssl.SSLError, TimeoutError, FrameError)

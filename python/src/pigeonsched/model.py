@@ -1,0 +1,84 @@
+"""What a frontend says of jobs, and what it is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Optional
+
+ENDED = frozenset({"completed", "failed", "cancelled"})
+
+
+@dataclasses.dataclass(frozen=True)
+class JobStatus:
+    """The state of a job. Times are Unix seconds of the frontend's clock, 0 for not yet."""
+
+    job: str
+    state: str  # queued, running, completed, failed or cancelled
+    job_class: str
+    tasks: int
+    running: int
+    completed: int
+    failed: int
+    attempts: int
+    submitted: float
+    ended_at: float
+    seconds: float  # from submit to the end
+    reason: str
+    owner: str
+    priority: int
+    name: str
+    submitter: str
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def done(self) -> int:
+        """Tasks that have ended."""
+        return self.completed + self.failed
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """The program of one task, with variables to add to its environment. It runs without a shell."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class JobOptions:
+    """What is said of a job beside its programs; durations in seconds. `pigeon submit --help` explains each."""
+
+    key: str = ""  # idempotency key: the same job again under its key is the same job
+    name: str = ""  # what the work is, so that its class is learned
+    owner: str = ""  # for whom it runs; "": the setting owner, else the user who calls
+    priority: int = 0  # among the jobs of the same owner, higher ones first
+    job_class: str = ""  # short or long; "": by the estimate, else as earlier jobs of its name
+    estimate: Optional[float] = None  # of one task
+    retries: int = 0  # of a task that fails
+    restartable: bool = False  # a task may be stopped and run again from the beginning
+    max_disconnect: float = 0.0  # 0: no limit
+    dir: str = ""  # working folder on the node; "": the attempt's own
+    memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
+    cpus: float = 0.0  # processors; 0: no limit of its own
+    time_limit: float = 0.0  # 0: no limit of its own
+
+
+@dataclasses.dataclass(frozen=True)
+class LogPiece:
+    """A piece of what an attempt wrote. size: bytes kept in all; ended: no more will come."""
+
+    data: bytes
+    size: int
+    ended: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Identity:
+    """A frontend as its clients know it."""
+
+    name: str = ""
+    shared_keys: bool = False

@@ -1,0 +1,50 @@
+"""A bar that shows how many tasks have ended: tqdm's where it is installed, in notebooks too, else a line."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Optional
+
+
+class Bar:
+    """A progress bar of so many tasks."""
+
+    def __init__(self, total: int, title: str) -> None:
+        self._total, self._title = total, title
+        self._shown = 0
+        self._tqdm: Any = None
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            self._print()
+        else:
+            self._tqdm = tqdm(total=total, desc=title, unit="task")
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def show(self, done: int) -> None:
+        """Shows that so many tasks have ended."""
+        if done <= self._shown:
+            return
+        step, self._shown = done - self._shown, done
+        if self._tqdm is not None:
+            self._tqdm.update(step)
+        else:
+            self._print()
+
+    def _print(self) -> None:
+        # On a terminal the line is written over; elsewhere a line is printed at each tenth.
+        terminal = sys.stderr.isatty()
+        if terminal or self._shown in (0, self._total) or self._shown % max(self._total // 10, 1) == 0:
+            print(f"{self._title}: {self._shown} of {self._total} tasks", end="\r" if terminal else "\n", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self._tqdm is not None:
+            self._tqdm.close()
+        elif sys.stderr.isatty():
+            print(file=sys.stderr)

@@ -1,0 +1,177 @@
+"""Jobs of a cluster, as coroutines that the blocking client and that of asyncio share."""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import os
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Optional
+
+from pigeonsched import wire
+from pigeonsched.errors import JobFailedError, PigeonError, Problem
+from pigeonsched.frontends import SHORT_RETRY, Call, Frontend, Frontends
+from pigeonsched.links import Network
+from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece
+from pigeonsched.settings import Settings
+
+MAX_TASKS = 100_000  # of a job
+WAIT = 10.0  # longest call that waits for a job, so that the loss of its frontend is noticed
+_PIECE = 256 << 10  # bytes of an output that one call returns
+_POLL = 0.1  # seconds between two looks at an output
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def new_key() -> str:
+    """Returns a key that nobody has used: a ULID, as those of the program pigeon."""
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
+    return "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+class Session:
+    """The connection to a cluster."""
+
+    def __init__(self, network: Network, s: Settings) -> None:
+        self.frontends = Frontends(network, s)
+        self.network = network
+
+    async def submit(self, commands: Sequence[Command], sleep: float, tasks: int, options: JobOptions, made: bool = False) -> tuple[JobSession, bool]:
+        """Submits a job; made: its key was made for it. Returns it, and whether it was known before."""
+        count = len(commands) or tasks
+        if not 1 <= count <= MAX_TASKS:
+            raise PigeonError(f"{count} tasks are outside 1 to {MAX_TASKS}, the limit of a job", tried="reading what to submit; nothing was sent", advice="split it into several jobs")
+        if not options.key:
+            options, made = dataclasses.replace(options, key=new_key()), True
+        if not options.owner:
+            options = dataclasses.replace(options, owner=self.frontends.settings.owner)
+        request = wire.request(list(commands), sleep, count, options, _user())
+        f, name, duplicate = await self.frontends.submit(request, made)
+        return JobSession(self, options.key, f, name), duplicate
+
+    async def find(self, job: str) -> tuple[JobSession, JobStatus]:
+        """Returns a job with its state, from the frontend that has it."""
+
+        async def ask(f: Frontend, timeout: float) -> tuple[str, JobStatus]:
+            found = await f.identify(timeout)
+            return found.name, wire.status(await f.call("jobStatus", job, timeout=timeout))
+
+        f, (name, status) = await self.frontends.do(Call(self.frontends.first(job), ask, self._short()))
+        return JobSession(self, job, f, name), status
+
+    async def jobs(self, limit: int) -> list[JobStatus]:
+        """Returns the newest jobs of the frontend that answers, the newest first."""
+
+        async def ask(f: Frontend, timeout: float) -> list[JobStatus]:
+            found: list[JobStatus] = []
+            while len(found) < limit:
+                page = await f.call("listJobs", min(limit - len(found), 1000), found[-1].job if found else "", timeout=timeout)
+                found += map(wire.status, page)
+                if not page:
+                    break
+            return found
+
+        return (await self.frontends.do(Call(self.frontends.any(), ask, self._short())))[1]
+
+    def _short(self) -> float:
+        return min(self.frontends.settings.retry_for, SHORT_RETRY)
+
+
+class JobSession:
+    """A job whose frontend is known."""
+
+    def __init__(self, session: Session, job: str, at: Frontend, home: str) -> None:
+        self.id = job
+        self.session = session
+        self._at, self._home = at, home
+
+    async def _ask(self, method: str, *args: Any, extra: float = 0.0, answers: frozenset[Problem] = frozenset()) -> Any:
+        async def is_home(f: Frontend, timeout: float) -> bool:
+            return f is self._at or (self._home != "" and (await f.identify(timeout)).name == self._home)
+
+        async def ask(f: Frontend, timeout: float) -> Any:
+            return await f.call(method, *args, timeout=timeout)
+
+        retry = self.session.frontends.settings.retry_for
+        self._at, value = await self.session.frontends.do(Call(self._at, ask, retry, extra, answers | {Problem.NOT_FOUND}, is_home))
+        return value
+
+    async def status(self) -> JobStatus:
+        return wire.status(await self._ask("jobStatus", self.id))
+
+    async def wait_for(self, seconds: float) -> JobStatus:
+        """Returns the job's state when it has ended or the time is up."""
+        return wire.status(await self._ask("waitJob", self.id, max(round(seconds * 1e3), 1), extra=seconds))
+
+    async def wait(self, timeout: Optional[float] = None) -> JobStatus:
+        """Returns the job's state when it has ended; a TimeoutError when the time is up."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            seconds = WAIT if until is None else min(WAIT, max(until - time.monotonic(), 0.0))
+            s = await self.wait_for(seconds)
+            if s.ended:
+                return s
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"job {self.id} is {s.state} after {timeout} s, with {s.done} of {s.tasks} tasks ended; it goes on")
+
+    async def cancel(self) -> JobStatus:
+        return wire.status(await self._ask("cancelJob", self.id))
+
+    async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool) -> LogPiece:
+        # Of a job that has not ended, an output that is not there yet is an answer.
+        answers = frozenset() if ended else frozenset({Problem.NOT_READY})
+        return wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers))
+
+    async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False) -> bytes:
+        """Returns what a task has written so far; attempt 0 is the latest."""
+        data = bytearray()
+        while True:
+            piece = await self.log_piece(task, attempt, stream, len(data), ended)
+            if piece.size < len(data):  # a newer attempt has replaced it
+                data.clear()
+                continue
+            if not piece.data:
+                return bytes(data)
+            data += piece.data
+
+    async def follow(self, task: int, stream: str) -> AsyncIterator[bytes]:
+        """Yields what a task writes until the job has ended."""
+        offset = 0
+        while True:
+            s = await self.wait_for(_POLL)
+            while True:
+                try:
+                    piece = await self.log_piece(task, 0, stream, offset, s.state == "completed")
+                except PigeonError as e:
+                    if s.state == "completed" or e.problem not in (Problem.NOT_READY, Problem.NOT_FOUND):
+                        raise
+                    break
+                if piece.size < offset:
+                    offset = 0
+                    continue
+                if not piece.data:
+                    break
+                offset += len(piece.data)
+                yield piece.data
+            if s.ended:
+                return
+
+    async def result(self, task: int, timeout: Optional[float]) -> bytes:
+        """Returns what a task wrote to standard output once the job has completed."""
+        s = await self.wait(timeout)
+        if s.state != "completed":
+            raise JobFailedError(
+                s.reason or s.state,
+                subject=f"job {self.id}, which {'was cancelled' if s.state == 'cancelled' else 'failed'}",
+                tried="waiting for its result",
+                advice=f"'pigeon explain {self.id}' shows its tasks, 'pigeon logs --stderr {self.id}' what they wrote",
+                problem=Problem.INTERNAL,
+            )
+        return await self.logs(task, ended=True)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

@@ -1,0 +1,137 @@
+"""Messages of the published protocol as bytes, and back, with the code generated from thrift/published.thrift."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TTransport import TMemoryBuffer
+
+from pigeonsched.errors import PigeonError, Problem
+from pigeonsched.gen.identity import IdentityService
+from pigeonsched.gen.published import SchedulerService
+from pigeonsched.gen.published import ttypes as generated
+from pigeonsched.links import MAX_FRAME
+from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece
+
+types: Any = generated  # the compiler writes no annotations
+
+
+def encode(method: str, *args: Any) -> bytes:
+    """Returns the message of a call."""
+    buffer = TMemoryBuffer()
+    client = _service(method)(TBinaryProtocol(buffer))
+    try:
+        getattr(client, "send_" + method)(*args)
+    except UnicodeEncodeError as e:
+        raise PigeonError(f"text of the job is not Unicode: {e}", tried="preparing the call " + method, advice="give text without lone surrogates") from e
+    message: bytes = buffer.getvalue()
+    if len(message) > MAX_FRAME:
+        raise PigeonError(
+            f"it has {len(message)} bytes, and a frontend takes {MAX_FRAME} at most",
+            subject="call " + method,
+            tried="preparing it; nothing was sent",
+            advice="split the job into several",
+        )
+    return message
+
+
+def decode(method: str, message: bytes) -> Any:
+    """Returns what a call's answer says, or raises its refusal as a PigeonError."""
+    buffer = TMemoryBuffer(message)
+    # No string or list can be longer than the frame that holds it.
+    limits = {"string_length_limit": len(message), "container_length_limit": len(message)}
+    client = _service(method)(TBinaryProtocol(buffer, **limits))
+    try:
+        return getattr(client, "recv_" + method)()
+    except types.TPigeonException as e:
+        raise _refusal(e) from None
+    except TApplicationException as e:
+        unknown = e.type == TApplicationException.UNKNOWN_METHOD
+        raise PigeonError(str(e.message or e), subject="call " + method, problem=Problem.INVALID if unknown else Problem.INTERNAL) from None
+    except (TException, EOFError, ValueError, UnicodeDecodeError) as e:
+        raise PigeonError(f"the answer cannot be understood: {e}", subject="call " + method, problem=Problem.INTERNAL) from e
+
+
+def _service(method: str) -> Any:
+    return IdentityService.Client if method == "authenticate" else SchedulerService.Client
+
+
+def _refusal(e: Any) -> PigeonError:
+    try:
+        problem = Problem(e.problem or 0)
+    except ValueError:
+        problem = Problem.UNKNOWN
+    return PigeonError(
+        e.what or "refused",
+        subject=e.subject or "",
+        tried=e.tried or "",
+        advice=e.advice or "",
+        problem=problem,
+        retry_after=(e.retryAfterMillis or 0) / 1e3,
+        address=e.address or "",
+    )
+
+
+def status(s: Any) -> JobStatus:
+    return JobStatus(
+        job=s.jobId or "",
+        state=s.state or "",
+        job_class=s.jobClass or "",
+        tasks=s.tasks or 0,
+        running=s.running or 0,
+        completed=s.completed or 0,
+        failed=s.failed or 0,
+        attempts=s.attempts or 0,
+        submitted=s.submitted or 0.0,
+        ended_at=s.ended or 0.0,
+        seconds=s.seconds or 0.0,
+        reason=s.reason or "",
+        owner=s.owner or "",
+        priority=s.priority or 0,
+        name=s.name or "",
+        submitter=s.submitter or "",
+    )
+
+
+def log_piece(c: Any) -> LogPiece:
+    data = c.data or b""
+    return LogPiece(data, c.size or 0, bool(c.ended))
+
+
+def identity(i: Any) -> Identity:
+    return Identity(i.name or "", bool(i.sharedKeys))
+
+
+def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str) -> Any:
+    """Returns a job of these programs, one for each task, or without them of tasks that sleep."""
+    if commands:
+        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=list(c.argv), env=[f"{k}={v}" for k, v in c.env.items()], dir=options.dir)) for i, c in enumerate(commands)]
+    else:
+        specs = [types.TTaskSpec(taskId=str(i), sleepNanos=nanos(sleep)) for i in range(tasks)]
+    r = types.TSchedulingRequest(
+        app="",
+        tasks=specs,
+        user=types.TUserGroupInfo(user=user, group="", priority=0),
+        description=" ".join(commands[0].argv)[:1024] if commands else None,
+        idempotencyKey=options.key,
+        jobClass=options.job_class,
+        estimateNanos=None if options.estimate is None else nanos(options.estimate),
+        backend="exec" if commands else "sleep",
+        retries=options.retries,
+        restartable=options.restartable,
+        maxDisconnectNanos=nanos(options.max_disconnect),
+        owner=options.owner,
+        priority=options.priority,
+        name=options.name,
+    )
+    # An absent limit is none; a frontend of an earlier version does not know the fields.
+    r.memoryBytes = options.memory or None
+    r.cpus = options.cpus or None
+    r.timeLimitNanos = nanos(options.time_limit) or None
+    return r
+
+
+def nanos(seconds: float) -> int:
+    return round(seconds * 1e9)

@@ -1,0 +1,117 @@
+"""The client against a real cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import sys
+from unittest import mock
+
+from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem
+from tests.cluster import PATIENCE, WithCluster, raised
+
+
+class ClientTest(WithCluster):
+    def setUp(self) -> None:
+        self.client = Client()
+        self.addCleanup(self.client.close)
+
+    def test_submit_wait_result(self) -> None:
+        job = self.client.submit(["sh", "-c", "echo $GREETING $PIGEON_TASK; echo wrong >&2"], tasks=3, env={"GREETING": "hello"}, name="greet", owner="team/alice", priority=2)
+        s = job.wait(PATIENCE)
+        self.assertEqual((s.state, s.tasks, s.completed, s.done, s.name, s.owner, s.priority), ("completed", 3, 3, 3, "greet", "team/alice", 2))
+        self.assertEqual([job.result(i, PATIENCE) for i in range(3)], [b"hello 0\n", b"hello 1\n", b"hello 2\n"])
+        self.assertEqual(job.logs(1, stream="stderr"), b"wrong\n")
+        self.assertEqual(self.client.job(job.id).status().state, "completed")
+        self.assertIn(job.id, [j.job for j in self.client.jobs()])
+        # The program pigeon sees the same job.
+        self.assertEqual(self.dev.pigeon("logs", "--task", "2", job.id), "hello 2\n")
+
+    def test_a_command_for_each_task(self) -> None:
+        job = self.client.submit([Command(["echo", "a"]), Command(["sh", "-c", "echo $B"], {"B": "b"})])
+        self.assertEqual([job.result(i, PATIENCE) for i in range(2)], [b"a\n", b"b\n"])
+
+    def test_follow(self) -> None:
+        job = self.client.submit(["sh", "-c", "echo one; sleep 0.3; echo two"])
+        self.assertEqual(b"".join(job.follow()), b"one\ntwo\n")
+
+    def test_large_output(self) -> None:
+        job = self.client.submit([sys.executable, "-c", "print('x' * 900_000)"])
+        self.assertEqual(len(job.result(0, PATIENCE)), 900_001)
+
+    def test_failure(self) -> None:
+        job = self.client.submit(["sh", "-c", "echo why >&2; exit 3"])
+        e = raised(JobFailedError, lambda: job.result(0, PATIENCE))
+        self.assertIn("it exited with status 3", str(e))
+        self.assertIn(f"pigeon explain {job.id}", str(e))
+        self.assertEqual(job.logs(stream="stderr"), b"why\n")
+
+    def test_cancel(self) -> None:
+        job = self.client.sleep(3600, tasks=2)
+        e = raised(TimeoutError, lambda: job.wait(0.05))
+        self.assertIn("it goes on", str(e))
+        self.assertEqual(job.cancel().state, "cancelled")
+        self.assertEqual(job.wait(PATIENCE).state, "cancelled")
+        self.assertIn("was cancelled", str(raised(JobFailedError, lambda: job.result(0, PATIENCE))))
+
+    def test_a_key_is_one_job(self) -> None:
+        first = self.client.submit(["echo", "1"], key="once")
+        again = self.client.submit(["echo", "1"], key="once")
+        self.assertEqual((first.id, first.duplicate, again.id, again.duplicate), ("once", False, "once", True))
+        e = raised(PigeonError, lambda: self.client.submit(["echo", "2"], key="once"))
+        self.assertEqual(e.problem, Problem.INVALID)
+
+    def test_refusals(self) -> None:
+        e = raised(PigeonError, lambda: self.client.job("no-such-job"))
+        self.assertEqual(e.problem, Problem.NOT_FOUND)
+        self.assertTrue(e.what and e.subject and e.tried and e.advice, e)
+        raised(TypeError, lambda: self.client.submit("echo hello"))
+        raised(PigeonError, lambda: self.client.submit([]))
+        e = raised(PigeonError, lambda: self.client.sleep(1, tasks=100_001))
+        self.assertIn("100000", str(e))
+        e = raised(PigeonError, lambda: self.client.submit([Command(["true"], {"X": "x" * 100_000})] * 200))
+        self.assertIn(str(16 << 20), str(e))
+
+    def test_progress_without_tqdm(self) -> None:
+        errors = io.StringIO()
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}), contextlib.redirect_stderr(errors):
+            job = self.client.sleep(0.01, tasks=3)
+            job.wait(PATIENCE, progress=True)
+        self.assertTrue(errors.getvalue().startswith(f"job {job.id}: 0 of 3 tasks\n"), errors.getvalue())
+        self.assertIn("3 of 3 tasks\n", errors.getvalue())
+
+    def test_progress_with_tqdm(self) -> None:
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            self.client.sleep(0.01, tasks=3).wait(PATIENCE, progress=True)
+        self.assertIn("3/3", errors.getvalue())
+
+    def test_options_reach_the_job(self) -> None:
+        job = self.client.submit(["sleep", "30"], time_limit=0.2, memory=1 << 30, job_class="long", estimate=0.1)
+        s = job.wait(PATIENCE)
+        self.assertEqual((s.state, s.job_class), ("failed", "long"))
+        explained = json.loads(self.dev.pigeon("explain", "-o", "json", job.id))
+        self.assertIn("time_limit", json.dumps(explained))
+
+
+class AsyncClientTest(WithCluster):
+    def test_all(self) -> None:
+        asyncio.run(asyncio.wait_for(self._all(), PATIENCE))
+
+    async def _all(self) -> None:
+        async with AsyncClient() as client:
+            jobs = [await client.submit(["echo", str(i)], name=f"echo-{i}") for i in range(5)]
+            self.assertEqual(await asyncio.gather(*(j.result() for j in jobs)), [b"%d\n" % i for i in range(5)])
+            slow = await client.sleep(3600)
+            with self.assertRaises(TimeoutError):
+                await slow.wait(0.05)
+            self.assertEqual((await slow.cancel()).state, "cancelled")
+            self.assertEqual((await (await client.job(jobs[0].id)).status()).name, "echo-0")
+            self.assertEqual(len(await client.jobs(2)), 2)
+            talk = await client.submit(["sh", "-c", "echo one; sleep 0.3; echo two"])
+            self.assertEqual(b"".join([piece async for piece in talk.follow()]), b"one\ntwo\n")
+            with self.assertRaises(PigeonError) as refused:
+                await client.job("no-such-job")
+            self.assertEqual(refused.exception.problem, Problem.NOT_FOUND)

@@ -1,0 +1,191 @@
+"""A cluster whose answers are lost, and addresses where nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pathlib
+import socket
+import socketserver
+import struct
+import tempfile
+import threading
+import unittest
+from typing import Any
+from unittest import mock
+
+from pigeonsched import AsyncClient, CallError, Client, PigeonError, PigeonExecutor, Problem, UnknownOutcomeError
+from tests.cluster import PATIENCE, Dev, WithCluster, raised
+
+
+def read(s: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = s.recv(size - len(data))
+        if not piece:
+            raise ConnectionResetError
+        data += piece
+    return data
+
+
+def read_frame(s: socket.socket) -> bytes:
+    header = read(s, 4)
+    return header + read(s, struct.unpack(">I", header)[0])
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """Passes calls on to a frontend, and loses the first answers to those of some methods."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, frontend: str, lose: dict[bytes, int]) -> None:
+        host, _, port = frontend.rpartition(":")
+        self.frontend, self.lose = (host, int(port)), lose
+        self.seen: list[bytes] = []
+        super().__init__(("127.0.0.1", 0), Pass)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.address = "127.0.0.1:%d" % self.server_address[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass  # connections end
+
+
+class Pass(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        assert isinstance(self.server, Proxy)
+        with socket.create_connection(self.server.frontend) as to:
+            while True:
+                call = read_frame(self.request)
+                method = call[12 : 12 + struct.unpack(">I", call[8:12])[0]]
+                self.server.seen.append(method)
+                to.sendall(call)
+                answer = read_frame(to)
+                if self.server.lose.get(method, 0) > 0:
+                    self.server.lose[method] -= 1
+                    return
+                self.request.sendall(answer)
+
+
+def unused_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port: int = s.getsockname()[1]
+        return port
+
+
+class LostAnswersTest(WithCluster):
+    def proxy(self, **lose: int) -> Proxy:
+        p = Proxy(self.dev.frontends[0], {k.encode(): v for k, v in lose.items()})
+        self.addCleanup(p.server_close)
+        self.addCleanup(p.shutdown)
+        return p
+
+    def test_a_job_is_accepted_once(self) -> None:
+        p = self.proxy(submit=2, waitJob=2, taskLog=1, jobStatus=1)
+        with Client(p.address) as client:
+            job = client.submit(["echo", "once"], name="accepted-once")
+            self.assertEqual(job.result(0, PATIENCE), b"once\n")
+            self.assertFalse(job.duplicate)
+            self.assertEqual(client.job(job.id).status().attempts, 1)
+        self.assertEqual(p.seen.count(b"submit"), 3)
+        with Client() as client:
+            self.assertEqual([j.job for j in client.jobs() if j.name == "accepted-once"], [job.id])
+
+    def test_functions_are_called_once(self) -> None:
+        p = self.proxy(submit=1, waitJob=1, taskLog=1)
+        with PigeonExecutor(p.address, name="called-once") as executor:
+            self.assertEqual(list(executor.map(pow, range(4), [2] * 4, timeout=PATIENCE)), [0, 1, 4, 9])
+        with Client() as client:
+            self.assertEqual([(j.tasks, j.attempts) for j in client.jobs() if j.name == "called-once"], [(4, 4)])
+
+    def test_an_outcome_that_nobody_knows(self) -> None:
+        p = self.proxy(submit=1000)
+        with Client(p.address, retry_for=0.2) as client:
+            e = raised(UnknownOutcomeError, lambda: client.submit(["echo", "lost"], name="lost"))
+        with Client() as client:
+            self.assertEqual(client.job(e.job).status().name, "lost")
+            again = client.submit(["echo", "lost"], name="lost", key=e.job)
+            self.assertTrue(again.duplicate)
+
+    def test_an_address_where_nobody_answers(self) -> None:
+        dead = f"127.0.0.1:{unused_port()}"
+        for order in ([dead, self.dev.frontends[0]], [self.dev.frontends[0], dead]):
+            with Client(order) as client:
+                for i in range(4):
+                    self.assertEqual(client.submit(["echo", str(i)]).result(0, PATIENCE), b"%d\n" % i)
+        with Client(dead, retry_for=0) as client:
+            e = raised(CallError, lambda: client.sleep(1))
+            self.assertFalse(e.sent)
+            self.assertIn(dead, str(e))
+
+    def test_another_service_at_the_address(self) -> None:
+        with Client(self.dev.ready["web"].removeprefix("http://").rstrip("/"), retry_for=0, timeout=5) as client:
+            raised(CallError, lambda: client.sleep(1))
+
+    def test_connections_that_the_frontend_closed(self) -> None:
+        p = self.proxy()
+        with Client(p.address) as client:
+            client.sleep(0).wait(PATIENCE)
+            for f in client._session.frontends._known:
+                for link in f._idle:
+                    link._socket.shutdown(socket.SHUT_RD)  # type: ignore[attr-defined] # as seen when the other side closed
+            client.sleep(0).wait(PATIENCE)
+
+
+class TwoFrontendsTest(unittest.TestCase):
+    def test_jobs_of_both(self) -> None:
+        dev = Dev("--frontends", "2")
+        self.addCleanup(dev.stop)
+        with Client(dev.frontends) as client:
+            jobs = [client.submit(["echo", str(i)]) for i in range(8)]
+            self.assertEqual([j.result(0, PATIENCE) for j in jobs], [b"%d\n" % i for i in range(8)])
+        # Found at the other one too.
+        with Client(list(reversed(dev.frontends))) as client:
+            self.assertEqual({client.job(j.id).status().state for j in jobs}, {"completed"})
+
+
+class SecuredTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="pigeon-python-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.dev = Dev("--secure", str(self.folder / "secrets"))
+        self.addCleanup(self.dev.stop)
+
+    def test_tls_and_token(self) -> None:
+        given = {"tls_ca": self.dev.ready["tls_ca"], "token_file": self.dev.ready["token_file"]}
+        with Client(self.dev.frontends, **given) as client:
+            self.assertEqual(client.submit(["echo", "secured"]).result(0, PATIENCE), b"secured\n")
+        with PigeonExecutor(self.dev.frontends, settings=given) as executor:
+            self.assertEqual(executor.submit(pow, 2, 5).result(PATIENCE), 32)
+        with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": self.dev.environ["XDG_RUNTIME_DIR"]}), Client() as client:
+            self.assertEqual(client.settings.tls_ca, given["tls_ca"])
+            self.assertEqual(client.sleep(0).wait(PATIENCE).state, "completed")
+
+    def test_refusals(self) -> None:
+        ca = self.dev.ready["tls_ca"]
+        for cluster in ("other", None):
+            with Client(self.dev.frontends, tls_ca=ca, cluster=cluster) as client:
+                if cluster is None:
+                    self.assertEqual(client.sleep(0).wait(PATIENCE).state, "completed")  # the kernel says who calls
+                    continue
+                e = raised(PigeonError, lambda: client.sleep(0))
+                self.assertEqual(e.problem, Problem.DENIED)
+                self.assertIn("of the cluster 'pigeon'", str(e))
+        other = Dev("--secure", str(self.folder / "others"))
+        self.addCleanup(other.stop)
+        with Client(self.dev.frontends, tls_ca=other.ready["tls_ca"]) as client:
+            e = raised(CallError, lambda: client.sleep(0))
+            self.assertEqual(e.problem, Problem.DENIED)
+            self.assertIn("certificate verify failed", str(e))
+
+        async def asyncio_too() -> None:
+            async with AsyncClient(self.dev.frontends, tls_ca=other.ready["tls_ca"]) as client:
+                with self.assertRaises(CallError):
+                    await client.sleep(0)
+            async with AsyncClient(self.dev.frontends, tls_ca=ca, cluster="other") as client:
+                with self.assertRaises(PigeonError):
+                    await client.sleep(0)
+
+        asyncio.run(asyncio.wait_for(asyncio_too(), PATIENCE))
