@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -68,6 +69,11 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	if err != nil {
 		return "", err
 	}
+	if at.tasks < 0 {
+		if at, err = srv.ranBefore(id, r, at); err != nil {
+			return "", err
+		}
+	}
 	if err := may(ctx, access.ReadOutput, at.submitter, r.Job, "reading its output"); err != nil && at.tasks >= 0 {
 		return "", err
 	}
@@ -79,7 +85,7 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	case at.node != "":
 		return at.node, nil
 	case at.ended:
-		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, so the node that ran it is not known any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+		return "", &api.Error{Problem: api.NotFound, What: "the node that ran it is not known any more: its job has too many tasks for that, or was accepted by an earlier version", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
 	for _, v := range srv.owner.dispatch.JobViews(ctx, id, at.app) {
@@ -91,6 +97,18 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 		}
 	}
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
+}
+
+// ranBefore returns where a task of an ended job ran that is not in memory any more; at, if the
+// journal does not know the job either.
+func (srv *schedulerService) ranBefore(id sched.JobID, r *wire.LogRequest, at ran) (ran, error) {
+	known, err := srv.journal.Lookup(id)
+	if err != nil || known.Ended == nil {
+		return at, err
+	}
+	e := known.Ended
+	node, _ := jobs.NodeOf(e, r.Task, r.Attempt) // of what cannot be read no node is known
+	return ran{tasks: e.Status.Tasks, app: e.Status.App, node: node, ended: true, submitter: e.Status.Submitter}, nil
 }
 
 // nodeAddress returns the address of a node, from the membership or else from the masters.

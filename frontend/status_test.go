@@ -180,7 +180,8 @@ func TestTaskLog(t *testing.T) {
 	}
 }
 
-// The outputs and reasons of attempts that were followed by others are found where they ran.
+// The outputs and reasons of attempts that were followed by others are found where they ran, also
+// after a restart of the frontend.
 func TestLogsOfEarlierAttempts(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -194,8 +195,15 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 	r.Retries = 1
 	w.submit(f, r)
 	w.done(f, "job")
+	checkEarlierAttempts(t, f, len(r.Tasks))
+	checkEarlierAttempts(t, w.restartFrontend(f), len(r.Tasks))
+}
+
+// checkEarlierAttempts checks what is known of the first attempts of a job's tasks.
+func checkEarlierAttempts(t *testing.T, f *frontOf, tasks int) {
+	t.Helper()
 	e, err := f.Explain(t.Context(), "job")
-	if err != nil || len(e.Tasks) != len(r.Tasks) {
+	if err != nil || len(e.Tasks) != tasks {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	for _, a := range e.Tasks {

@@ -39,10 +39,7 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	t.order.add(j)
 	t.ended.add(j)
 	t.forget()
-	if len(e.Results) == 0 {
-		return nil
-	}
-	return t.restoreResults(j, e.Results)
+	return t.restoreEnd(j, e)
 }
 
 // Sort brings the jobs into the order of their submission, after they have been restored.

@@ -1,11 +1,14 @@
 package jobs
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -76,5 +79,49 @@ func FuzzRestoreResults(f *testing.F) {
 func TestResultsAreBounded(t *testing.T) {
 	if b := New(Options{}).results(&Job{reports: make([]taskReport, resultTasks+1)}); b != nil {
 		t.Errorf("%d bytes are kept", len(b))
+	}
+}
+
+// What is kept of earlier attempts is read again, bounded, and refused when it is damaged. The nodes
+// of a job's attempts are found in it without the job in memory.
+func TestEarlierAttemptsAreKept(t *testing.T) {
+	before := New(Options{})
+	j := &Job{reports: []taskReport{{node: before.nodes.index("n1"), ended: true}, {node: before.nodes.index("n2"), ended: true}}}
+	if kept := before.earlierAttempts(j); kept != nil {
+		t.Errorf("%d bytes of nothing", len(kept))
+	}
+	for i := range int32(keptEarlier + 5) {
+		j.addEarlier(earlier{task: i % 2, attempt: i + 1, node: before.nodes.index(fmt.Sprint("e", i)), exit: -1, code: codeOf(api.FailureCodes()[0]), elapsed: 5, reason: strings.Repeat("r", 2*keptReasonBytes)})
+	}
+	kept := before.earlierAttempts(j)
+	after, back := New(Options{}), &Job{reports: make([]taskReport, 2)}
+	after.nodes.index("another")
+	if err := after.restoreEarlierAttempts(back, kept); err != nil || len(back.earlier) != keptEarlier {
+		t.Fatalf("%d, %v", len(back.earlier), err)
+	}
+	for i, is := range back.earlier {
+		was := j.earlier[i+5]
+		if after.nodes.name(is.node) != before.nodes.name(was.node) || len(is.reason) != keptReasonBytes {
+			t.Errorf("%d: of node %q, a reason of %d", i, after.nodes.name(is.node), len(is.reason))
+		}
+		is.node, is.reason = was.node, was.reason
+		if is != was {
+			t.Errorf("%+v was %+v", is, was)
+		}
+	}
+	for cut := range kept {
+		if err := after.restoreEarlierAttempts(&Job{reports: make([]taskReport, 2)}, kept[:cut]); err == nil {
+			t.Fatalf("%d of %d bytes are read", cut, len(kept))
+		}
+	}
+
+	e := &journal.Ended{Status: api.Status{Tasks: 2}, Results: before.results(j), Earlier: kept}
+	for _, c := range []struct {
+		task, attempt int
+		want          string
+	}{{0, 0, "n1"}, {1, 0, "n2"}, {1, 24, "e23"}, {0, 25, "e24"}, {0, 1, "n1"}, {2, 0, ""}, {-1, 0, ""}} {
+		if got, err := NodeOf(e, c.task, c.attempt); got != c.want || err != nil {
+			t.Errorf("task %d attempt %d ran on %q, want %q; %v", c.task, c.attempt, got, c.want, err)
+		}
 	}
 }

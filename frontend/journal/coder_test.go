@@ -103,7 +103,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		if back, err := decodeEvents(nil, want.Job, events); err != nil || !reflect.DeepEqual(back, list) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
 		}
-		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"),
+		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"), Earlier: []byte("earlier"),
 			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why}}
 		if back, err := decodeEnded(encodeEnded(end)); err != nil || !reflect.DeepEqual(back, end) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)

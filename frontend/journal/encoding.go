@@ -101,6 +101,7 @@ func (c *coder) ended(e *Ended) {
 		optional{4, s.Name == "", func(c *coder) { text(c, &s.Name) }},
 		optional{5, len(e.Results) == 0, func(c *coder) { c.bytes(&e.Results) }},
 		optional{6, s.Submitter == "", func(c *coder) { text(c, &s.Submitter) }},
+		optional{7, len(e.Earlier) == 0, func(c *coder) { c.bytes(&e.Earlier) }},
 	)
 }
 

@@ -97,6 +97,7 @@ type Ended struct {
 
 	Fingerprint string // of its request; "" from a program that made none
 	Results     []byte // of its tasks, as the frontend keeps them; nil for none
+	Earlier     []byte // of attempts that others followed, likewise
 }
 
 // Job is one unfinished job as read back: what was accepted, and everything
