@@ -127,6 +127,9 @@ bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(BENCHED) | tee $(OUT)/bench/go.txt
 	$(TOOL) benchstat $(OUT)/bench/go.txt | tee $(OUT)/bench/benchstat.txt
 
+bench-reuther: build ## programs as tasks beside the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
+	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
+
 bench-sim: build ## time and memory of the simulator for every policy, RUNS=3 (three minutes)
 	@mkdir -p $(OUT)/results
 	$(BIN) bench sim --traces $(TRACES) --runs $(RUNS) > $(OUT)/results/speed.tmp

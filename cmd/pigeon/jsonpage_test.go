@@ -21,6 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/bench/soak"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
@@ -86,6 +87,7 @@ func printedObjects() []printed {
 		{"bench soak", "", reflect.TypeFor[soak.Result]()},
 		{"bench failover", "", reflect.TypeFor[failover.Result]()},
 		{"bench rolling", "", reflect.TypeFor[failover.RollingResult]()},
+		{"bench reuther", "", reflect.TypeFor[reuther.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},

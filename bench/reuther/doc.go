@@ -1,0 +1,17 @@
+// Package reuther measures schedulers by the method of Reuther et al., "Scalable system
+// scheduling for HPC and big data" (2018; arXiv 1705.03102), sections 4 and 5, side by side.
+//
+//	Plan ──▶ Sets: P slots, n tasks of t seconds for each, t x n constant
+//	Peers ─┐
+//	Plan ──┴─▶ Run: every set on every peer in turn, round after round ──▶ Result
+//	Result ──▶ Fit: T_total - t n = t_s n^alpha_s ──▶ a page with tables, and figures
+//
+// A peer is what starts programs in a number of slots: Pigeon, the floor (goroutines that
+// start the programs, with no queue at all), xargs, GNU parallel. All start the same
+// programs. Peers are measured one after another within each round, so that what else the
+// machine does meets all of them.
+//
+// Times are of the wall clock. Processor time is that of the whole machine, because the
+// processes of some peers cannot be told apart; a run that has the machine for itself is
+// the only one whose processor time means something, so the load before it is noted.
+package reuther

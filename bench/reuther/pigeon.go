@@ -1,0 +1,93 @@
+package reuther
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+	"golang.org/x/sync/errgroup"
+)
+
+// jobTasks is the size of the jobs in which the programs of a set are submitted, and
+// submitted how many are under way at a time; the rest wait at this client.
+const (
+	jobTasks  = 200
+	submitted = 64
+)
+
+// pigeon is a cluster of its own: a process for each daemon, one frontend with its journal
+// on the disk, one group, and one node that has all slots.
+type pigeon struct {
+	cluster  *cluster.Cluster
+	pool     *client.Pool
+	frontend *wire.SchedulerClient
+	sets     int
+}
+
+func (*pigeon) Name() string { return "pigeon" }
+
+func (p *pigeon) Describe(ctx context.Context) (string, error) {
+	return "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept", nil
+}
+
+func (p *pigeon) Start(ctx context.Context, slots int) error {
+	c, err := cluster.Start(ctx, cluster.Spec{Groups: []int{1}, Slots: slots, Isolation: cluster.Process})
+	if err != nil {
+		return err
+	}
+	p.cluster = c
+	pool, err := client.New(client.Options{Name: "frontend", Address: c.Frontends()[0], MaxConns: 2 * submitted, CallTimeout: time.Minute})
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	p.pool, p.frontend = pool, wire.NewSchedulerClient(pool)
+	return nil
+}
+
+func (p *pigeon) Stop() error {
+	if p.cluster == nil {
+		return nil
+	}
+	return errors.Join(p.pool.Close(), p.cluster.Close())
+}
+
+func (p *pigeon) Run(ctx context.Context, programs [][]string) error {
+	p.sets++
+	jobs, running := errgroup.WithContext(ctx)
+	jobs.SetLimit(submitted)
+	for first := 0; first < len(programs) && running.Err() == nil; first += jobTasks {
+		part := programs[first:min(first+jobTasks, len(programs))]
+		key := fmt.Sprintf("set-%d-%d", p.sets, first)
+		jobs.Go(func() error { return p.job(running, key, part) })
+	}
+	return errors.Join(jobs.Wait(), context.Cause(ctx))
+}
+
+// job runs a job to its end.
+func (p *pigeon) job(ctx context.Context, key string, programs [][]string) error {
+	q := &api.Request{Key: key, Backend: api.BackendExec, Class: "short", Tasks: make([]api.Task, len(programs))}
+	for i, program := range programs {
+		q.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: program}}
+	}
+	id, _, err := p.frontend.Submit(ctx, q)
+	if err != nil {
+		return err
+	}
+	for {
+		s, err := p.frontend.Wait(ctx, id, 30*time.Second)
+		switch {
+		case err != nil:
+			return err
+		case s.State.Ended() && s.Failed > 0:
+			return fmt.Errorf("%d of %d tasks of job %s failed", s.Failed, len(programs), id)
+		case s.State.Ended():
+			return nil
+		}
+	}
+}

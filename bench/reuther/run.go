@@ -1,0 +1,200 @@
+package reuther
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
+
+// Result is what "pigeon bench reuther" prints; times in seconds.
+type Result struct {
+	Bench    string          `json:"bench"`    // reuther
+	Slots    int             `json:"slots"`    // P
+	Work     measure.Number  `json:"work"`     // t x n
+	Machine  measure.Machine `json:"machine"`  // where it was measured
+	Began    time.Time       `json:"began"`    // in UTC
+	LeftOut  []string        `json:"left_out"` // peers that are not installed, and why
+	Peers    []PeerResult    `json:"peers"`    // those that were measured
+	Variable bool            `json:"variable"` // whether sets with drawn durations are among them
+}
+
+// PeerResult is one peer's part.
+type PeerResult struct {
+	Name  string      `json:"name"`  // floor, pigeon, xargs or parallel
+	About string      `json:"about"` // version and configuration
+	Sets  []SetResult `json:"sets"`  // in the order in which they were run
+	Model Fit         `json:"model"` // of the sets with constant durations
+}
+
+// SetResult is a set on one peer: medians over the rounds.
+type SetResult struct {
+	Set         string         `json:"set"`          // its name
+	Duration    measure.Number `json:"duration"`     // t, the mean where variable
+	Each        int            `json:"each"`         // n
+	Variable    bool           `json:"variable"`     // whether durations are drawn
+	Multilevel  int            `json:"multilevel"`   // tasks a launch
+	Tasks       int            `json:"tasks"`        // P x n
+	Total       []float64      `json:"totals"`       // T_total of each round, sorted
+	Median      measure.Number `json:"total"`        // of them
+	Over        measure.Number `json:"overhead"`     // T_total less the work of a slot, of the median
+	Rate        measure.Number `json:"rate"`         // tasks a second
+	Utilization measure.Number `json:"utilization"`  // the work of a slot over total
+	CPU         measure.Number `json:"cpu_per_task"` // processor time of the machine a task, median
+	Load        []float64      `json:"loads"`        // load average before each round
+}
+
+// Run measures every set of the plan on every peer, round after round. Peers that are not
+// installed are left out and named in the result. progress is told what is run next.
+func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (result *Result, err error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	r := &Result{Bench: "reuther", Slots: plan.Slots, Work: measure.Number(plan.Work.Seconds()), Machine: measure.ThisMachine(), Began: time.Now().UTC(), Variable: plan.Variable}
+	sets := plan.Sets()
+	var started []Peer
+	defer func() {
+		for _, p := range started {
+			err = errors.Join(err, p.Stop())
+		}
+	}()
+	for _, p := range peers {
+		switch err := p.Start(ctx, plan.Slots); {
+		case errors.Is(err, ErrAbsent):
+			r.LeftOut = append(r.LeftOut, err.Error())
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s cannot be started: %w", p.Name(), err)
+		}
+		started = append(started, p)
+		about, err := p.Describe(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the version of %s is not known: %w", p.Name(), err)
+		}
+		of := PeerResult{Name: p.Name(), About: about}
+		for _, s := range sets {
+			of.Sets = append(of.Sets, SetResult{
+				Set: s.String(), Duration: measure.Number(s.Duration.Seconds()), Each: s.Each, Variable: s.Variable, Multilevel: s.Multilevel, Tasks: plan.Slots * s.Each,
+			})
+		}
+		r.Peers = append(r.Peers, of)
+	}
+	if len(started) == 0 {
+		return nil, fmt.Errorf("no peer can be measured: %s", strings.Join(r.LeftOut, "; "))
+	}
+	m := measurement{plan: plan, sets: sets, peers: started, result: r, cpu: make([][][]float64, len(started)), progress: progress}
+	if err := m.rounds(ctx); err != nil {
+		return nil, err
+	}
+	m.finish()
+	return r, nil
+}
+
+// measurement is a run under way.
+type measurement struct {
+	plan     Plan
+	sets     []Set
+	peers    []Peer
+	result   *Result
+	cpu      [][][]float64 // by peer and set, seconds of each round
+	progress func(string)
+}
+
+func (m *measurement) rounds(ctx context.Context) error {
+	for i := range m.cpu {
+		m.cpu[i] = make([][]float64, len(m.sets))
+	}
+	for round := range m.plan.Rounds {
+		for s, set := range m.sets {
+			durations := set.durations(m.plan.Slots, m.plan.Seed)
+			programs := set.launches(durations)
+			// Each round begins with another peer, so that none is always the first.
+			for k := range m.peers {
+				i := (k + round) % len(m.peers)
+				m.progress(fmt.Sprintf("round %d of %d, %s, %s", round+1, m.plan.Rounds, set, m.peers[i].Name()))
+				if err := m.one(ctx, i, s, programs); err != nil {
+					return fmt.Errorf("%s, tasks of %s: %w", m.peers[i].Name(), set, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// one runs a set on a peer.
+func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) error {
+	into := &m.result.Peers[i].Sets[s]
+	into.Load = append(into.Load, loadAverage())
+	busy, began := processorTime(), time.Now()
+	if err := m.peers[i].Run(ctx, programs); err != nil {
+		return err
+	}
+	into.Total = append(into.Total, time.Since(began).Seconds())
+	m.cpu[i][s] = append(m.cpu[i][s], (processorTime()-busy).Seconds()/float64(into.Tasks))
+	return nil
+}
+
+// finish turns the times into what is reported.
+func (m *measurement) finish() {
+	for i := range m.result.Peers {
+		peer := &m.result.Peers[i]
+		for s := range peer.Sets {
+			of := &peer.Sets[s]
+			slices.Sort(of.Total)
+			slices.Sort(m.cpu[i][s])
+			of.Median, of.CPU = median(of.Total), median(m.cpu[i][s])
+			work := 0.0 // of one slot, if the tasks could be divided evenly
+			for _, d := range m.sets[s].durations(m.plan.Slots, m.plan.Seed) {
+				work += d.Seconds() / float64(m.plan.Slots)
+			}
+			of.Over = of.Median - measure.Number(work)
+			of.Rate = measure.Number(float64(of.Tasks)) / of.Median
+			of.Utilization = measure.Number(work) / of.Median
+		}
+		peer.Model = fit(peer.Sets)
+	}
+}
+
+func median(sorted []float64) measure.Number {
+	n := len(sorted)
+	return measure.Number((sorted[(n-1)/2] + sorted[n/2]) / 2)
+}
+
+// loadAverage is that of the last minute; not a number where the system does not say it.
+func loadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
+		if x, err := strconv.ParseFloat(fields[0], 64); err == nil {
+			return x
+		}
+	}
+	return 0
+}
+
+// processorTime is how long the processors of the machine have been busy, 0 where the system
+// does not say it.
+func processorTime() time.Duration {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	var ticks int64 // user nice system idle iowait irq softirq
+	for k, field := range strings.Fields(line) {
+		if k == 0 || k == 4 || k == 5 || k > 7 {
+			continue
+		}
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
+}
