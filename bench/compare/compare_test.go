@@ -77,7 +77,7 @@ func compared(t *testing.T, p *Plan) *Comparison {
 		t.Fatal(err)
 	}
 	last := Progress{}
-	c, err := ready.Run(t.Context(), func(p Progress) { last = p })
+	c, err := ready.Run(t.Context(), nil, func(p Progress) { last = p })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestWrittenAndReadBack(t *testing.T) {
 	}
 	if first, second := table(t, c), table(t, again); !reflect.DeepEqual(first, second) {
 		t.Error("the rows differ from those that were written")
-	} else if want := 1 + 2*2*4*(2*3+2); len(first) != want { // loads, classes, statistics; policies with three quantities, bounds
+	} else if want := 1 + 2*2*4*(2*3+2); len(first) != want { // loads, classes, statistics; policies with three quantities, references
 		t.Errorf("%d rows, want %d", len(first), want)
 	}
 	report, err := os.ReadFile(filepath.Join(dir, ReportFile))
@@ -153,7 +153,7 @@ func TestRatiosAndBounds(t *testing.T) {
 		if r.Policy == "pigeon" && math.Abs(float64(r.Relative.Mean)-1) > 1e-12 {
 			t.Errorf("pigeon over itself: %+v", r)
 		}
-		if r.Mode == ModeBound && r.Policy == LongestTask && r.What == "mean" {
+		if r.Mode == ModeReference && r.Policy == LongestTask && r.What == "mean" {
 			best[[2]int{r.Cell, r.Class}] = float64(r.Value.Mean)
 		}
 	}
@@ -212,9 +212,9 @@ func TestTimelinesAgreeWithResults(t *testing.T) {
 			"long unfinished":              {line, UnfinishedLong, float64(r.Long.Completion.Mean) * float64(r.Long.Jobs)},
 			"short waiting":                {line, WaitingShort, float64(r.Short.Queueing.Mean) * tasks[0]},
 			"long waiting":                 {line, WaitingLong, float64(r.Long.Queueing.Mean) * tasks[1]},
-			"short unfinished, unqueued":   {cell.bounds.timelines[0], UnfinishedShort, float64(cell.Longest[0].Short.Mean) * float64(r.Short.Jobs)},
-			"busy, clairvoyant":            {cell.bounds.timelines[1], Busy, w.Work() / 1e9},
-			"long unfinished, clairvoyant": {cell.bounds.timelines[1], UnfinishedLong, float64(cell.Clairvoyant[0].Long.Mean) * float64(r.Long.Jobs)},
+			"short unfinished, unqueued":   {cell.references.timelines[0], UnfinishedShort, float64(cell.Longest[0].Short.Mean) * float64(r.Short.Jobs)},
+			"busy, clairvoyant":            {cell.references.timelines[1], Busy, w.Work() / 1e9},
+			"long unfinished, clairvoyant": {cell.references.timelines[1], UnfinishedLong, float64(cell.Clairvoyant[0].Long.Mean) * float64(r.Long.Jobs)},
 		} {
 			if got := area(tt.line, tt.quantity); math.Abs(got-tt.want) > 1e-6*tt.want {
 				t.Errorf("%s, %s: the area is %g, want %g", policy, name, got, tt.want)
@@ -261,7 +261,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := ready.Run(ctx, func(Progress) {}); !errors.Is(err, context.Canceled) {
+	if _, err := ready.Run(ctx, nil, func(Progress) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
 	}
 }

@@ -49,11 +49,11 @@ type Manifest struct {
 type CellResult struct {
 	Cell     Cell
 	Policies []PolicyResult // in the order of the plan
-	// Bounds hold a distribution by class for each seed's workload; they belong to
+	// Longest and Clairvoyant hold a distribution by class for each seed's workload; they belong to
 	// Results of the same seed.
 	Longest, Clairvoyant []measure.ByClass
 
-	bounds *bounds // of the first seed
+	references *references // of the first seed
 }
 
 // PolicyResult is one policy of a cell.

@@ -2,7 +2,7 @@
 // several seeds, simulated on all processors and, for chosen ones, live.
 //
 //	Plan ─check─▶ cells (trace x load) ─┬─ simulate (policy x seed) ─┐
-//	                                    ├─ bounds (seed) ────────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
+//	                                    ├─ references (seed) ────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
 //	                                    ├─ watch (policy, one seed) ─┤                       ├─ figures (SVG, PNG)
 //	                                    └─ live (policy x run) ──────┘                       └─ report.md
 //	folders of several comparisons ─Read─▶ Page ─▶ docs/results.md, docs/results/
@@ -19,16 +19,21 @@
 // draws on a workload without draws has one value for all seeds, and an interval
 // of width 0.
 //
-// # Bounds
+// # References
 //
-// No policy can be faster than the longest task of each job (no queueing at all), and
-// no policy without foresight is faster, on average, than the clairvoyant schedule:
-// preemptive shortest remaining work over jobs on all workers. Every figure shows both
-// as if they were policies, in grey.
+// No policy can be faster than the longest task of each job (no queueing at all). The
+// clairvoyant schedule, preemptive shortest remaining work over jobs on all workers, is a
+// reference and no bound: policies pass its percentiles, and the mean of one class. Every
+// figure shows both as if they were policies, in grey.
+//
+// # Going on
+//
+// What a step measured is kept in a file whose name is a hash of all that it depends on. A
+// comparison that was ended takes the files of its steps and makes the others.
 //
 // # Failures
 //
 // Mistakes in a plan are found before anything is started or written. A run
 // that fails ends the comparison with its policy, trace, load and seed named;
-// the folder is left as it was.
+// of the folder only the kept runs change.
 package compare

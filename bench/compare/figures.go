@@ -89,7 +89,7 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 	m := &c.Manifest
 	f := plot.Bars{
 		Title: "Completion times on " + c.title(cells) + ", relative to " + m.Policies[0],
-		Runs:  append(slices.Clone(m.Policies), LongestTask, Clairvoyant), Bounds: 2,
+		Runs:  append(slices.Clone(m.Policies), LongestTask, Clairvoyant), References: 2,
 	}
 	for class, name := range measure.ClassNames() {
 		panel := plot.BarPanel{Title: name + " jobs"}
@@ -128,10 +128,10 @@ func (r *CellResult) distributions() plot.CDF {
 				panel.Curves = append(panel.Curves, plot.Curve{Name: p.Policy + ", live", Values: p.liveCurves[class]})
 			}
 		}
-		for b, bound := range []string{LongestTask, Clairvoyant} {
-			panel.Curves = append(panel.Curves, plot.Curve{Name: bound, Values: r.bounds.curves[b][class], Bound: true})
+		for b, name := range []string{LongestTask, Clairvoyant} {
+			panel.Curves = append(panel.Curves, plot.Curve{Name: name, Values: r.references.curves[b][class], Reference: true})
 		}
-		if len(r.bounds.curves[0][class]) > 0 {
+		if len(r.references.curves[0][class]) > 0 {
 			f.Panels = append(f.Panels, panel)
 		}
 	}
@@ -146,8 +146,8 @@ func (r *CellResult) overTime(workers int) plot.Series {
 		for _, p := range r.Policies {
 			panel.Lines = append(panel.Lines, line(p.Policy, p.timeline, quantity, false))
 		}
-		for b, bound := range []string{LongestTask, Clairvoyant} {
-			panel.Lines = append(panel.Lines, line(bound, r.bounds.timelines[b], quantity, true))
+		for b, name := range []string{LongestTask, Clairvoyant} {
+			panel.Lines = append(panel.Lines, line(name, r.references.timelines[b], quantity, true))
 		}
 		toOneEnd(panel.Lines)
 		if slices.ContainsFunc(panel.Lines, func(l plot.Line) bool { return slices.Max(l.Values) > 0 }) {
@@ -172,7 +172,7 @@ func toOneEnd(lines []plot.Line) {
 	}
 }
 
-func line(name string, t *Timeline, quantity int, bound bool) plot.Line {
+func line(name string, t *Timeline, quantity int, reference bool) plot.Line {
 	times, values := t.Line(quantity)
-	return plot.Line{Name: name, Times: times, Values: values, Bound: bound}
+	return plot.Line{Name: name, Times: times, Values: values, Reference: reference}
 }

@@ -37,7 +37,7 @@ type Record struct {
 // MakeFolder makes the folder of a comparison, so that a folder that cannot be
 // written to is detected before anything runs.
 func MakeFolder(dir string) error {
-	err := os.MkdirAll(filepath.Join(dir, FigureFolder), 0o755)
+	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		var probe *os.File
 		if probe, err = os.CreateTemp(dir, ".writable-"); err == nil {
@@ -55,7 +55,11 @@ func (c *Comparison) Write(dir string) error {
 	if err := c.writeText(dir); err != nil {
 		return err
 	}
-	return c.Figures(filepath.Join(dir, FigureFolder))
+	figures := filepath.Join(dir, FigureFolder)
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return fmt.Errorf("the folder for figures cannot be made: %w; the runs were made; run the same command again when it can", err)
+	}
+	return c.Figures(figures)
 }
 
 // writeText writes all but the figures.
@@ -202,9 +206,9 @@ func (c *Comparison) add(r Record) error {
 			if r.State != nil {
 				p.State = r.State
 			}
-			if k == 0 && r.Bound.Clairvoyant != nil {
-				cell.Longest = append(cell.Longest, r.Bound.LongestTask)
-				cell.Clairvoyant = append(cell.Clairvoyant, *r.Bound.Clairvoyant)
+			if k == 0 && r.References.Clairvoyant != nil {
+				cell.Longest = append(cell.Longest, r.References.LongestTask)
+				cell.Clairvoyant = append(cell.Clairvoyant, *r.References.Clairvoyant)
 			}
 		}
 		return nil

@@ -43,7 +43,7 @@ func (l *Live) check(policies []string) error {
 }
 
 // live makes the live runs one after another, so that each has the machine to itself.
-func (p *Prepared) live(ctx context.Context, c *Comparison, notify func(Progress)) error {
+func (p *Prepared) live(ctx context.Context, c *Comparison, kept *Kept, notify func(Progress)) error {
 	l := p.plan.Live
 	if l == nil {
 		return nil
@@ -57,19 +57,29 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, notify func(Progress
 	for i := range c.Cells {
 		for k := range c.Cells[i].Policies {
 			into := &c.Cells[i].Policies[k]
-			for range l.Runs {
+			for n := range l.Runs {
 				if !l.chosen(into.Policy) {
 					continue
 				}
 				what := into.Policy + " live on " + c.Cells[i].Cell.Title()
 				progress := func(left time.Duration) {
-					notify(Progress{done, all, fmt.Sprintf("%s, about %.0f s left", what, left.Seconds())})
+					notify(Progress{Done: done, All: all, What: fmt.Sprintf("%s, about %.0f s left", what, left.Seconds())})
 				}
-				if err := p.liveRun(ctx, &c.Cells[i].Cell.runs[k][0], into, progress); err != nil {
+				s := step{what: what, do: func(ctx context.Context) (*outcome, error) {
+					return p.liveRun(ctx, &c.Cells[i].Cell.runs[k][0], progress)
+				}}
+				var err error
+				if s.file, err = kept.path(append(p.inputs("live", &c.Cells[i], k, 0), n, l.speedup(), l.Isolation)...); err != nil {
+					return err
+				}
+				o, err := s.outcome(ctx)
+				if err != nil {
 					return fmt.Errorf("%s: %w", what, err)
 				}
+				into.Live = append(into.Live, *o.Result)
+				into.liveCurves = joinCurves(into.liveCurves, o.Curves)
 				done++
-				notify(Progress{done, all, what})
+				notify(Progress{Done: done, All: all, What: what})
 			}
 		}
 	}
@@ -78,29 +88,28 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, notify func(Progress
 
 // liveRun makes one live run, with the cluster of the simulated run and its workload,
 // sped up.
-func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, into *PolicyResult, notify func(left time.Duration)) error {
+func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notify func(left time.Duration)) (*outcome, error) {
 	d := *simulated.Description
 	d.Policies, d.Seeds, d.Workload.Speedup = []string{simulated.Policy}, 1, p.plan.Live.speedup()
 	runs, err := d.Runs()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	run := &runs[0]
 	w, err := run.Workload()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{
 		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { notify(at.Left) },
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if m.Outcome.Facts.Partial {
-		return fmt.Errorf("it was ended before its workload; %w", context.Cause(ctx))
+		return nil, fmt.Errorf("it was ended before its workload; %w", context.Cause(ctx))
 	}
-	into.Live = append(into.Live, run.Result(w, m.Outcome))
+	result := run.Result(w, m.Outcome)
 	short, long := run.Completions(w, m.Outcome)
-	into.liveCurves = addCurves(into.liveCurves, short, long)
-	return nil
+	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
 }

@@ -100,7 +100,7 @@ func (m *Model) Points(ctx context.Context, notify func(Progress)) ([]ModelPoint
 		func(ctx context.Context, i int) (*ModelSimulated, error) { return m.simulate(ctx, &points[i]) },
 		func(i int, s *ModelSimulated) error {
 			points[i].Simulated = s
-			notify(Progress{i + 1, len(points), points[i].name()})
+			notify(Progress{Done: i + 1, All: len(points), What: points[i].name()})
 			return nil
 		})
 	return points, err

@@ -1,8 +1,12 @@
 package compare
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,8 +51,9 @@ type Cell struct {
 	Tasks int     `json:"tasks"`
 	Load  float64 `json:"load"`
 
-	desc *experiment.Description
-	runs [][]experiment.Run // by policy, then seed
+	desc   *experiment.Description
+	runs   [][]experiment.Run // by policy, then seed
+	digest string             // of the trace's jobs
 }
 
 func (p *Plan) check() error {
@@ -108,8 +113,28 @@ func (p *Plan) cell(trace string, load float64) (Cell, error) {
 	if len(w.Jobs) == 0 {
 		return c, errors.New(trace + " holds no job; nothing was run")
 	}
+	if c.digest, err = digest(trace); err != nil {
+		return c, err
+	}
 	c.Jobs, c.Tasks, c.Load = len(w.Jobs), w.Tasks(), w.Load(d.Workers())
 	return c, nil
+}
+
+// digest returns what a trace holds: the specification of a generator, the hash of a file.
+func digest(trace string) (string, error) {
+	if strings.HasPrefix(trace, "gen:") {
+		return trace, nil
+	}
+	f, err := os.Open(trace)
+	if err != nil {
+		return "", fmt.Errorf("cannot open the trace: %w; nothing was run", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("cannot read the trace %s: %w; nothing was run", trace, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // drawn reports whether each seed has another workload.

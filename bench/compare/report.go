@@ -88,7 +88,7 @@ func (c *Comparison) CellReports() (list []cellReport) {
 	return list
 }
 
-// completions is the table of one class: ratios of every policy and bound, and times.
+// completions is the table of one class: ratios of every policy and reference, and times.
 func (c *Comparison) completions(class string, rows []Row) markdown.Table {
 	t := markdown.Table{Head: []string{class + " jobs, completion", "mean / " + c.Manifest.Policies[0], "p50", "p90", "p99", "mean (s)", "p50 (s)", "p90 (s)", "p99 (s)"}}
 	for start := range rows {
@@ -98,7 +98,7 @@ func (c *Comparison) completions(class string, rows []Row) markdown.Table {
 		}
 		name := r.Policy
 		switch r.Mode {
-		case ModeBound:
+		case ModeReference:
 			name = "*" + name + "*"
 		case ModeLive:
 			name += ", live"

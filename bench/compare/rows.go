@@ -2,7 +2,7 @@ package compare
 
 import "github.com/pigeon-sched/pigeon/bench/measure"
 
-// Row is one figure of one policy, or bound, on one cell.
+// Row is one figure of one policy, or reference, on one cell.
 type Row struct {
 	Cell   int // index
 	Mode   string
@@ -17,9 +17,9 @@ type Row struct {
 
 // Modes of a row.
 const (
-	ModeSim   = "sim"
-	ModeLive  = "live"
-	ModeBound = "bound"
+	ModeSim       = "sim"
+	ModeLive      = "live"
+	ModeReference = "bound" // its name in results.csv from before it was known that policies pass one of them
 )
 
 type quantity struct {
@@ -36,7 +36,7 @@ func measured() []quantity {
 }
 
 // Rows returns every figure of the comparison, cell by cell and class by class: first
-// the simulated policies, then the bounds, then the live runs.
+// the simulated policies, then the references, then the live runs.
 func (c *Comparison) Rows() (rows []Row) {
 	for i := range c.Cells {
 		for class := range 2 {
@@ -67,7 +67,7 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 		for s := range b.of {
 			ds = append(ds, b.of[s].Class(c))
 		}
-		rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeBound, Policy: b.name, Class: c, Of: completion.name},
+		rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeReference, Policy: b.name, Class: c, Of: completion.name},
 			ds, distributions(first, c, completion))...)
 	}
 	for k := range r.Policies {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
@@ -12,7 +13,10 @@ import (
 // Progress is reported during a comparison.
 type Progress struct {
 	Done, All int
+	Kept      int    // of Done: taken from an earlier comparison that was ended
 	What      string // the step that is done, or under way when it is live
+	// Left is about how long the simulated runs take yet, by those that were made; 0: not known.
+	Left time.Duration
 }
 
 // Prepared is a checked plan, ready to run.
@@ -43,28 +47,43 @@ func (p *Plan) Prepare() (*Prepared, error) {
 	return prepared, nil
 }
 
-// Run makes all runs. The first failure ends it.
-func (p *Prepared) Run(ctx context.Context, notify func(Progress)) (*Comparison, error) {
+// Run makes all runs that are not kept, or takes them. The first failure ends it.
+func (p *Prepared) Run(ctx context.Context, kept *Kept, notify func(Progress)) (*Comparison, error) {
 	c := &Comparison{Manifest: p.manifest()}
 	for i := range p.cells {
 		c.Cells = append(c.Cells, p.empty(&p.cells[i]))
 	}
 	steps := p.steps(c)
+	for i := range steps {
+		var err error
+		if steps[i].file, err = kept.path(steps[i].inputs...); err != nil {
+			return nil, err
+		}
+	}
+	began, taken := time.Now(), 0
 	err := experiment.InParallel(ctx, len(steps),
-		func(ctx context.Context, i int) (func(), error) {
-			keep, err := steps[i].do(ctx)
+		func(ctx context.Context, i int) (made, error) {
+			m, err := steps[i].outcome(ctx)
 			if err != nil {
 				err = fmt.Errorf("%s: %w", steps[i].what, err)
 			}
-			return keep, err
+			return m, err
 		},
-		func(i int, keep func()) error {
-			keep()
-			notify(Progress{i + 1, len(steps), steps[i].what})
+		func(i int, m made) error {
+			steps[i].take(m.outcome)
+			at := Progress{Done: i + 1, All: len(steps), What: steps[i].what}
+			if m.kept {
+				taken++
+			}
+			if own := at.Done - taken; own > 0 {
+				at.Left = time.Since(began) / time.Duration(own) * time.Duration(at.All-at.Done)
+			}
+			at.Kept = taken
+			notify(at)
 			return nil
 		})
 	if err == nil {
-		err = p.live(ctx, c, notify)
+		err = p.live(ctx, c, kept, notify)
 	}
 	return c, err
 }
@@ -78,11 +97,32 @@ func (p *Prepared) empty(cell *Cell) CellResult {
 	return r
 }
 
-// step is one independent piece of work. The function that do returns is called by one goroutine,
-// in the order of the steps.
+// step is one independent piece of work. take is called by one goroutine, in the order of the
+// steps.
 type step struct {
-	what string
-	do   func(context.Context) (keep func(), err error)
+	what   string
+	inputs []any  // all that its outcome depends on, beside the program
+	file   string // where it is kept; "" nowhere
+	do     func(context.Context) (*outcome, error)
+	take   func(*outcome)
+}
+
+// made is an outcome and whether it was made by an earlier comparison.
+type made struct {
+	*outcome
+	kept bool
+}
+
+// outcome takes the outcome of a step from its file, or makes it and writes the file.
+func (s *step) outcome(ctx context.Context) (made, error) {
+	if o := read(s.file); o != nil {
+		return made{o, true}, nil
+	}
+	o, err := s.do(ctx)
+	if err == nil {
+		err = o.write(s.file)
+	}
+	return made{o, false}, err
 }
 
 func (p *Prepared) steps(c *Comparison) (steps []step) {
@@ -91,41 +131,64 @@ func (p *Prepared) steps(c *Comparison) (steps []step) {
 		where := cell.Cell.Title()
 		for seed := range p.plan.Base.Seeds {
 			if seed == 0 || cell.Cell.drawn() {
-				steps = append(steps, step{"bounds of " + where, func(context.Context) (func(), error) { return p.boundsStep(cell, seed) }})
+				steps = append(steps, step{
+					what: "references of " + where, inputs: p.inputs("references", cell, 0, seed),
+					do:   func(context.Context) (*outcome, error) { return p.references(cell, seed) },
+					take: func(o *outcome) { cell.takeReferences(o.Refs, seed) },
+				})
 			}
 		}
 		for k, name := range p.plan.Policies {
 			for seed := range p.plan.Base.Seeds {
-				what := fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed)
-				steps = append(steps, step{what, func(ctx context.Context) (func(), error) { return p.simulate(ctx, cell, k, seed) }})
+				steps = append(steps, step{
+					what: fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed), inputs: p.inputs("run", cell, k, seed),
+					do:   func(ctx context.Context) (*outcome, error) { return p.simulate(ctx, cell, k, seed) },
+					take: func(o *outcome) { cell.takeRun(o, k, seed) },
+				})
 			}
-			steps = append(steps, step{name + " over time on " + where, func(ctx context.Context) (func(), error) { return p.follow(ctx, cell, k) }})
+			steps = append(steps, step{
+				what: name + " over time on " + where, inputs: p.inputs("over time", cell, k, 0),
+				do:   func(ctx context.Context) (*outcome, error) { return p.follow(ctx, cell, k) },
+				take: func(o *outcome) { cell.Policies[k].timeline, cell.Policies[k].State = o.Timeline, o.State },
+			})
 		}
 	}
 	return steps
 }
 
-func (p *Prepared) boundsStep(cell *CellResult, seed int) (func(), error) {
+// inputs returns all that a step depends on.
+func (p *Prepared) inputs(kind string, cell *CellResult, policy, seed int) []any {
+	d, run := *cell.Cell.desc, &cell.Cell.runs[policy][seed]
+	d.Policies, d.Seed, d.Seeds = nil, 0, 0
+	if kind == "references" {
+		return []any{kind, cell.Cell.digest, d, run.Seed}
+	}
+	return []any{kind, cell.Cell.digest, d, run.Seed, run.Policy, p.plan.Delay}
+}
+
+func (p *Prepared) references(cell *CellResult, seed int) (*outcome, error) {
 	w, err := cell.Cell.runs[0][seed].Workload()
 	if err != nil {
 		return nil, err
 	}
-	b := boundsOf(w, cell.Cell.desc.Workers())
-	return func() {
-		last := seed + 1
-		if !cell.Cell.drawn() { // all seeds have this workload
-			last = len(cell.Longest)
-		}
-		for s := seed; s < last; s++ {
-			cell.Longest[s], cell.Clairvoyant[s] = b.longest, b.clairvoyant
-		}
-		if seed == 0 {
-			cell.bounds = b
-		}
-	}, nil
+	r := referencesOf(w, cell.Cell.desc.Workers())
+	return &outcome{Refs: &keptReferences{r.longest, r.clairvoyant, r.curves, r.timelines}}, nil
 }
 
-func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) (func(), error) {
+func (c *CellResult) takeReferences(r *keptReferences, seed int) {
+	last := seed + 1
+	if !c.Cell.drawn() { // all seeds have this workload
+		last = len(c.Longest)
+	}
+	for s := seed; s < last; s++ {
+		c.Longest[s], c.Clairvoyant[s] = r.Longest, r.Clairvoyant
+	}
+	if seed == 0 {
+		c.references = &references{r.Longest, r.Clairvoyant, r.Curves, r.Timelines}
+	}
+}
+
+func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) (*outcome, error) {
 	run := &cell.Cell.runs[k][seed]
 	w, err := run.Workload()
 	if err != nil {
@@ -140,23 +203,32 @@ func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) 
 		return nil, err
 	}
 	short, long := run.Completions(w, out)
-	return func() {
-		into := &cell.Policies[k]
-		// The bounds of a seed come before its runs.
-		result.Bound.Clairvoyant = &cell.Clairvoyant[seed]
-		into.Results[seed] = result
-		into.curves = addCurves(into.curves, short, long)
-	}, nil
+	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
 }
 
-func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (func(), error) {
+// takeRun takes a simulated run; the references of its seed were taken before.
+func (c *CellResult) takeRun(o *outcome, policy, seed int) {
+	into := &c.Policies[policy]
+	o.Result.References.Clairvoyant = &c.Clairvoyant[seed]
+	into.Results[seed] = *o.Result
+	into.curves = joinCurves(into.curves, o.Curves)
+}
+
+func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (*outcome, error) {
 	run := &cell.Cell.runs[k][0]
 	w, err := run.Workload()
 	if err != nil {
 		return nil, err
 	}
 	timeline, state, err := watch(ctx, run, w, p.plan.Delay)
-	return func() { cell.Policies[k].timeline, cell.Policies[k].State = timeline, state }, err
+	return &outcome{Timeline: timeline, State: state}, err
+}
+
+func joinCurves(to, more [2][]float64) [2][]float64 {
+	for class := range to {
+		to[class] = append(to[class], more[class]...)
+	}
+	return to
 }
 
 // addCurves adds a run's completion times, as quantiles, to the curves of other runs.

@@ -23,7 +23,7 @@ func (c *Comparison) Table(w io.Writer) error {
 		switch r.Mode {
 		case ModeLive:
 			name += ", live"
-		case ModeBound:
+		case ModeReference:
 			name = "(" + name + ")"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t", TraceName(cell.Trace), cell.Label()[len("load "):], measure.ClassNames()[r.Class], name)

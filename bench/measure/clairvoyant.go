@@ -58,8 +58,8 @@ func ClairvoyantWatched(w *workload.Workload, workers int, watcher ScheduleWatch
 	}
 }
 
-// ClairvoyantBound describes Clairvoyant by true class.
-func ClairvoyantBound(w *workload.Workload, workers int) *ByClass {
+// ClairvoyantTimes describes Clairvoyant by true class.
+func ClairvoyantTimes(w *workload.Workload, workers int) *ByClass {
 	var byClass [2][]int64
 	for i, took := range Clairvoyant(w, workers) {
 		c := w.Jobs[i].TrueClass()

@@ -255,13 +255,13 @@ func TestClairvoyantKeepsItsSets(t *testing.T) {
 	})
 }
 
-func TestClairvoyantBoundOfATrace(t *testing.T) {
+func TestClairvoyantTimesOfATrace(t *testing.T) {
 	w, err := workload.Open(tracetest.Path(t, "ngo_90.tr"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w = w.Classify(1e9)
-	bound := ClairvoyantBound(w, 120)
+	bound := ClairvoyantTimes(w, 120)
 	t.Logf("ngo_90 on 120 workers: short %+v, long %+v", bound.Short, bound.Long)
 	// Short jobs are far below the work of most long ones, so they hardly wait.
 	if bound.Short.P50 > 0.36 || bound.Short.P99 > 1.8 {

@@ -114,7 +114,7 @@ func (c *Collector) Result(f Facts) Result {
 		Live:               f.Live,
 		Partial:            f.Partial,
 	}
-	r.Bound.LongestTask = ByClass{Short: Describe(short.longest, unit), Long: Describe(long.longest, unit)}
+	r.References.LongestTask = ByClass{Short: Describe(short.longest, unit), Long: Describe(long.longest, unit)}
 	c.owners.fill(&r, unit)
 	if f.Shares != nil {
 		f.Shares.fill(&r, unit)

@@ -57,8 +57,8 @@ func TestResult(t *testing.T) {
 		{"makespan", r.Makespan, 40},        // 1 s to 41 s, the failed job too
 		{"utilization", r.Utilization, 0.5}, // 80 of 4 x 40
 		{"wall", r.Wall, 0.5},
-		{"bound short p50", r.Bound.LongestTask.Short.P50, 1},
-		{"bound long p50", r.Bound.LongestTask.Long.P50, 10},
+		{"bound short p50", r.References.LongestTask.Short.P50, 1},
+		{"bound long p50", r.References.LongestTask.Long.P50, 10},
 	} {
 		if math.Abs(float64(tt.got-tt.want)) > 1e-12 {
 			t.Errorf("%s = %v, want %v", tt.what, tt.got, tt.want)
@@ -71,7 +71,7 @@ func TestResult(t *testing.T) {
 
 func TestResultIsMultipliedBackBySpeedup(t *testing.T) {
 	r := collected(Options{Speedup: 10}).Result(facts())
-	if r.Short.Completion.P50 != 20 || r.Makespan != 400 || r.Bound.LongestTask.Long.P50 != 100 || r.Long.Queueing.P50 != 100 {
+	if r.Short.Completion.P50 != 20 || r.Makespan != 400 || r.References.LongestTask.Long.P50 != 100 || r.Long.Queueing.P50 != 100 {
 		t.Errorf("times are not ten-fold: %+v", r)
 	}
 	if r.Short.Slowdown.P50 != 1.5 || r.Utilization != 0.5 || r.Wall != 0.5 {

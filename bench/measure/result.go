@@ -3,28 +3,28 @@ package measure
 // Result is what a run prints: one JSON object. Times are seconds of the
 // workload's own time (a live run that was sped up is multiplied back).
 type Result struct {
-	Mode               string  `json:"mode"`                 // sim or live
-	Policy             string  `json:"policy"`               // as it was named
-	Trace              string  `json:"trace"`                // file or generator
-	Seed               uint64  `json:"seed"`                 // of all draws
-	Workers            int     `json:"workers"`              // of the cluster
-	Groups             int     `json:"groups"`               // of the cluster
-	Jobs               int     `json:"jobs"`                 // of the workload
-	Tasks              int     `json:"tasks"`                // of the workload
-	Load               Number  `json:"load"`                 // work / (workers x span of arrivals)
-	Short              Summary `json:"short"`                // jobs that are short in truth
-	Long               Summary `json:"long"`                 // jobs that are long in truth
-	All                Summary `json:"all"`                  // all jobs
-	Completed          int     `json:"completed"`            // jobs that completed
-	Failed             int     `json:"failed"`               // jobs that failed; the others had not ended
-	Attempts           int64   `json:"attempts"`             // launches that a worker accepted
-	MessagesPerTask    Number  `json:"messages_per_task"`    // messages between cores; a batch of k tasks counts k
-	SuspensionsPerTask Number  `json:"suspensions_per_task"` // how often a running task was stopped for another one
-	Utilization        Number  `json:"utilization"`          // busy share of the workers' time over the makespan
-	Makespan           Number  `json:"makespan"`             // from the first arrival to the last completion
-	Wall               Number  `json:"wall"`                 // how long the run took
-	Events             int64   `json:"events"`               // of the simulator, or inputs of the cores of a live run
-	Bound              Bound   `json:"bound"`                // completion times that no policy passes
+	Mode               string     `json:"mode"`                 // sim or live
+	Policy             string     `json:"policy"`               // as it was named
+	Trace              string     `json:"trace"`                // file or generator
+	Seed               uint64     `json:"seed"`                 // of all draws
+	Workers            int        `json:"workers"`              // of the cluster
+	Groups             int        `json:"groups"`               // of the cluster
+	Jobs               int        `json:"jobs"`                 // of the workload
+	Tasks              int        `json:"tasks"`                // of the workload
+	Load               Number     `json:"load"`                 // work / (workers x span of arrivals)
+	Short              Summary    `json:"short"`                // jobs that are short in truth
+	Long               Summary    `json:"long"`                 // jobs that are long in truth
+	All                Summary    `json:"all"`                  // all jobs
+	Completed          int        `json:"completed"`            // jobs that completed
+	Failed             int        `json:"failed"`               // jobs that failed; the others had not ended
+	Attempts           int64      `json:"attempts"`             // launches that a worker accepted
+	MessagesPerTask    Number     `json:"messages_per_task"`    // messages between cores; a batch of k tasks counts k
+	SuspensionsPerTask Number     `json:"suspensions_per_task"` // how often a running task was stopped for another one
+	Utilization        Number     `json:"utilization"`          // busy share of the workers' time over the makespan
+	Makespan           Number     `json:"makespan"`             // from the first arrival to the last completion
+	Wall               Number     `json:"wall"`                 // how long the run took
+	Events             int64      `json:"events"`               // of the simulator, or inputs of the cores of a live run
+	References         References `json:"bound"`                // completion times to set it against
 	// Of workloads whose jobs have owners.
 	Owners []OwnerResult `json:"owners,omitempty"` // by name, when jobs have owners
 	Others *ByClass      `json:"others,omitempty"` // completion times of the jobs of all owners but the one that floods
@@ -51,10 +51,11 @@ type Summary struct {
 	Unqueued   Number       `json:"unqueued"`   // share of jobs that completed within their longest task plus the tolerance
 }
 
-// Bound holds completion times that no policy passes.
-type Bound struct {
-	LongestTask ByClass  `json:"longest_task"`          // each job's longest task: no queueing at all
-	Clairvoyant *ByClass `json:"clairvoyant,omitempty"` // of preemptive shortest remaining work over all workers, when it was computed
+// References holds completion times to set those of a policy against: a bound, which none is below, and a
+// reference, which is no bound.
+type References struct {
+	LongestTask ByClass  `json:"longest_task"`          // each job's longest task: no queueing at all, which no policy is below
+	Clairvoyant *ByClass `json:"clairvoyant,omitempty"` // of preemptive shortest remaining work over all workers, when it was computed; percentiles of a policy may be below
 }
 
 // ByClass is a distribution for each true class.

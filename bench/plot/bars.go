@@ -17,9 +17,9 @@ type Bars struct {
 	Runs []string
 	// Reference is the index in Runs of the divisor of the others.
 	Reference int
-	// Bounds is the number of Runs, at the end, that are bounds: they are grey.
-	Bounds int
-	Panels []BarPanel
+	// References is the number of Runs, at the end, that are references: they are grey.
+	References int
+	Panels     []BarPanel
 }
 
 // BarPanel is one class.
@@ -71,8 +71,8 @@ func (b Bars) reference() string {
 }
 
 func (b Bars) color(run int) color.Color {
-	if first := len(b.Runs) - b.Bounds; run >= first {
-		return boundColor(run - first)
+	if first := len(b.Runs) - b.References; run >= first {
+		return referenceColor(run - first)
 	}
 	return runColor(run)
 }

@@ -29,8 +29,8 @@ type CDFPanel struct {
 type Curve struct {
 	Name   string
 	Values []float64
-	// Bound reports whether the curve is a bound, which is grey.
-	Bound bool
+	// Reference reports whether the curve is a reference, which is grey.
+	Reference bool
 }
 
 // maxSteps bounds the points of a curve: a curve of more values shows its
@@ -55,8 +55,8 @@ func (c CDF) WriteFiles(base string) error {
 	for i, name := range runs.runs {
 		f.legend = append(f.legend, styledEntry(runLine(i), name))
 	}
-	for i, name := range runs.bounds {
-		f.legend = append(f.legend, styledEntry(boundLine(i), name))
+	for i, name := range runs.references {
+		f.legend = append(f.legend, styledEntry(referenceLine(i), name))
 	}
 	return f.writeFiles(base)
 }
@@ -89,8 +89,8 @@ func (c CDFPanel) draw(xLabel, yLabel string, runs *names) (*gonum.Plot, error) 
 }
 
 func (c Curve) style(runs *names) draw.LineStyle {
-	if c.Bound {
-		return boundLine(runs.bound(c.Name))
+	if c.Reference {
+		return referenceLine(runs.reference(c.Name))
 	}
 	return runLine(runs.index(c.Name))
 }

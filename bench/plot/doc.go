@@ -11,7 +11,7 @@
 // those of Okabe and Ito, distinguished by colour-blind readers, and lines differ
 // by dashes too, for print without colour.
 //
-// Bounds are grey.
+// References are grey.
 //
 // A figure without data, or with data that its axes cannot show, is an error
 // that names the panel; no file is written then.

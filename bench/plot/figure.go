@@ -167,13 +167,13 @@ func (f *figure) drawLegend(c draw.Canvas, rows [][]entry) {
 	}
 }
 
-// names numbers runs by first appearance, so that a name has one colour; bounds
+// names numbers runs by first appearance, so that a name has one colour; references
 // are numbered apart.
-type names struct{ runs, bounds []string }
+type names struct{ runs, references []string }
 
 func (n *names) index(name string) int { return indexIn(&n.runs, name) }
 
-func (n *names) bound(name string) int { return indexIn(&n.bounds, name) }
+func (n *names) reference(name string) int { return indexIn(&n.references, name) }
 
 func indexIn(list *[]string, name string) int {
 	if i := slices.Index(*list, name); i >= 0 {

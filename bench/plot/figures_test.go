@@ -90,15 +90,15 @@ func seriesFigure() Series {
 
 func oneLine(l Line) Series { return Series{Panels: []SeriesPanel{{Lines: []Line{l}}}} }
 
-// Bounds are grey in every kind of figure, and take no colour from the runs.
-func TestBoundsAreGrey(t *testing.T) {
+// References are grey in every kind of figure, and take no colour from the runs.
+func TestReferencesAreGrey(t *testing.T) {
 	values := []float64{1, 2, 3}
 	for name, figure := range map[string]writer{
-		"cdf bound": CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "b", Values: []float64{1, 1.5, 2}, Bound: true}, {Name: "a", Values: values}}}}},
-		"bars bound": Bars{Runs: []string{"a", "b"}, Bounds: 1,
+		"cdf": CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "b", Values: []float64{1, 1.5, 2}, Reference: true}, {Name: "a", Values: values}}}}},
+		"bars": Bars{Runs: []string{"a", "b"}, References: 1,
 			Panels: []BarPanel{{"short", []Group{{"load", []Cluster{{"p50", []float64{2, 1}}}}}}}},
-		"series bound": Series{Panels: []SeriesPanel{{Lines: []Line{
-			{Name: "b", Times: values, Values: values, Kind: Straight, Bound: true},
+		"series": Series{Panels: []SeriesPanel{{Lines: []Line{
+			{Name: "b", Times: values, Values: values, Kind: Straight, Reference: true},
 			{Name: "a", Times: values, Values: []float64{3, 1, 3}, Kind: Straight},
 			{Name: "a, simulated", Times: values, Values: []float64{2, 2, 2}, Kind: Marks, Of: "a"}}}}},
 	} {
@@ -107,9 +107,9 @@ func TestBoundsAreGrey(t *testing.T) {
 			t.Fatal(err)
 		}
 		colors := colorsOf(t, base+".png")
-		if !colors[color.RGBA(runColor(0))] || !colors[color.RGBA(boundColor(0))] || colors[color.RGBA(runColor(1))] {
-			t.Errorf("%s: the run is blue %v, the bound grey %v, something vermilion %v",
-				name, colors[color.RGBA(runColor(0))], colors[color.RGBA(boundColor(0))], colors[color.RGBA(runColor(1))])
+		if !colors[color.RGBA(runColor(0))] || !colors[color.RGBA(referenceColor(0))] || colors[color.RGBA(runColor(1))] {
+			t.Errorf("%s: the run is blue %v, the reference grey %v, something vermilion %v",
+				name, colors[color.RGBA(runColor(0))], colors[color.RGBA(referenceColor(0))], colors[color.RGBA(runColor(1))])
 		}
 	}
 }

@@ -42,8 +42,8 @@ type Line struct {
 	Name          string
 	Times, Values []float64
 	Kind          Kind
-	// Bound reports whether the line is a bound, which is grey.
-	Bound bool
+	// Reference reports whether the line is a reference, which is grey.
+	Reference bool
 	// Of, if set, is the line whose colour this one shares.
 	Of string
 }
@@ -128,8 +128,8 @@ func (l Line) plotter(runs *names) gonum.Plotter {
 
 func (l Line) style(runs *names) draw.LineStyle {
 	switch {
-	case l.Bound:
-		return boundLine(runs.bound(l.Name))
+	case l.Reference:
+		return referenceLine(runs.reference(l.Name))
 	case l.Of != "":
 		return runLine(runs.index(l.Of))
 	}

@@ -20,7 +20,7 @@ const (
 
 // runColor is the colour of run i: the palette of Okabe and Ito without its
 // yellow, which is faint on white, then three of Paul Tol's muted colours, and
-// a grey between those of the bounds.
+// a grey between those of the references.
 // From the twelfth run on colours repeat.
 func runColor(i int) color.NRGBA {
 	palette := [...]color.NRGBA{
@@ -45,16 +45,16 @@ func runLine(i int) draw.LineStyle {
 	return draw.LineStyle{Color: runColor(i), Width: lineWidth, Dashes: dashes[i%len(dashes)]}
 }
 
-// boundColor is the grey of bound i; bounds are no runs.
-func boundColor(i int) color.NRGBA {
+// referenceColor is the grey of reference i; references are no runs.
+func referenceColor(i int) color.NRGBA {
 	greys := [...]color.NRGBA{{0xb8, 0xb8, 0xb8, 0xff}, {0x5a, 0x5a, 0x5a, 0xff}}
 	return greys[i%len(greys)]
 }
 
-// boundLine is the line style of bound i, thinner than that of a run.
-func boundLine(i int) draw.LineStyle {
+// referenceLine is the line style of reference i, thinner than that of a run.
+func referenceLine(i int) draw.LineStyle {
 	dashes := [...][]vg.Length{{4, 2}, {1.5, 2}}
-	return draw.LineStyle{Color: boundColor(i), Width: 1.2, Dashes: dashes[i%len(dashes)]}
+	return draw.LineStyle{Color: referenceColor(i), Width: 1.2, Dashes: dashes[i%len(dashes)]}
 }
 
 func gridLine() draw.LineStyle {

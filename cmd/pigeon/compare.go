@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,7 +39,9 @@ func compareCommand() *cobra.Command {
 		Short:   "Compare policies on traces and loads, with figures and a report",
 		Long: `Simulates every policy on every trace and load with several seeds, on all
 processors, and with --live runs them live too. Writes a report with tables and
-figures, relative to the first policy, beside two bounds that no policy passes.`,
+figures, relative to the first policy, beside two references: the longest task of each
+job, which no policy is below, and a clairvoyant schedule, which is no bound. Runs that have
+ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            all policies, a generated workload
   pigeon compare --policies pigeon,pigeon:weight=20 --traces a.tr,b.tr --out out/weight
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
@@ -131,14 +135,29 @@ func list(values []string) (items []string) {
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output outputFormat) error {
-	show := newProgress(cmd.ErrOrStderr())
-	c, err := ready.Run(cmd.Context(), func(p compare.Progress) { show.linef("%d of %d: %s", p.Done, p.All, p.What) })
+	kept, err := keepRuns(f.out)
+	if err != nil {
+		return err
+	}
+	show, taken := newProgress(cmd.ErrOrStderr()), 0
+	c, err := ready.Run(cmd.Context(), kept, func(p compare.Progress) {
+		taken = max(taken, p.Kept)
+		show.linef("%d of %d: %s%s", p.Done, p.All, p.What, remaining(p.Left))
+	})
 	show.clear()
 	if err != nil {
-		return fmt.Errorf("the comparison did not come to its end: %w; nothing was written to %s", err, f.out)
+		where := filepath.Join(f.out, compare.KeptFolder)
+		if cmd.Context().Err() != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; the runs that had ended are kept in %s, and the same command goes on from there\n", where)
+			return silentError{exitInterrupted}
+		}
+		return fmt.Errorf("the comparison did not come to its end: %w; no report was written to %s, and the runs that had ended are kept in %s: the same command goes on from there", err, f.out, where)
+	}
+	if taken > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d runs had ended before and were taken from %s\n", taken, filepath.Join(f.out, compare.KeptFolder))
 	}
 	c.Manifest.Command, c.Manifest.Program = commandLine(cmd), currentVersion().String()
-	if err := c.Write(f.out); err != nil {
+	if err := errors.Join(c.Write(f.out), kept.RemoveOthers()); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
@@ -151,6 +170,23 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output o
 	_, err = fmt.Fprintf(out, "\nwritten to %s: %s, %s, %s, %s and the figures in %s\n", f.out,
 		compare.ReportFile, compare.TableFile, compare.ResultsFile, compare.ManifestFile, compare.FigureFolder)
 	return err
+}
+
+// keepRuns returns what keeps finished runs in the folder of a comparison.
+func keepRuns(dir string) (*compare.Kept, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("this program's file is not known: %w; runs cannot be kept", err)
+	}
+	return compare.KeepIn(dir, program)
+}
+
+// remaining says how long something takes yet, if that is known.
+func remaining(left time.Duration) string {
+	if left < time.Second {
+		return ""
+	}
+	return fmt.Sprintf("; about %v left", left.Round(time.Second))
 }
 
 // commandLine returns the command that repeats the runs: the verb with the flags that

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/compare"
 )
 
 func TestCompare(t *testing.T) {
@@ -96,5 +100,30 @@ func TestListKeepsParameters(t *testing.T) {
 	}
 	if got := list([]string{"a:x=1", "y=2"}); len(got) != 2 {
 		t.Errorf("two flags made one value: %q", got)
+	}
+}
+
+// A comparison that is interrupted keeps its runs and says so; it leaves no folder of figures, and
+// the same command goes on.
+func TestInterruptedCompare(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"compare", "--policies", "pigeon", "--traces", "gen:ec2,jobs=50", "--workers", "16", "--groups", "2", "--out", out}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var text, errs bytes.Buffer
+	if code := run(ctx, args, strings.NewReader(""), &text, &errs); code != exitInterrupted || !strings.Contains(errs.String(), "the same command goes on from there") {
+		t.Errorf("status %d: %s", code, errs.String())
+	}
+	if files, err := os.ReadDir(out); err != nil || len(files) != 1 || files[0].Name() != compare.KeptFolder {
+		t.Errorf("it left %v, %v", files, err)
+	}
+	succeed(t, args...)
+	if code, _, errs := program(t, args...); code != exitDone || !strings.Contains(errs, "3 runs had ended before") {
+		t.Errorf("the third time: status %d: %s", code, errs)
+	}
+	for _, file := range []string{compare.ReportFile, compare.FigureFolder} {
+		if _, err := os.Stat(filepath.Join(out, file)); err != nil {
+			t.Error(err)
+		}
 	}
 }

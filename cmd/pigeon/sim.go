@@ -172,7 +172,7 @@ func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions,
 	}
 	r = run.Result(w, out)
 	if clairvoyant {
-		r.Bound.Clairvoyant = measure.ClairvoyantBound(w, r.Workers)
+		r.References.Clairvoyant = measure.ClairvoyantTimes(w, r.Workers)
 	}
 	return r, nil
 }

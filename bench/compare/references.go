@@ -8,24 +8,25 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// Names of the bounds, in the order of the figures.
+// Names of the references, in the order of the figures. No policy is below the first; the second is
+// no bound.
 const (
 	LongestTask = "longest task"
 	Clairvoyant = "clairvoyant"
 )
 
-// bounds are both bounds of one workload.
-type bounds struct {
+// references are both references of one workload.
+type references struct {
 	longest, clairvoyant measure.ByClass
 	// For figures: times in seconds by class, and quantities over time.
-	curves    [2][2][]float64 // by bound, then class
+	curves    [2][2][]float64 // by reference, then class
 	timelines [2]*Timeline
 }
 
-// boundsOf computes both bounds.
-func boundsOf(w *workload.Workload, workers int) *bounds {
+// referencesOf computes both references.
+func referencesOf(w *workload.Workload, workers int) *references {
 	watched := &holdings{Timeline: newTimeline(), work: w, jobs: make([]holding, len(w.Jobs))}
-	b := &bounds{timelines: [2]*Timeline{unqueued(w, workers), watched.Timeline}}
+	b := &references{timelines: [2]*Timeline{unqueued(w, workers), watched.Timeline}}
 	clairvoyant := measure.ClairvoyantWatched(w, workers, watched)
 	var took [2][2][]int64
 	var changes []change
@@ -37,10 +38,10 @@ func boundsOf(w *workload.Workload, workers int) *bounds {
 		changes = append(changes, during(UnfinishedShort+class, j.Arrival, clairvoyant[i])...)
 	}
 	b.timelines[1].replay(changes)
-	for bound, into := range []*measure.ByClass{&b.longest, &b.clairvoyant} {
-		for class, sample := range took[bound] {
+	for which, into := range []*measure.ByClass{&b.longest, &b.clairvoyant} {
+		for class, sample := range took[which] {
 			*into.Class(class) = measure.Describe(sample, 1e-9) // which sorts it
-			b.curves[bound][class] = spread(sample, 1e-9)
+			b.curves[which][class] = spread(sample, 1e-9)
 		}
 	}
 	return b
