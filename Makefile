@@ -256,13 +256,11 @@ json: need-go ## docs/json.md from the types that commands print
 generate: need-thrift need-go ## Go, Java and Python from the Thrift IDL (needs thrift 0.17.0), and configs/
 	thrift/generate.sh
 	sh tools/spark-thrift.sh
-	sh python/generate.sh
 	@$(MAKE) --no-print-directory configs
 
 generate-check: need-thrift ## check that the committed code is what the IDL generates
 	thrift/generate.sh check
 	sh tools/spark-thrift.sh check
-	sh python/generate.sh check
 
 clean: ## remove what make produced
 	rm -rf bin $(OUT)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes thrift/gen from the IDL and thrift/wire/conversions.go from both sides' types,
-# or with "check" reports whether they are up to date.
+# Makes thrift/gen from the IDL, thrift/wire/conversions.go from both sides' types and the
+# Python of the client (python/generate.sh), or with "check" reports whether they are up to date.
 # Needs the Thrift compiler 0.17.0 (Debian: thrift-compiler); building the
 # program needs no compiler, because the result is committed.
 set -eu
@@ -29,6 +29,7 @@ write)
 	mkdir -p "$here/gen"
 	generate "$here/gen"
 	(cd "$here/.." && go run ./thrift/wiregen . thrift/wire/conversions.go)
+	sh "$here/../python/generate.sh"
 	;;
 check)
 	fresh=$(mktemp -d)
@@ -43,6 +44,7 @@ check)
 		echo "thrift/generate.sh: thrift/wire/conversions.go differs from what the types give; run thrift/generate.sh and commit the result" >&2
 		exit 1
 	fi
+	sh "$here/../python/generate.sh" check
 	;;
 *)
 	echo "usage: thrift/generate.sh [write|check]" >&2

@@ -3629,14 +3629,18 @@ class TLogChunk(object):
      - data
      - size
      - ended
+     - missing
+     - why
 
     """
 
 
-    def __init__(self, data=None, size=None, ended=None,):
+    def __init__(self, data=None, size=None, ended=None, missing=0, why="",):
         self.data = data
         self.size = size
         self.ended = ended
+        self.missing = missing
+        self.why = why
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3662,6 +3666,16 @@ class TLogChunk(object):
                     self.ended = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I64:
+                    self.missing = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.why = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3683,6 +3697,14 @@ class TLogChunk(object):
         if self.ended is not None:
             oprot.writeFieldBegin('ended', TType.BOOL, 3)
             oprot.writeBool(self.ended)
+            oprot.writeFieldEnd()
+        if self.missing is not None:
+            oprot.writeFieldBegin('missing', TType.I64, 4)
+            oprot.writeI64(self.missing)
+            oprot.writeFieldEnd()
+        if self.why is not None:
+            oprot.writeFieldBegin('why', TType.STRING, 5)
+            oprot.writeString(self.why.encode('utf-8') if sys.version_info[0] == 2 else self.why)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4037,6 +4059,8 @@ TLogChunk.thrift_spec = (
     (1, TType.STRING, 'data', 'BINARY', None, ),  # 1
     (2, TType.I64, 'size', None, None, ),  # 2
     (3, TType.BOOL, 'ended', None, None, ),  # 3
+    (4, TType.I64, 'missing', None, 0, ),  # 4
+    (5, TType.STRING, 'why', 'UTF8', "", ),  # 5
 )
 fix_spec(all_structs)
 del all_structs
