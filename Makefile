@@ -225,6 +225,21 @@ test-python: need-python build ## types and tests of the client for Python, on a
 test-python-long: need-python build ## its examples with Dask and Airflow, from PyPI (some minutes)
 	@OUT=$(OUT) sh tools/python.sh test-long
 
+##@ Traces
+
+JAEGER = $(OUT)/jaeger-all-in-one
+$(JAEGER): tools/jaeger/go.mod tools/jaeger/go.sum
+	@mkdir -p $(OUT)
+	cd tools/jaeger && $(GO) build -o $(abspath $(JAEGER)) github.com/jaegertracing/jaeger/cmd/all-in-one
+
+jaeger: build need-go ## Jaeger from its Go module beside 'pigeon dev', which sends it traces (the first time some minutes)
+	@$(MAKE) --no-print-directory $(JAEGER)
+	sh tools/jaeger/beside.sh $(JAEGER) $(BIN)
+
+test-jaeger: need-go ## 1,000 jobs in a real Jaeger while daemons are killed: a tree for each (builds Jaeger the first time)
+	@$(MAKE) --no-print-directory $(JAEGER)
+	PIGEON_JAEGER=$(abspath $(JAEGER)) $(GO) test ./internal/cluster -run '^TestJaeger$$' -v -count 1 -timeout 20m
+
 ##@ Release
 
 release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release: VERSION=1.2.3 (three minutes); PLATFORMS=linux/amd64

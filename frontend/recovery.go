@@ -48,7 +48,7 @@ func (f *Frontend) restoreEnded(j *journal.Journal) error {
 			f.log.Warn("the nodes of an ended job are not known any more", "job", e.Status.Job, "error", err)
 		}
 	})
-	f.owner.jobs.Sort()
+	f.owner.jobs.EndRestore()
 	return err
 }
 

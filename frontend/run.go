@@ -14,7 +14,6 @@ func (f *Frontend) Run(ctx context.Context) error {
 		Connect: f.connectNotices,
 		Owner: func(ctx context.Context) {
 			f.loop.Run(ctx)
-			f.owner.jobs.EndTraces()
 			f.classes.save(f.classes.unsaved())
 		},
 		Tasks: []func(context.Context){

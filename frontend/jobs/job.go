@@ -59,10 +59,11 @@ type taskReport struct {
 
 // jobTrace is the span of the whole job; end is nil when it is not sampled.
 type jobTrace struct {
-	carrier api.Trace
-	began   time.Time           // the span of this process
+	own     api.Trace           // with which a later process resumes the job's span
+	carrier api.Trace           // of the tasks
+	began   time.Time           // in this process
 	retries map[int32]time.Time // by task: when it got its last attempt, for tasks that have had several
-	end     func(api.Status)
+	end     func(*api.Status)
 }
 
 func newJob(sub *journal.Submission) *Job {

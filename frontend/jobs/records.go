@@ -135,7 +135,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	}
 	t.opts.Metrics.jobEnded(j)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j)}
+	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Trace: j.trace.own}
 }
 
 // addLife adds an event to the history.

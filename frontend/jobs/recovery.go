@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -38,12 +39,20 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	t.jobs[e.Job] = j
 	t.order.add(j)
 	t.ended.add(j)
+	if j.trace.own = e.Trace; e.Trace != (api.Trace{}) {
+		t.traced = append(t.traced, j)
+	}
 	t.forget()
 	return t.restoreEnd(j, e)
 }
 
-// Sort brings the jobs into the order of their submission, after they have been restored.
-func (t *Table) Sort() { t.order.sort() }
+// EndRestore follows the last restored job: it brings them into the order of their submission, and
+// records the spans that the former process may not have exported.
+func (t *Table) EndRestore() {
+	t.order.sort()
+	t.spans.again(t.traced)
+	t.traced = nil
+}
 
 // RestoreRecord applies a record that the journal has of a job, and returns the message
 // that steps it into the core; false for a record that is not stepped. Placements

@@ -39,6 +39,8 @@ type Table struct {
 	held  held
 	order order
 
+	traced []*Job // that ended before this process began, until all are restored
+
 	restored int // jobs of the journal that have not ended
 }
 
@@ -142,14 +144,6 @@ func (t *Table) Flush(owed sched.Owed) {
 	t.opts.Metrics.works.Store(int64(t.opts.Learner.Works()))
 }
 
-// EndTraces ends the spans of unfinished jobs, which the next process continues, so that
-// the spans recorded below them have their root.
-func (t *Table) EndTraces() {
-	for _, j := range t.jobs {
-		t.spans.ended(j)
-	}
-}
-
 // Name returns the user's name of a job.
 func (t *Table) Name(id sched.JobID) string {
 	if j := t.jobs[id]; j != nil {
@@ -188,5 +182,6 @@ func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {
 	if j == nil || j.Submission == nil {
 		return api.Trace{}
 	}
-	return t.spans.bound(j, m, at)
+	t.spans.bound(j, m, at)
+	return j.trace.carrier
 }

@@ -95,9 +95,10 @@ type Ended struct {
 	At     int64 // set by the journal: its age at the end, in nanoseconds
 	Status api.Status
 
-	Fingerprint string // of its request; "" from a program that made none
-	Results     []byte // of its tasks, as the frontend keeps them; nil for none
-	Earlier     []byte // of attempts that others followed, likewise
+	Fingerprint string    // of its request; "" from a program that made none
+	Results     []byte    // of its tasks, as the frontend keeps them; nil for none
+	Earlier     []byte    // of attempts that others followed, likewise
+	Trace       api.Trace // with which its span is resumed; zero where it was not sampled
 }
 
 // Job is one unfinished job as read back: what was accepted, and everything

@@ -78,7 +78,8 @@ const tracerName = "github.com/pigeon-sched/pigeon"
 func newTracing(o Options, exporter sdktrace.SpanExporter, queue int) *Tracing {
 	counter := newCountingProcessor(exporter, queue, o.Logger)
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))),
+		sdktrace.WithSampler(resumingSampler{sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio))}),
+		sdktrace.WithIDGenerator(spanIDs{}),
 		sdktrace.WithSpanProcessor(counter),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", o.Service),

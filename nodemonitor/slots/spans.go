@@ -14,13 +14,12 @@ import (
 )
 
 // spans records the node's stages of a task's life: "launched", from the receipt
-// of the launch to the start, below the master's "queued"; and "running" below
+// of the launch to the start, below the job as the master's "queued"; and "running" below
 // it. Both are recorded at the attempt's end, so that an attempt under way
 // costs nothing.
 type spans struct{ tracing *telemetry.Tracing }
 
-// record records an attempt that ended and returns the context of the last stage it
-// reached, for the frontend to continue. For a job that is not sampled it costs the test
+// record records an attempt that ended and returns the job's context for the report. For a job that is not sampled it costs the test
 // of a flag.
 func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 	parent := telemetry.Carrier(run.Trace)
@@ -36,20 +35,26 @@ func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 	if r.Started.IsZero() {
 		fail(launched, r)
 		launched.End()
-		return api.Trace(telemetry.Inject(ctx))
+		return run.Trace
 	}
 	launched.End(trace.WithTimestamp(r.Started))
-	ctx, running := p.tracing.Start(ctx, "running", trace.WithTimestamp(r.Started), attributes)
+	_, running := p.tracing.Start(ctx, "running", trace.WithTimestamp(r.Started), attributes)
 	if r.Peak > 0 {
 		running.SetAttributes(attribute.Int64("peak_memory", r.Peak))
 	}
 	fail(running, r)
 	running.End(trace.WithTimestamp(r.Finished))
-	return api.Trace(telemetry.Inject(ctx))
+	return run.Trace
 }
 
 func fail(s trace.Span, r *backend.Result) {
 	if r.Outcome != sched.Done {
 		s.SetStatus(codes.Error, r.Outcome.String()) // the reason may quote arguments and outputs
+		if r.Code != "" {
+			s.SetAttributes(attribute.String("reason", r.Code))
+		}
+		if r.ExitCode != 0 {
+			s.SetAttributes(attribute.Int("exit", r.ExitCode))
+		}
 	}
 }
