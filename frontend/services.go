@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -67,7 +69,13 @@ func (f *Frontend) listen() (err error) {
 	}
 	f.address = f.cfg.Advertised(f.schedulerServer.Addr().String(), f.cfg.Masters...)
 	f.internalAddress = f.cfg.Advertised(f.internalServer.Addr().String(), f.cfg.Masters...)
+	page := webpage.New(webpage.Place{Name: f.cfg.ID, Source: f.service})
+	f.life.OnClose(func() error { page.Close(); return nil })
 	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
+		s.OnStop(page.Close)
+		for _, pattern := range page.Patterns() {
+			s.Handle(pattern, f.whileServing(page))
+		}
 		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) {
 			if f.standby != nil {
 				if err := f.standby.closed(); err != nil {
@@ -78,6 +86,20 @@ func (f *Frontend) listen() (err error) {
 		}))
 	})
 	return err
+}
+
+// whileServing refuses requests while this process does not act under the frontend's name.
+func (f *Frontend) whileServing(h http.Handler) http.Handler {
+	if f.standby == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := f.standby.closed(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // gate has the calls refused that come while this process does not act under the frontend's name.

@@ -307,6 +307,11 @@ struct TNode {
   19: optional string reason = ""
   // Of the node monitor's binary, as its hello stated it.
   20: optional string version = ""
+  // Two characters for each slot: what is in it, and the index of its owner in owners. The
+  // first is '.' (idle), 's' (a short task), 'l' (a long one) or 'b' (its class is not reported
+  // yet), and '_', 'S', 'L' or 'B' of a slot that takes short tasks only. The second is one of
+  // 0-9a-zA-Z, '-' for nobody in particular, or '+' beyond these. Empty from an earlier version.
+  21: optional string slotUse = ""
 }
 
 // A node that was told to drain or to resume. state as in TNode. running counts the attempts

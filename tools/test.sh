@@ -98,6 +98,10 @@ else
 	leave_out "the race detector: there is no C compiler (apt-get install gcc libc6-dev)"
 fi
 
+if ! command -v chromium >/dev/null 2>&1 && ! command -v chromium-browser >/dev/null 2>&1 && ! command -v google-chrome >/dev/null 2>&1; then
+	leave_out "the page in a browser: there is no Chromium (apt-get install chromium)"
+fi
+
 spark=yes
 if ! why=$(MVN="${MVN:-mvn}" sh tools/need-maven.sh 2>&1); then
 	spark=

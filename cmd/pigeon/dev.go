@@ -195,6 +195,7 @@ type dev struct {
 	cluster *cluster.Cluster
 	own     *clusterClient // to its frontends, for the web page
 	web     *telemetry.Server
+	page    *webpage.Page
 	notice  *rendezvous.Notice // nil when another dev of this user is found first
 	taken   *rendezvous.TakenError
 	line    devLine
@@ -243,16 +244,20 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 }
 
 func (d *dev) openWeb(log *slog.Logger) error {
-	var sources []webpage.Source
-	for _, f := range d.own.Frontends() {
-		sources = append(sources, f)
+	var places []webpage.Place
+	for i, f := range d.own.Frontends() {
+		places = append(places, webpage.Place{Name: fmt.Sprintf("frontend-%d", i), Source: f, Remote: true})
 	}
 	callers, err := credentials.Open(credentials.Options{LocalRole: identity.User, Log: log})
 	if err != nil {
 		return err
 	}
 	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Gatherer: d.cluster.Gatherer(), Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
-	d.web.Handle("/", webpage.Handler(sources...))
+	d.page = webpage.New(places...)
+	d.web.OnStop(d.page.Close)
+	for _, pattern := range d.page.Patterns() {
+		d.web.Handle(pattern, d.page)
+	}
 	return d.web.Start()
 }
 
@@ -340,6 +345,7 @@ func (d *dev) close() (err error) {
 	}
 	if d.web != nil {
 		d.web.Stop()
+		d.page.Close()
 	}
 	if d.own != nil {
 		err = errors.Join(err, d.own.Close())

@@ -67,7 +67,15 @@ var pages = map[string]Action{
 	"GET /metrics":      SeeCluster,
 	"GET /status":       SeeStates,
 	"GET /applications": SeeStates,
-	"/":                 SeeStates, // the page of pigeon dev, with the state that it draws
+	// The page of a cluster, with what it draws. It asks again whose a job is.
+	"GET /{$}":          SeeStates,
+	"GET /page/":        SeeStates,
+	"GET /page/jobs":    SeeStates,
+	"GET /page/events":  SeeCluster,
+	"GET /page/explain": SeeJob,
+	"GET /page/log":     ReadOutput,
+	"GET /page/shares":  SeeShares,
+	"GET /api/state":    SeeStates,
 	// An executor's output, of which the node asks again whose it is.
 	"GET /applications/": ReadOutput,
 }

@@ -191,6 +191,8 @@ type Node struct {
 	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state
 	Reason       string  `json:"reason,omitempty"`  // why it is not up
 	Version      string  `json:"version,omitempty"` // of its node monitor's binary
+
+	SlotUse string `json:"slot_use,omitempty"` // two characters for each slot, as of the node's last report: . idle, s short, l long or b busy (_ S L B where only short tasks may run), and the index of the owner in owners, 0-9a-zA-Z, - for nobody in particular, + beyond
 }
 
 // The states of a node, and of a frontend or master as others see it.

@@ -97,6 +97,10 @@ func NewServer(o ServerOptions) *Server {
 // principal who makes it.
 func (s *Server) Handle(pattern string, h http.Handler) { s.guarded.Handle(pattern, h) }
 
+// OnStop has a function called in a goroutine of its own when Stop begins, so that streams end,
+// for which it would wait.
+func (s *Server) OnStop(end func()) { s.http.RegisterOnShutdown(end) }
+
 // Start listens and serves in the background; the error names the address.
 func (s *Server) Start() error {
 	s.mu.Lock()

@@ -1,16 +1,23 @@
-// Package webpage serves one page about a cluster, and what it shows as JSON.
+// Package webpage serves the page of a cluster: its nodes with their slots, queues and who
+// leads, jobs with the reason why each waits, and the output of tasks.
 //
-//	GET /            the page; it fetches /api/state every second and draws it
-//	GET /api/state   groups with their nodes, newest jobs
+//	GET /                the page; its parts are GET /page/NAME
+//	GET /page/events     the state as server-sent events: all of it first, then what changed
+//	GET /page/jobs       a page of older jobs
+//	GET /page/explain    why a job waits, or how it ended
+//	GET /page/log        a piece of the output of a task
+//	GET /page/shares     how slots are shared between owners
+//	GET /api/state       groups with their nodes and the newest jobs, at once
 //
-// The page is embedded in the program and loads nothing from elsewhere. It shows
-// the state that a [Source] returns, such as a frontend, and changes nothing.
+//	sources ──read, while somebody looks──▶ board ──what changed since──▶ viewer, viewer, …
 //
-// Every state is read once however many browsers are open: answers are kept for
-// a quarter of a second. A source that does not answer leaves the page with what
-// it showed last and a line about that.
+// Everything is embedded in the program and nothing is loaded from elsewhere. The page shows
+// what a [Source] returns, such as a frontend, and changes nothing. What a viewer may see of a
+// job is decided by package access for whoever makes the request.
 //
-// A page of another site could have a browser ask here by a name that leads to
-// this machine; requests by a name other than localhost or an address are
-// refused.
+// While nobody looks, nothing is read. However many look, the sources are read once a second, or
+// more rarely, so that reading takes about half a percent of a processor. No viewer has a queue:
+// each is sent what changed since it was sent something, so one that reads slowly skips states.
+// MaxViewers may look at a time; a viewer that takes nothing for 10 seconds is disconnected, and
+// each reconnects after ten minutes, when it is asked again who calls.
 package webpage

@@ -3,9 +3,9 @@ package webpage
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"net"
+	"embed"
 	"net/http"
+	"path"
 	"slices"
 	"time"
 
@@ -14,23 +14,47 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-//go:embed page.html
-var page []byte
+//go:embed assets
+var assets embed.FS
 
-// Handler serves the page and its state from the sources.
-func Handler(sources ...Source) http.Handler {
-	r := &reader{sources: sources}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", servePage)
-	mux.Handle("GET /api/state", telemetry.JSON(func(ctx context.Context) (any, error) {
+// Page is the page of a cluster, an http.Handler. Whoever serves it finds out who asks, and
+// refuses names of other sites, as package telemetry does. Close ends its streams.
+type Page struct {
+	board *board
+	mux   *http.ServeMux
+}
+
+// New returns the page of what the sources return.
+func New(places ...Place) *Page {
+	p := &Page{board: newBoard(places), mux: http.NewServeMux()}
+	r := &reader{places: places}
+	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, "index.html") })
+	p.mux.HandleFunc("GET /page/{name...}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, r.PathValue("name")) })
+	p.mux.HandleFunc("GET /page/events", p.events)
+	p.mux.HandleFunc("GET /page/jobs", p.answer(olderJobs))
+	p.mux.HandleFunc("GET /page/explain", p.answer(explanation))
+	p.mux.HandleFunc("GET /page/log", p.answer(taskLog))
+	p.mux.HandleFunc("GET /page/shares", p.answer(shares))
+	p.mux.Handle("GET /api/state", telemetry.JSON(func(ctx context.Context) (any, error) {
 		s, err := r.read(ctx)
 		if err != nil && len(s.Groups) == 0 && len(s.Jobs) == 0 {
 			return nil, err
 		}
 		return shownTo(identity.From(ctx), s), nil // half of it is better than none
 	}))
-	return local(mux)
+	return p
 }
+
+// Patterns returns those of http.ServeMux under which the page is served.
+func (*Page) Patterns() []string {
+	return []string{"GET /{$}", "GET /page/", "GET /page/events", "GET /page/jobs", "GET /page/explain", "GET /page/log", "GET /page/shares", "GET /api/state"}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// Close ends the streams of all viewers and returns when nothing of the page runs any more.
+func (p *Page) Close() { p.board.close() }
 
 // shownTo returns the state as the caller may see it. The state itself is that of all callers.
 func shownTo(p identity.Principal, s State) State {
@@ -41,25 +65,25 @@ func shownTo(p identity.Principal, s State) State {
 	return s
 }
 
-func servePage(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page))
+// contentTypes are those of the files of the page.
+var contentTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
 }
 
-// local refuses requests that name another host.
-func local(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if host != "localhost" && net.ParseIP(host) == nil {
-			http.Error(w, "this page answers to localhost or an address, not to other names", http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
+// contentPolicy allows what the page itself has and nothing else.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	text, err := assets.ReadFile("assets/" + path.Clean(name))
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentTypes[path.Ext(name)])
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }

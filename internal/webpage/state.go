@@ -8,33 +8,25 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// Source returns the state of a cluster; a frontend is one.
-type Source interface {
-	// Nodes returns every group with its nodes.
-	Nodes(ctx context.Context) ([]api.MasterState, error)
-	// List returns the newest jobs first, at most limit.
-	List(ctx context.Context, limit int, after string) ([]api.Status, error)
-}
-
-// State is what the page shows.
+// State is the cluster at one time.
 type State struct {
 	Time   float64           `json:"time"` // Unix seconds of this machine's clock
 	Groups []api.MasterState `json:"groups"`
 	Jobs   []api.Status      `json:"jobs"` // newest first
 }
 
-// Bounds of a state, and of how often sources are read.
+// Bounds of a state, and of how often sources are read for one.
 const (
-	maxJobs   = 50
-	askWithin = 2 * time.Second
-	keptFor   = 250 * time.Millisecond
+	maxJobs = 50
+	keptFor = 250 * time.Millisecond
 )
 
 // reader reads states from the sources. All fields below mu are guarded by it.
 type reader struct {
-	sources []Source
+	places []Place
 
 	mu    sync.Mutex
 	at    time.Time // of the last answer
@@ -47,7 +39,7 @@ func (r *reader) read(ctx context.Context) (State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) > keptFor {
-		r.state, r.err = ask(context.WithoutCancel(ctx), r.sources) // others read it too
+		r.state, r.err = ask(identity.With(context.WithoutCancel(ctx), identity.Self()), r.places) // others read it too
 		r.at = time.Now()
 	}
 	return r.state, r.err
@@ -55,12 +47,12 @@ func (r *reader) read(ctx context.Context) (State, error) {
 
 // ask puts the answers of all sources together. The groups are those of the
 // first that answers; each has its own jobs.
-func ask(ctx context.Context, sources []Source) (State, error) {
+func ask(ctx context.Context, places []Place) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	s := State{Time: float64(time.Now().UnixMicro()) / 1e6, Groups: []api.MasterState{}, Jobs: []api.Status{}}
 	var problems []error
-	for _, source := range sources {
+	for _, source := range places {
 		if len(s.Groups) == 0 {
 			groups, err := source.Nodes(ctx)
 			problems = append(problems, err)

@@ -12,10 +12,17 @@ import (
 // slot is a worker of a node.
 type slot struct {
 	worker sched.Addr
-	serves []string // while the node can be reached
-	busy   int      // attempts there, as the node reported last
-	owners []string // of these attempts
+	serves []string  // while the node can be reached
+	busy   int       // attempts there, as the node reported last
+	owners []string  // of these attempts
+	inside []attempt // these attempts, what runs first
 	kept   keptResults
+}
+
+// attempt is one at a slot, as its node reported it.
+type attempt struct {
+	class sched.Class
+	owner string // "" for nobody in particular
 }
 
 // addSlots registers the slots of a hello that are not registered yet.
@@ -45,7 +52,7 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 		t.cfg.Log.Error("a slot was not registered: every number is that of a slot or rests after one has left; it is tried again with the node's next snapshot", "node", n.ref.Name, "slot", s.Slot, "numbers", addrmap.Limit)
 		return
 	}
-	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s), owners: owners(nil, s)}
+	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s), owners: owners(nil, s), inside: inside(nil, s)}
 	t.byWorker[w.ID] = n
 	t.slotsChanged()
 	up := sched.Message{
@@ -130,6 +137,17 @@ func owners(list []string, s *wire.Slot) []string {
 		if owner := s.Held[i].Owner; owner != "" {
 			list = append(list, owner)
 		}
+	}
+	return list
+}
+
+// inside appends the attempts at a slot to a list.
+func inside(list []attempt, s *wire.Slot) []attempt {
+	if s.Running.Attempt > 0 {
+		list = append(list, attempt{s.Class, s.Owner})
+	}
+	for i := range s.Held {
+		list = append(list, attempt{s.Held[i].Class, s.Held[i].Owner})
 	}
 	return list
 }

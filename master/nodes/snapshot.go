@@ -49,7 +49,7 @@ func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
 		t.addSlot(n, s, nil, 0)
 		return true
 	}
-	known.busy, known.owners = busy(s), owners(known.owners[:0], s)
+	known.busy, known.owners, known.inside = busy(s), owners(known.owners[:0], s), inside(known.inside[:0], s)
 	if s.Serves != nil {
 		known.serves = serves(s, nil)
 		t.stepServes(n, s.Slot)

@@ -38,9 +38,36 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 		}
 		slices.Sort(v.Owners)
 		v.Owners = slices.Compact(v.Owners)
+		v.SlotUse = n.use(workers, each, v.Owners)
 		list = append(list, v)
 	}
 	return list, idle, all
+}
+
+// use describes what is in the slots of a node, each of whose workers has some number of them:
+// how many attempts are there now, and of those the class and the owner as the node reported them.
+func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string) string {
+	text := make([]byte, 0, 2*each*len(n.slots))
+	for _, number := range n.sorted() {
+		s := n.slots[number]
+		w := workers(s.worker)
+		if w.Tasks == sched.Unknown {
+			w.Tasks = s.busy
+		}
+		for k := range each {
+			use, owner := byte(api.IdleSlot), -1
+			switch {
+			case k >= w.Tasks:
+			case k >= len(s.inside):
+				use = api.BusySlot
+			default:
+				use = [...]byte{sched.Short: api.ShortSlot, sched.Long: api.LongSlot}[s.inside[k].class]
+				owner = slices.Index(owners, s.inside[k].owner)
+			}
+			text = api.AppendSlotUse(text, use, w.Reserved, owner)
+		}
+	}
+	return string(text)
 }
 
 // View is the view of a master without a core. Such a master schedules nothing; the view of

@@ -786,6 +786,7 @@ func nodeTo(v api.Node) *published.TNode {
 		StateSeconds: v.StateSeconds,
 		Reason:       v.Reason,
 		Version:      v.Version,
+		SlotUse:      v.SlotUse,
 	}
 }
 
@@ -807,6 +808,7 @@ func nodeFrom(t *published.TNode) (v api.Node) {
 		StateSeconds: t.StateSeconds,
 		Reason:       t.Reason,
 		Version:      t.Version,
+		SlotUse:      t.SlotUse,
 	}
 }
 

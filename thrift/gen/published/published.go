@@ -8349,6 +8349,7 @@ func (p *TShares) String() string {
 //   - StateSeconds
 //   - Reason
 //   - Version
+//   - SlotUse
 type TNode struct {
 	ID       string   `thrift:"id,1" db:"id" json:"id"`
 	Group    int32    `thrift:"group,2" db:"group" json:"group"`
@@ -8364,6 +8365,7 @@ type TNode struct {
 	StateSeconds float64  `thrift:"stateSeconds,18" db:"stateSeconds" json:"stateSeconds"`
 	Reason       string   `thrift:"reason,19" db:"reason" json:"reason"`
 	Version      string   `thrift:"version,20" db:"version" json:"version"`
+	SlotUse      string   `thrift:"slotUse,21" db:"slotUse" json:"slotUse"`
 }
 
 func NewTNode() *TNode {
@@ -8431,6 +8433,12 @@ var TNode_Version_DEFAULT string = ""
 func (p *TNode) GetVersion() string {
 	return p.Version
 }
+
+var TNode_SlotUse_DEFAULT string = ""
+
+func (p *TNode) GetSlotUse() string {
+	return p.SlotUse
+}
 func (p *TNode) IsSetOwners() bool {
 	return p.Owners != nil
 }
@@ -8449,6 +8457,10 @@ func (p *TNode) IsSetReason() bool {
 
 func (p *TNode) IsSetVersion() bool {
 	return p.Version != TNode_Version_DEFAULT
+}
+
+func (p *TNode) IsSetSlotUse() bool {
+	return p.SlotUse != TNode_SlotUse_DEFAULT
 }
 
 func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8588,6 +8600,16 @@ func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 20:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 21:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField21(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8753,6 +8775,15 @@ func (p *TNode) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TNode) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 21: ", err)
+	} else {
+		p.SlotUse = v
+	}
+	return nil
+}
+
 func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8795,6 +8826,9 @@ func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField21(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9002,6 +9036,21 @@ func (p *TNode) writeField20(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TNode) writeField21(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSlotUse() {
+		if err := oprot.WriteFieldBegin(ctx, "slotUse", thrift.STRING, 21); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:slotUse: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.SlotUse)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.slotUse (21) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 21:slotUse: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TNode) Equals(other *TNode) bool {
 	if p == other {
 		return true
@@ -9057,6 +9106,9 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	if p.Version != other.Version {
+		return false
+	}
+	if p.SlotUse != other.SlotUse {
 		return false
 	}
 	return true

@@ -2752,11 +2752,12 @@ class TNode(object):
      - stateSeconds
      - reason
      - version
+     - slotUse
 
     """
 
 
-    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="",):
+    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="", slotUse="",):
         self.id = id
         self.group = group
         self.address = address
@@ -2770,6 +2771,7 @@ class TNode(object):
         self.stateSeconds = stateSeconds
         self.reason = reason
         self.version = version
+        self.slotUse = slotUse
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2855,6 +2857,11 @@ class TNode(object):
                     self.version = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 21:
+                if ftype == TType.STRING:
+                    self.slotUse = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -2922,6 +2929,10 @@ class TNode(object):
         if self.version is not None:
             oprot.writeFieldBegin('version', TType.STRING, 20)
             oprot.writeString(self.version.encode('utf-8') if sys.version_info[0] == 2 else self.version)
+            oprot.writeFieldEnd()
+        if self.slotUse is not None:
+            oprot.writeFieldBegin('slotUse', TType.STRING, 21)
+            oprot.writeString(self.slotUse.encode('utf-8') if sys.version_info[0] == 2 else self.slotUse)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3995,6 +4006,7 @@ TNode.thrift_spec = (
     (18, TType.DOUBLE, 'stateSeconds', None, float(0), ),  # 18
     (19, TType.STRING, 'reason', 'UTF8', "", ),  # 19
     (20, TType.STRING, 'version', 'UTF8', "", ),  # 20
+    (21, TType.STRING, 'slotUse', 'UTF8', "", ),  # 21
 )
 all_structs.append(TNodeDrain)
 TNodeDrain.thrift_spec = (

@@ -1,0 +1,34 @@
+// Text from the cluster (ids, names, reasons) becomes text nodes, never markup.
+export function el(tag, attributes = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "style") Object.assign(e.style, value);
+    else e.setAttribute(name, value === true ? "" : value);
+  }
+  e.append(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
+  return e;
+}
+export const byId = id => document.getElementById(id);
+
+// setText changes an element only when its text is another one, so that readers are not told twice.
+export function setText(e, text) {
+  if (e.textContent !== text) e.textContent = text;
+}
+
+// later calls a function once before the next picture, however often it was asked.
+export function later(draw) {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => { waits = false; draw(); });
+  };
+}
+
+// get asks the server and returns its JSON; the error has the text of a refusal.
+export async function get(path, query = {}, signal = undefined) {
+  const answer = await fetch(`page/${path}?${new URLSearchParams(query)}`, { cache: "no-store", signal });
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `status ${answer.status}`);
+  return answer.json();
+}

@@ -1,0 +1,95 @@
+import { el, later } from "./dom.js";
+
+// A list of which only the rows that can be seen are elements, so that ten thousand cost what
+// forty do. Arrow keys, Page, Home and End choose a row; Enter or a click opens it.
+const HEIGHT = 32, SPARE = 6;
+
+export class List {
+  // columns: { title, cell(row) -> text or node, class, wide }
+  constructor(host, { label, columns, open, empty }) {
+    this.columns = columns; this.open = open; this.empty = empty;
+    this.rows = []; this.chosen = null; this.pool = [];
+    this.head = el("div", { class: "head", role: "row" }, ...columns.map(c => el("span", { role: "columnheader", class: classOf(c) }, c.title)));
+    this.space = el("div", { role: "presentation" });
+    this.window = el("div", { class: "window", role: "rowgroup", tabindex: "0", "aria-label": label }, this.space);
+    this.box = el("div", { class: "list", role: "grid", "aria-label": label, "aria-readonly": "true" }, el("div", { role: "rowgroup" }, this.head), this.window);
+    host.append(this.box);
+    this.id = host.id;
+    this.draw = later(() => this.drawNow());
+    this.window.addEventListener("scroll", this.draw, { passive: true });
+    this.window.addEventListener("keydown", e => this.key(e));
+    this.window.addEventListener("click", e => {
+      const row = e.target.closest("[data-index]");
+      if (!row) return;
+      this.choose(Number(row.dataset.index));
+      if (this.open) this.open(this.rows[this.chosenIndex()]);
+    });
+    new ResizeObserver(this.draw).observe(this.window);
+  }
+
+  set(rows) { this.rows = rows; this.draw(); }
+
+  chosenIndex() { return this.chosen === null ? -1 : this.rows.findIndex(r => r.key === this.chosen); }
+
+  choose(i) {
+    const row = this.rows[Math.max(0, Math.min(this.rows.length - 1, i))];
+    if (!row) return;
+    this.chosen = row.key;
+    const top = this.rows.indexOf(row) * HEIGHT, w = this.window;
+    if (top < w.scrollTop) w.scrollTop = top;
+    else if (top + HEIGHT > w.scrollTop + w.clientHeight) w.scrollTop = top + HEIGHT - w.clientHeight;
+    this.draw();
+  }
+
+  key(e) {
+    const page = Math.max(1, Math.floor(this.window.clientHeight / HEIGHT) - 1), at = this.chosenIndex();
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 }[e.key];
+    if (to !== undefined) { e.preventDefault(); this.choose(to); }
+    if (e.key === "Enter" && at >= 0 && this.open) { e.preventDefault(); this.open(this.rows[at]); }
+  }
+
+  drawNow() {
+    const n = this.rows.length, w = this.window;
+    this.space.style.height = `${Math.max(n, 1) * HEIGHT}px`;
+    this.box.setAttribute("aria-rowcount", n + 1);
+    const first = Math.max(0, Math.floor(w.scrollTop / HEIGHT) - SPARE), last = Math.min(n, Math.ceil((w.scrollTop + w.clientHeight) / HEIGHT) + SPARE);
+    while (this.pool.length < last - first) this.pool.push(this.make());
+    let active = "";
+    this.pool.forEach((slot, k) => {
+      const i = first + k, row = i < last ? this.rows[i] : undefined;
+      slot.row.hidden = !row;
+      slot.row.style.display = row ? "" : "none";
+      if (!row) return;
+      slot.row.dataset.index = i;
+      slot.row.dataset.key = row.key;
+      slot.row.style.top = `${i * HEIGHT}px`;
+      slot.row.setAttribute("aria-rowindex", i + 2);
+      const chosen = row.key === this.chosen;
+      slot.row.classList.toggle("active", chosen);
+      slot.row.setAttribute("aria-selected", chosen);
+      if (chosen) active = slot.row.id;
+      if (slot.shown !== row) this.columns.forEach((c, x) => fill(slot.cells[x], c.cell(row)));
+      slot.shown = row;
+    });
+    if (active) w.setAttribute("aria-activedescendant", active); else w.removeAttribute("aria-activedescendant");
+    if (!this.none) this.window.append(this.none = el("p", { class: "empty" }, this.empty));
+    this.none.hidden = n > 0;
+    this.space.hidden = n === 0;
+  }
+
+  make() {
+    const cells = this.columns.map(c => el("span", { role: "gridcell", class: classOf(c) }));
+    const row = el("div", { class: "row", role: "row", id: `${this.id}-row-${this.pool.length}` }, ...cells);
+    this.window.append(row);
+    return { row, cells, shown: null };
+  }
+}
+
+const classOf = c => [c.class, c.wide && "wide"].filter(Boolean).join(" ") || undefined;
+
+function fill(cell, content) {
+  if (content instanceof Node) { cell.replaceChildren(content); cell.title = ""; return; }
+  const text = String(content);
+  if (cell.textContent !== text) cell.textContent = text;
+  cell.title = text;
+}

@@ -1,0 +1,73 @@
+import { el, byId, get } from "./dom.js";
+import { seconds, plural } from "./drawing/format.js";
+import { drawLog } from "./log.js";
+
+// The panel explains a job: why it waits or how it ended, where its tasks are, what they print.
+const REFRESH = 2000;
+
+export class Panel {
+  constructor() {
+    this.dialog = byId("panel");
+    this.dialog.addEventListener("close", () => this.end());
+  }
+
+  open(job) {
+    this.end();
+    this.abort = new AbortController();
+    byId("panel-title").textContent = job.name ? `${job.job} (${job.name})` : job.job;
+    this.why = el("div", { id: "why" }, el("p", { class: "soft" }, "asking"));
+    this.log = el("div", { id: "log" });
+    byId("panel-body").replaceChildren(this.why, this.log);
+    if (!this.dialog.open) this.dialog.showModal();
+    this.ask(job, this.abort.signal);
+  }
+
+  end() {
+    if (this.abort) this.abort.abort();
+    this.abort = null;
+    this.logged = "";
+  }
+
+  async ask(job, signal) {
+    try {
+      const e = await get("explain", { frontend: job.frontend, job: job.job }, signal);
+      this.draw(job, e, signal);
+      if (!e.status.ended) this.timer = setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
+    } catch (e) {
+      if (!signal.aborted) this.why.replaceChildren(el("p", { class: "bad", role: "alert" }, e.message));
+    }
+  }
+
+  draw(job, e, signal) {
+    const s = e.status, held = this.why.contains(document.activeElement) ? document.activeElement.dataset.task : undefined;
+    const facts = [`${s.state}, ${s.class}`, plural(s.tasks, "task"), `${s.completed} completed, ${s.failed} failed, ${s.running} running`,
+      s.owner ? `owner ${s.owner}` : "", s.submitter ? `submitted by ${s.submitter}` : "", `at ${new Date(s.submitted * 1e3).toLocaleString("en-GB")}`].filter(Boolean);
+    const tasks = [...(e.tasks || [])].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
+    this.why.replaceChildren(
+      el("p", { class: "soft" }, facts.join("; ")),
+      el("h3", {}, s.ended ? "How it ended" : "Why it waits"), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
+      tasks.length ? el("h3", {}, "Attempts") : null,
+      tasks.length ? el("div", { class: "scroll" }, el("table", {},
+        el("thead", {}, el("tr", {}, ...["Task", "Attempt", "State", "Node", "Took", "Why", "Output"].map(t => el("th", { scope: "col" }, t)))),
+        el("tbody", {}, ...tasks.map(t => this.attempt(job, t, signal))))) : null,
+      s.tasks > 0 ? el("p", {}, this.output(job, { task: 0, attempt: 0 }, signal, "Output of task 0")) : null);
+    if (held !== undefined) this.why.querySelector(`[data-task="${CSS.escape(held)}"]`)?.focus();
+  }
+
+  attempt(job, t, signal) {
+    return el("tr", {}, el("td", {}, t.task), el("td", {}, t.attempt), el("td", { class: t.state }, t.state), el("td", {}, t.node || ""),
+      el("td", {}, t.elapsed && t.state !== "running" ? seconds(t.elapsed) : ""), el("td", {}, t.reason || t.code || (t.exit ? `exit ${t.exit}` : "")),
+      el("td", {}, this.output(job, t, signal, "Show")));
+  }
+
+  output(job, t, signal, text) {
+    const b = el("button", { type: "button", "data-task": `${t.task}/${t.attempt}`, "aria-label": `Show the output of task ${t.task}${t.attempt ? `, attempt ${t.attempt}` : ""}` }, text);
+    b.addEventListener("click", () => {
+      if (this.reading) this.reading.abort();
+      this.reading = new AbortController();
+      signal.addEventListener("abort", () => this.reading.abort());
+      drawLog(this.log, job, t, this.reading.signal);
+    });
+    return b;
+  }
+}

@@ -1,0 +1,71 @@
+import { get } from "./dom.js";
+
+// What the page knows of the cluster. Jobs older than those that the stream follows are fetched
+// in pages, up to MOST_JOBS, and again while some of them have not ended.
+export const MOST_JOBS = 10000;
+const PAGE = 1000, REFRESH = 10000;
+const ended = j => j.state === "completed" || j.state === "failed" || j.state === "cancelled";
+
+export class Store {
+  constructor(onChange) {
+    this.onChange = onChange;
+    this.time = 0; this.you = null; this.groups = []; this.departed = []; this.problem = "";
+    this.nodes = new Map(); this.jobs = new Map();
+    this.truncated = false;
+    this.fetching = false;
+  }
+
+  apply(e) {
+    const changed = { groups: e.groups !== undefined, departed: e.departed !== undefined, nodes: false, jobs: false };
+    this.time = e.time;
+    this.problem = e.problem || "";
+    if (e.you) this.you = e.you;
+    if (e.reset) { this.nodes.clear(); this.jobs.clear(); changed.nodes = changed.jobs = true; }
+    if (e.groups) this.groups = e.groups;
+    if (e.departed) this.departed = e.departed;
+    for (const key of e.gone || []) { this.nodes.delete(key); changed.nodes = true; }
+    for (const n of e.nodes || []) { this.nodes.set(n.key, n); changed.nodes = true; }
+    for (const j of e.jobs || []) { this.jobs.set(j.key, j); changed.jobs = true; }
+    this.onChange(changed);
+    if (e.reset || e.gap) this.fetchOlder();
+  }
+
+  // newestFirst returns the jobs, at most MOST_JOBS.
+  newestFirst() {
+    const list = [...this.jobs.values()].sort((a, b) => b.submitted - a.submitted || (a.key < b.key ? -1 : 1));
+    for (const j of list.slice(MOST_JOBS)) this.jobs.delete(j.key);
+    this.truncated = this.truncated || list.length > MOST_JOBS;
+    return list.slice(0, MOST_JOBS);
+  }
+
+  // fetchOlder fetches the jobs that the stream does not follow.
+  async fetchOlder() {
+    if (this.fetching) return;
+    this.fetching = true;
+    try {
+      for (const frontend of this.you ? this.you.frontends : []) await this.fetchOf(frontend);
+    } catch {
+      // the stream says that the cluster is away, and asks again
+    } finally {
+      this.fetching = false;
+    }
+    const follows = this.you ? this.you.newest * this.you.frontends.length : 0;
+    if (this.newestFirst().slice(follows).some(j => !ended(j))) setTimeout(() => this.refresh(), REFRESH);
+  }
+
+  refresh() {
+    if (document.visibilityState !== "hidden") this.fetchOlder();
+  }
+
+  async fetchOf(frontend) {
+    let after = "";
+    for (let n = 0; n < MOST_JOBS; n += PAGE) {
+      const page = await get("jobs", { frontend, after, limit: PAGE });
+      for (const j of page.jobs) this.jobs.set(j.key, j);
+      if (page.jobs.length) this.onChange({ jobs: true });
+      if (!page.more) return;
+      after = page.jobs[page.jobs.length - 1].job;
+    }
+    this.truncated = true;
+  }
+}
