@@ -174,7 +174,7 @@ func runPage(t *testing.T, bin string, commands []documents.Command) {
 		if err != nil {
 			t.Fatalf("line %d: $ %s: %v; it printed\n%s", c.Line, c.Text, err, output)
 		}
-		if err := c.Check(output, status); err != nil {
+		if err := c.Check(withoutWaiting(output), status); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"strings"
 	"testing"
@@ -43,10 +42,8 @@ func TestRunSaysWhyItWaits(t *testing.T) {
 	runDev(t, "--groups", "1", "--nodes", "1", "--slots", "1", "--reserved", "0")
 	occupied := &signalWriter{written: make(chan struct{})}
 	ended := make(chan int, 2)
-	ctx, release := context.WithCancel(t.Context())
-	defer release()
 	go func() {
-		ended <- run(ctx, []string{"run", "--key", "first", "--", "sh", "-c", "echo on; exec sleep 600"}, strings.NewReader(""), occupied, io.Discard)
+		ended <- run(t.Context(), []string{"run", "--key", "first", "--", "sh", "-c", "echo on; exec sleep 600"}, strings.NewReader(""), occupied, io.Discard)
 	}()
 	<-occupied.written
 	told := &signalWriter{written: make(chan struct{})}
@@ -59,8 +56,8 @@ func TestRunSaysWhyItWaits(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("nothing is said")
 	}
-	release()
-	if a, b := <-ended, <-ended; a+b != exitInterrupted {
+	succeed(t, "cancel", "first")
+	if a, b := <-ended, <-ended; a+b != exitDone+exitFailed {
 		t.Errorf("exit statuses %d and %d, %s", a, b, errs.String())
 	}
 	if got := errs.String(); !strings.HasPrefix(got, "pigeon: job second is queued: ") || !strings.Contains(got, "Group 0") || !strings.Contains(got, "\npigeon: job second is ") {

@@ -69,11 +69,13 @@ class JobOptions:
 
 @dataclasses.dataclass(frozen=True)
 class LogPiece:
-    """A piece of what an attempt wrote. size: bytes kept in all; ended: no more will come."""
+    """A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no more will come."""
 
     data: bytes
     size: int
     ended: bool
+    missing: int = 0  # bytes from the offset on that are not kept; what is kept goes on after them
+    why: str = ""  # they are not kept
 
 
 @dataclasses.dataclass(frozen=True)

@@ -120,7 +120,16 @@ class JobSession:
     async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool) -> LogPiece:
         # Of a job that has not ended, an output that is not there yet is an answer.
         answers = frozenset() if ended else frozenset({Problem.NOT_READY})
-        return wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers))
+        piece = wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers))
+        if piece.missing:  # what is not whole must not be taken for it
+            raise PigeonError(
+                f"{piece.missing} bytes of its {stream} are missing from byte {offset} on: {piece.why}",
+                subject=f"task {task} of job {self.id}",
+                tried="reading its output",
+                advice=f"'pigeon logs --task {task} {self.id}' shows what is kept; have the program write to a file of its own, or raise output_limit of the node monitors",
+                problem=Problem.INTERNAL,
+            )
+        return piece
 
     async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False) -> bytes:
         """Returns what a task has written so far; attempt 0 is the latest."""

@@ -97,7 +97,7 @@ def status(s: Any) -> JobStatus:
 
 def log_piece(c: Any) -> LogPiece:
     data = c.data or b""
-    return LogPiece(data, c.size or 0, bool(c.ended))
+    return LogPiece(data, c.size or 0, bool(c.ended), c.missing or 0, c.why or "")
 
 
 def identity(i: Any) -> Identity:
