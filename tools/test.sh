@@ -108,13 +108,15 @@ if ! why=$(MVN="${MVN:-mvn}" sh tools/need-maven.sh 2>&1); then
 	leave_out "the tests with Spark: $why"
 fi
 
-python=yes
-if ! why=$(sh tools/need-python.sh 2>&1); then
-	python=
-	leave_out "the client for Python: $why"
-elif [ "$length" = short ] && ! why=$(sh tools/python.sh environment 2>&1); then
-	python=
-	leave_out "the client for Python: pip cannot install what python/requirements-test.txt names: $(echo "$why" | tail -n 1)"
+python=
+if [ "$length" = short ]; then
+	if ! why=$(sh tools/need-python.sh 2>&1); then
+		leave_out "the client for Python: $why"
+	elif ! why=$(sh tools/python.sh environment 2>&1); then
+		leave_out "the client for Python: pip cannot install what python/requirements-test.txt names: $(echo "$why" | tail -n 1)"
+	else
+		python=yes
+	fi
 fi
 
 format_and_vet() { $make fmt-check vet; }

@@ -67,11 +67,13 @@ class Pass(socketserver.BaseRequestHandler):
                 self.request.sendall(answer)
 
 
-def unused_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port: int = s.getsockname()[1]
-        return port
+def dead_port(t: unittest.TestCase) -> int:
+    """Returns a port at which nobody listens, held until the test ends."""
+    s = socket.socket()
+    t.addCleanup(s.close)
+    s.bind(("127.0.0.1", 0))
+    port: int = s.getsockname()[1]
+    return port
 
 
 class LostAnswersTest(WithCluster):
@@ -109,7 +111,7 @@ class LostAnswersTest(WithCluster):
             self.assertTrue(again.duplicate)
 
     def test_an_address_where_nobody_answers(self) -> None:
-        dead = f"127.0.0.1:{unused_port()}"
+        dead = f"127.0.0.1:{dead_port(self)}"
         for order in ([dead, self.dev.frontends[0]], [self.dev.frontends[0], dead]):
             with Client(order) as client:
                 for i in range(4):
