@@ -16,17 +16,27 @@ shift 3
 [ $# -gt 0 ] && shift
 
 mkdir -p "$out"
+used=
 for load in 50 70 90; do
 	trace=$traces/ngo_$load.tr
 	if [ ! -r "$trace" ]; then
-		echo "$trace is not there; gen:ec2 takes its place" >&2
+		missing=$trace
 		trace=gen:ec2,burst=true,load=0.$load
+		echo "$missing is not there; $trace takes its place ('pigeon trace fetch ngo_$load --dir $traces' fetches it)" >&2
+		used="$used
+- load $load %: $trace, which resembles the published trace: $missing is not there"
+	else
+		echo "load $load %: $trace" >&2
+		used="$used
+- load $load %: the published trace $trace"
 	fi
 	"$pigeon" replay --trace "$trace" --isolation process --runs "$runs" --compare-sim \
 		--title "EC2 experiment, load $load %" --out "$out/load_$load" "$@"
 done
 {
 	echo "# The EC2 experiment, live and simulated"
+	echo
+	echo "Workloads:$used"
 	echo
 	cat "$out"/load_50.md "$out"/load_70.md "$out"/load_90.md
 } >"$out/README.md"

@@ -41,6 +41,10 @@ func Generators() []Generator {
 			About: "exponential durations; mean=200ms; fanout=N (default: drawn from 1 to 9)"},
 		{Name: "uniform", jobs: 5000, body: uniformBody,
 			About: "durations uniform on mean (1 +- spread); mean=100ms, spread=0.5 (0: all equal), fanout=10"},
+		{Name: "yahoo", jobs: 5001, body: yahooBody,
+			About: "short and long jobs like the sample of the Yahoo trace (cutoff 1 s)"},
+		{Name: "google", jobs: 10000, body: googleBody,
+			About: "short and long jobs like the sample of the Google trace (cutoff 1129.532 s; --workers 5000)"},
 	}
 }
 

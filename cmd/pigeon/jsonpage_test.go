@@ -21,6 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/published"
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/bench/soak"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
@@ -89,6 +90,8 @@ func printedObjects() []printed {
 		{"bench rolling", "", reflect.TypeFor[failover.RollingResult]()},
 		{"bench reuther", "", reflect.TypeFor[reuther.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
+		{"trace list", "for each trace", reflect.TypeFor[publishedTrace]()},
+		{"trace distance", "for each quantity", reflect.TypeFor[published.Distance]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},
 		{"version", "", reflect.TypeFor[version]()},

@@ -18,11 +18,11 @@ func traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "trace",
 		GroupID: groupMeasure,
-		Short:   "Look into trace files and workload generators, and convert them",
+		Short:   "Look into trace files and workload generators, convert and fetch them",
 		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds;\nthen, if the job has them, owner=team/alice and priority=3), or a generator:\n\n" +
 			describeGenerators(),
 	}
-	cmd.AddCommand(traceInspect(), traceConvert())
+	cmd.AddCommand(traceInspect(), traceConvert(), traceList(), traceFetch(), traceDistance())
 	return cmd
 }
 
