@@ -94,3 +94,71 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 		t.Errorf("after an unknown job: %v", err)
 	}
 }
+
+// A filter selects in the frontend, also where few of many jobs match, and pages go on after it.
+func TestListWithAFilter(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	w.done(f, w.submit(f, sleeps("done-1", 1, 0)))
+	hour := func(key, class, owner, name string) {
+		r := sleeps(key, 1, time.Hour)
+		r.Class, r.Owner, r.Name = class, owner, name
+		w.submit(f, r)
+	}
+	hour("run-1", "short", "team/alice", "nightly-1")
+	daemontest.Await(t, "it runs", func() bool { s, err := f.Status(t.Context(), "run-1"); return err == nil && s.Running == 1 })
+	for i := range 30 {
+		hour(fmt.Sprintf("wait-%02d", i), "long", "team/bob", "nightly-2")
+	}
+	var first string
+	daemontest.Await(t, "one long task runs", func() bool {
+		list, err := f.Query(t.Context(), 0, "", api.JobFilter{States: []string{"running"}, Class: "long"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 1 {
+			first = list[0].Job
+		}
+		return len(list) == 1
+	})
+	for _, c := range []struct {
+		name   string
+		filter api.JobFilter
+		want   int
+	}{
+		{"all", api.JobFilter{}, 32},
+		{"completed", api.JobFilter{States: []string{"completed"}}, 1},
+		{"running", api.JobFilter{States: []string{"running"}}, 2},
+		{"queued", api.JobFilter{States: []string{"queued"}}, 29},
+		{"alice's", api.JobFilter{User: "alice"}, 1},
+		{"the team's", api.JobFilter{Owner: "team"}, 31},
+		{"a name", api.JobFilter{Name: "nightly-*", Class: "short"}, 1},
+		{"a prefix", api.JobFilter{Prefix: "wait-0"}, 10},
+		{"since", api.JobFilter{Since: time.Nanosecond}, 0},
+	} {
+		seen, after := map[string]bool{}, ""
+		for { // pages of seven
+			list, err := f.Query(t.Context(), 7, after, c.filter)
+			if err != nil || len(list) > 7 {
+				t.Fatalf("%s: %d jobs, %v", c.name, len(list), err)
+			}
+			for _, s := range list {
+				seen[s.Job], after = true, s.Job
+			}
+			if len(list) < 7 {
+				break
+			}
+		}
+		if len(seen) != c.want {
+			t.Errorf("%s: %d jobs, want %d", c.name, len(seen), c.want)
+		}
+	}
+	if list, err := f.Query(t.Context(), 1, "", api.JobFilter{Prefix: first}); err != nil || len(list) != 1 || list[0].Command != "sleep 1h0m0s" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := f.Query(t.Context(), 1, "", api.JobFilter{States: []string{"lost"}}); err == nil || !strings.Contains(err.Error(), `"lost"`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -29,8 +29,8 @@ func (s asPrincipal) Status(ctx context.Context, job string) (api.Status, error)
 	return s.Scheduler.Status(s.with(ctx), job)
 }
 
-func (s asPrincipal) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
-	return s.Scheduler.List(s.with(ctx), limit, after)
+func (s asPrincipal) Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
+	return s.Scheduler.Query(s.with(ctx), limit, after, filter)
 }
 
 func (s asPrincipal) Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -83,48 +84,76 @@ func (s *jobSummary) started() {
 	}
 }
 
-// List returns a page of the jobs, newest first. It takes one step of the owner goroutine
-// and one call to each master, whatever the number of jobs. The masters are given
+// Query returns a page of the jobs that match a filter, newest first. A page without a filter
+// takes one step of the owner goroutine and one call to each master, whatever the number of
+// jobs; with one, steps of bounded length, until it is full. The masters are given
 // dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as not
 // running.
-func (srv *schedulerService) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
-	limit = min(cmp.Or(max(limit, 0), listDefault), wire.MaxPage)
-	type page struct {
-		jobs  []jobSummary
-		known bool
-	}
-	p, err := ask(ctx, srv, "listing jobs", func(o *owner) (p page) {
-		p.jobs, p.known = o.page(after, limit)
-		return p
-	})
-	switch {
-	case err != nil:
+func (srv *schedulerService) Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
+	if err := filter.Validate(); err != nil {
 		return nil, err
-	case !p.known:
-		return nil, &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
-			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
 	}
-	srv.runningAll(ctx, p.jobs)
-	statuses := make([]api.Status, len(p.jobs))
-	for i := range p.jobs {
-		statuses[i] = shown(ctx, p.jobs[i].status)
+	limit = min(cmp.Or(max(limit, 0), listDefault), wire.MaxPage)
+	found := []api.Status{}
+	for {
+		want := limit - len(found)
+		if len(filter.States) > 0 {
+			want = wire.MaxPage // which of them run is known afterwards
+		}
+		p, err := srv.page(ctx, after, want, &filter)
+		if err != nil {
+			return nil, err
+		}
+		srv.runningAll(ctx, p.jobs)
+		for i := range p.jobs {
+			if s := p.jobs[i].status; filter.HasState(&s) && len(found) < limit {
+				found = append(found, shown(ctx, s))
+			}
+		}
+		if after = p.last; len(found) == limit || after == "" {
+			return found, nil
+		}
 	}
-	return statuses, nil
 }
 
-// page returns the summaries of a page of jobs, and whether the job after which it begins
-// is known.
-func (o *owner) page(after string, limit int) ([]jobSummary, bool) {
+// List returns a page of all jobs, newest first.
+func (srv *schedulerService) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
+	return srv.Query(ctx, limit, after, api.JobFilter{})
+}
+
+// jobPage is some of the jobs that may match a filter.
+type jobPage struct {
+	jobs  []jobSummary
+	last  string // the job to go on after, "" at the end
+	known bool   // the job after which it begins is known
+}
+
+// page returns the next jobs that may match the filter.
+func (srv *schedulerService) page(ctx context.Context, after string, most int, filter *api.JobFilter) (jobPage, error) {
+	p, err := ask(ctx, srv, "listing jobs", func(o *owner) jobPage { return o.page(after, most, filter) })
+	if err == nil && !p.known {
+		err = &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
+			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
+	}
+	return p, err
+}
+
+func (o *owner) page(after string, limit int, filter *api.JobFilter) (p jobPage) {
 	var last sched.JobID
 	if after != "" {
 		last = sched.NewJobID(o.frontend, after)
 	}
-	list, known := o.jobs.Page(last, limit)
-	page := make([]jobSummary, len(list))
-	for i, j := range list {
-		page[i] = o.summary(j.ID)
+	now := time.Now()
+	found := o.jobs.Page(last, limit, func(j *jobs.Job) bool { return filter.MayMatch(&j.Status, now) })
+	p.known = found.Known
+	p.jobs = make([]jobSummary, len(found.Jobs))
+	for i, j := range found.Jobs {
+		p.jobs[i] = o.summary(j.ID)
 	}
-	return page, known
+	if found.Last != nil {
+		p.last = found.Last.Status.Job
+	}
+	return p
 }
 
 // runningAll adds the running tasks to the statuses of those jobs that are unfinished.

@@ -1,6 +1,7 @@
 package frontend_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -114,6 +115,11 @@ type frontOf struct {
 	wire.Scheduler
 	cfg     frontend.Config
 	process *daemontest.Process
+}
+
+// List returns a page of all jobs.
+func (f *frontOf) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
+	return f.Query(ctx, limit, after, api.JobFilter{})
 }
 
 // settings are those of a frontend of this world.

@@ -181,6 +181,22 @@ struct TJobStatus {
   // Who submitted it, as was proven then; empty when nothing was. To who may not see all of the
   // job, reason says only that.
   19: optional string submitter = ""
+  // What its first task runs, cut after 200 bytes; empty for work of an application, and to who
+  // may not see all of the job.
+  22: optional string command = ""
+}
+
+// Which jobs a list has: those that match every field that is set. owner: of it and of those
+// below it; user: who submitted them, or where nothing is proven the last part of the owner;
+// name: with * for any text; prefix: of their ids; sinceNanos: submitted so long ago at most.
+struct TJobFilter {
+  1: optional list<string> states
+  2: optional string owner = ""
+  3: optional string user = ""
+  4: optional string name = ""
+  5: optional string jobClass = ""
+  6: optional string prefix = ""
+  7: optional i64 sinceNanos = 0
 }
 
 struct TTaskStatus {
@@ -406,8 +422,9 @@ service SchedulerService {
   TSubmitReply submit(1: TSchedulingRequest req) throws (1: TPigeonException e)
   TJobStatus jobStatus(1: string jobId) throws (1: TPigeonException e)
   // The newest jobs first; limit 0 is the server's own, and 1,000 are the most of one call.
-  // after: the last job of the page before, "" for the newest.
-  list<TJobStatus> listJobs(1: i32 limit, 2: string after) throws (1: TPigeonException e)
+  // after: the last job of the page before, "" for the newest. An earlier version ignores the
+  // filter: who asks filters what it gets.
+  list<TJobStatus> listJobs(1: i32 limit, 2: string after, 3: TJobFilter filter) throws (1: TPigeonException e)
   // Answers when the job ended or the time is up, whichever is first.
   TJobStatus waitJob(1: string jobId, 2: i64 timeoutMillis) throws (1: TPigeonException e)
   TJobStatus cancelJob(1: string jobId) throws (1: TPigeonException e)

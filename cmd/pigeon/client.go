@@ -212,7 +212,7 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	defer func() { _ = c.Close() }() // the shell shows no errors
 	var found []cobra.Completion
 	for _, f := range c.Frontends() {
-		jobs, _ := f.List(ctx, 50, "") // one that does not answer has nothing to offer
+		jobs, _ := f.Query(ctx, 50, "", api.JobFilter{Prefix: typed}) // one that does not answer has nothing to offer
 		for i := range jobs {
 			if strings.HasPrefix(jobs[i].Job, typed) {
 				found = append(found, cobra.CompletionWithDesc(jobs[i].Job, string(jobs[i].State)))

@@ -26,9 +26,13 @@ what would change that.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e *api.Explanation
-		err := withCluster(cmd, func(c *clusterClient) error {
-			_, err := c.Of(cmd.Context(), args[0], func(ctx context.Context, f *frontends.Frontend) (err error) {
-				e, err = f.Explain(ctx, args[0])
+		err := asking(cmd, func(c *clusterClient) error {
+			id, err := c.jobID(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			_, err = c.Of(cmd.Context(), id, func(ctx context.Context, f *frontends.Frontend) (err error) {
+				e, err = f.Explain(ctx, id)
 				return err
 			})
 			return err
@@ -45,9 +49,9 @@ what would change that.`,
 }
 
 func printExplanation(out io.Writer, e *api.Explanation) error {
-	fmt.Fprintf(out, "job %s is %s\n", e.Status.Job, e.Status.State)
+	fmt.Fprintf(out, "job %s %s\n", printable(e.Status.Job), stands(e.Status.State))
 	for _, sentence := range e.Why {
-		fmt.Fprintln(out, "  "+sentence)
+		fmt.Fprintln(out, "  "+printable(sentence))
 	}
 	if len(e.Groups) > 0 {
 		fmt.Fprintln(out)
@@ -67,6 +71,17 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 		}
 	}
 	return printTasks(out, e.Tasks)
+}
+
+// stands returns where a job stands, after its name in a sentence.
+func stands(s api.State) string {
+	switch s {
+	case api.StateCompleted, api.StateFailed:
+		return string(s)
+	case api.StateCancelled:
+		return "was cancelled"
+	}
+	return "is " + string(s)
 }
 
 func printTasks(out io.Writer, tasks []api.TaskStatus) error {
@@ -89,7 +104,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		case t.Code != "":
 			reason = t.Code + ": " + reason
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, reason)
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, printable(reason))
 	}
 	return w.Flush()
 }

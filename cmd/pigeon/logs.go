@@ -148,7 +148,12 @@ what is missing between them.`,
 
 // run copies the output written so far, or, if wait is set, until the job has ended.
 func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error {
-	job, s, err := c.Find(ctx, t.job)
+	id, err := c.jobID(ctx, t.job)
+	if err != nil {
+		return err
+	}
+	t.job = id
+	job, s, err := c.Find(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ master can be reached.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var states []api.MasterState
-		err := withCluster(cmd, func(c *clusterClient) (err error) {
+		err := asking(cmd, func(c *clusterClient) (err error) {
 			states, err = c.groups(cmd.Context())
 			return err
 		})

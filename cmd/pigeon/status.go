@@ -19,123 +19,176 @@ import (
 func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [JOB]...",
+		Aliases: []string{"jobs"},
 		GroupID: groupJobs,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
-are. The exit status is 0 when they could be looked up, also if they failed. With
---owner, only the jobs of that owner and of those below it: team shows team/alice.`,
+are. The beginning of an id names a job when no other id begins so. Of one job, also its
+tasks that run, failed or were tried again, and the end of what failed tasks wrote to
+standard error. The exit status is 0 when they could be looked up, also if they failed.
+
+The flags select jobs, which the frontends do: a list is short however many there are.
+With --owner, the jobs of that owner and of those below it: team shows team/alice. --user
+is who submitted them, where the cluster has that proven, else the last part of their
+owner. In --name, * stands for any text. On a terminal, columns are cut to its width.`,
 		Example: `  pigeon status
-  pigeon status --owner team
-  pigeon status JOB -o json
-  pigeon status --limit 5`,
+  pigeon status --state queued,running --owner team
+  pigeon status --state failed --since 1h
+  pigeon status --name 'nightly-*' --limit 5
+  pigeon status --watch
+  pigeon status JOB
+  pigeon status JOB -o json`,
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)
-	limit := cmd.Flags().Int("limit", 20, "without a job: how many of the newest")
+	which := selection{}
+	fs := cmd.Flags()
+	fs.IntVar(&which.limit, "limit", 20, "without a job: how many of the newest")
+	fs.StringSliceVar(&which.filter.States, "state", nil, fmt.Sprintf("without a job: those in this state, or in one of several: %s", stateNames()))
+	fs.StringVar(&which.filter.User, "user", "", "without a job: those that this user submitted")
+	fs.StringVar(&which.filter.Name, "name", "", "without a job: those of this name; * stands for any text")
+	fs.StringVar(&which.filter.Class, "class", "", "without a job: short or long ones")
+	fs.DurationVar(&which.filter.Since, "since", 0, "without a job: those submitted so long ago at most (0 = at any time)")
+	again := fs.BoolP("watch", "w", false, "show it again and again until Ctrl-C")
+	every := fs.Duration("every", 2*time.Second, "with --watch: how often")
 	addClientFlags(cmd)
 	// The setting of this name is for whom jobs run that are submitted; it selects none.
 	addOwnerFlag(cmd)
-	owner := cmd.Flags().Lookup("owner")
+	owner := fs.Lookup("owner")
 	owner.Usage = "without a job: those of this owner and of owners below it"
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(stateNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
-		which := selection{limit: *limit}
 		if owner.Changed {
-			which.owner = owner.Value.String()
+			which.filter.Owner = owner.Value.String()
 		}
-		if err := which.check(jobs); err != nil {
+		if err := which.check(cmd, jobs); err != nil {
 			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return showStatus(cmd, c, jobs, which, *output) })
+		if *every < leastEvery {
+			return wrongUse(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
+		}
+		return asking(cmd, func(c *clusterClient) error {
+			jobs, err := c.jobIDs(cmd.Context(), jobs)
+			if err != nil {
+				return err
+			}
+			s := shownStatus{cmd: cmd, c: c, jobs: jobs, which: which, output: *output, screen: screenOf(cmd)}
+			if *again {
+				return redraw(cmd, *every, s.draw)
+			}
+			return s.draw(cmd.OutOrStdout())
+		})
 	}
 	return cmd
 }
 
-// selection is which jobs are listed: the newest of an owner and of those below it.
+func stateNames() string {
+	var names []string
+	for _, s := range api.States() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// selection is which jobs are listed: the newest that match.
 type selection struct {
-	limit int
-	owner string // "" for all
+	limit  int
+	filter api.JobFilter
 }
 
-func (s selection) check(jobs []string) error {
-	switch {
-	case s.limit < 1:
+func (s *selection) check(cmd *cobra.Command, jobs []string) error {
+	if s.limit < 1 {
 		return fmt.Errorf("--limit %d shows nothing; use 1 or more", s.limit)
-	case s.owner != "" && len(jobs) > 0:
-		return fmt.Errorf("both --owner and a job (%q) are given; leave one out", jobs[0])
 	}
-	return api.CheckOwner(s.owner)
+	for _, name := range []string{"owner", "state", "user", "name", "class", "since"} {
+		if cmd.Flags().Changed(name) && len(jobs) > 0 {
+			return fmt.Errorf("both --%s and a job (%q) are given; leave one out", name, jobs[0])
+		}
+	}
+	return s.filter.Validate()
 }
 
-// of returns the jobs of a list that are selected.
-func (s selection) of(list []api.Status) []api.Status {
-	return slices.DeleteFunc(list, func(j api.Status) bool { return !api.IsBelow(j.Owner, s.owner) })
+// selects reports whether some jobs are left out.
+func (s *selection) selects() bool {
+	f := &s.filter
+	return len(f.States) > 0 || f.Owner+f.User+f.Name+f.Class != "" || f.Since > 0
 }
 
-func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, which selection, output outputFormat) error {
-	list, err := statusOf(cmd.Context(), c, jobs, which)
-	if output == outputJSON {
-		return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), list))
+// shownStatus is one run of the verb.
+type shownStatus struct {
+	cmd    *cobra.Command
+	c      *clusterClient
+	jobs   []string
+	which  selection
+	output outputFormat
+	screen terminal
+}
+
+// draw prints it once.
+func (s *shownStatus) draw(out io.Writer) error {
+	list, err := s.list()
+	if s.output == outputJSON {
+		return errors.Join(err, writeAllJSON(out, list))
 	}
 	switch {
-	case len(jobs) == 1 && len(list) == 1:
-		return errors.Join(err, printStatus(cmd.OutOrStdout(), &list[0]))
+	case len(s.jobs) == 1 && len(list) == 1:
+		return errors.Join(err, s.drawJob(out, &list[0]))
 	case len(list) > 0:
-		err = errors.Join(err, printStatusTable(cmd.OutOrStdout(), list))
-	case err == nil && which.owner != "":
-		fmt.Fprintf(cmd.ErrOrStderr(), "no jobs of owner %s\n", which.owner)
+		err = errors.Join(err, printStatusTable(out, list, s.screen, time.Now()))
+	case err == nil && s.which.selects():
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "no such jobs; without its flags, 'pigeon status' shows those of everybody, 'pigeon status --help' what the flags take")
 	case err == nil:
-		fmt.Fprintln(cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
 	}
-	if len(jobs) > 0 {
+	if len(s.jobs) > 0 || s.which.selects() {
 		return err
 	}
-	if apps, unknown := c.applications(cmd.Context()); unknown == nil { // 'pigeon nodes' reports why they are not known
-		printApplications(cmd.OutOrStdout(), apps)
+	if apps, unknown := s.c.applications(s.cmd.Context()); unknown == nil { // 'pigeon nodes' reports why they are not known
+		printApplications(out, apps)
 	}
 	return err
 }
 
-// statusOf looks the jobs up, or lists the newest ones when none are named. It returns
-// the jobs that were found together with an error about the others.
-func statusOf(ctx context.Context, c *clusterClient, jobs []string, which selection) (list []api.Status, err error) {
-	for _, job := range jobs {
-		_, s, missing := c.Find(ctx, job)
+// list looks the jobs up, or lists the newest ones when none are named. It returns the jobs that
+// were found together with an error about the others.
+func (s *shownStatus) list() (list []api.Status, err error) {
+	ctx := s.cmd.Context()
+	for _, job := range s.jobs {
+		_, status, missing := s.c.Find(ctx, job)
 		if missing != nil {
-			err = errors.Join(err, c.orApplication(ctx, job, missing))
+			err = errors.Join(err, s.c.orApplication(ctx, job, missing))
 			continue
 		}
-		list = append(list, s)
+		list = append(list, status)
 	}
-	if len(jobs) > 0 {
+	if len(s.jobs) > 0 {
 		return list, err
 	}
-	err = c.Each(ctx, func(f *frontends.Frontend) error {
-		some, failed := listOf(ctx, c, f, which)
+	err = s.c.Each(ctx, func(f *frontends.Frontend) error {
+		some, failed := listOf(ctx, s.c, f, &s.which)
 		list = append(list, some...)
 		return failed
 	})
 	slices.SortStableFunc(list, func(a, b api.Status) int {
 		return cmp.Or(cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job)) // the newest first
 	})
-	return list[:min(which.limit, len(list))], err
+	return list[:min(s.which.limit, len(list))], err
 }
 
-// listOf returns the newest selected jobs of a frontend, page by page.
-func listOf(ctx context.Context, c *clusterClient, f *frontends.Frontend, which selection) (list []api.Status, err error) {
-	most := wire.MaxPage
-	if which.owner == "" {
-		most = min(which.limit, wire.MaxPage)
-	}
+// listOf returns the newest selected jobs of a frontend, page by page. One of an earlier version
+// does not select, so what it sends is looked at again.
+func listOf(ctx context.Context, c *clusterClient, f *frontends.Frontend, which *selection) (list []api.Status, err error) {
+	most := min(which.limit, wire.MaxPage)
 	for after := ""; len(list) < which.limit; {
 		call, cancel := c.withTimeout(ctx)
-		page, err := f.List(call, most, after)
+		page, err := f.Query(call, most, after, which.filter)
 		cancel()
 		if err != nil || len(page) == 0 {
 			return list, err
 		}
-		full := len(page) == wire.MaxPage
+		full := len(page) == most
 		after = page[len(page)-1].Job
-		list = append(list, which.of(page)...)
+		list = append(list, slices.DeleteFunc(page, func(j api.Status) bool { return !sinceUnset(which.filter).Matches(&j, time.Time{}) })...)
 		if !full {
 			break
 		}
@@ -143,48 +196,8 @@ func listOf(ctx context.Context, c *clusterClient, f *frontends.Frontend, which 
 	return list, nil
 }
 
-func printStatus(out io.Writer, s *api.Status) error {
-	w := newTable(out)
-	fmt.Fprintf(w, "job\t%s\n", s.Job)
-	if s.App != "" {
-		fmt.Fprintf(w, "application\t%s\n", s.App)
-	}
-	if s.Owner != "" {
-		fmt.Fprintf(w, "owner\t%s\n", s.Owner)
-	}
-	if s.Priority != 0 {
-		fmt.Fprintf(w, "priority\t%d\n", s.Priority)
-	}
-	if s.Name != "" {
-		fmt.Fprintf(w, "name\t%s\n", s.Name)
-	}
-	fmt.Fprintf(w, "state\t%s\nclass\t%s\n", s.State, s.Class)
-	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
-	fmt.Fprintf(w, "submitted\t%s\n", clockTime(s.Submitted))
-	if s.Ended > 0 {
-		fmt.Fprintf(w, "ended\t%s, after %.3f s\n", clockTime(s.Ended), s.Seconds)
-	}
-	if s.Reason != "" {
-		fmt.Fprintf(w, "reason\t%s\n", s.Reason)
-	}
-	return w.Flush()
-}
-
-func printStatusTable(out io.Writer, list []api.Status) error {
-	w := newTable(out)
-	fmt.Fprintln(w, "JOB\tOWNER\tSTATE\tCLASS\tTASKS\tRUNNING\tCOMPLETED\tFAILED\tSUBMITTED\tTOOK")
-	for i := range list {
-		s := &list[i]
-		took := "-"
-		if s.State.Ended() {
-			took = fmt.Sprintf("%.3f s", s.Seconds)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Job, cmp.Or(s.Owner, "-"), s.State, s.Class, s.Tasks, s.Running, s.Completed, s.Failed, clockTime(s.Submitted), took)
-	}
-	return w.Flush()
-}
-
-// clockTime shows Unix seconds in the reader's time zone.
-func clockTime(seconds float64) string {
-	return time.UnixMicro(int64(seconds * 1e6)).Format("2006-01-02 15:04:05")
+// sinceUnset returns a filter without what only the clock of the frontend can tell.
+func sinceUnset(f api.JobFilter) *api.JobFilter {
+	f.Since = 0
+	return &f
 }

@@ -72,7 +72,7 @@ func newJob(sub *journal.Submission) *Job {
 		Status: api.Status{
 			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
-			Owner: sub.Request.Owner, Priority: sub.Request.Priority, Name: sub.Request.Name, Submitter: sub.Request.Submitter,
+			Owner: sub.Request.Owner, Priority: sub.Request.Priority, Name: sub.Request.Name, Submitter: sub.Request.Submitter, Command: sub.Request.Command(),
 		},
 	}
 }

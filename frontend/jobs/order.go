@@ -52,21 +52,40 @@ func (o *order) sort() {
 	}
 }
 
-// Page returns at most so many of the jobs that were submitted, the newest first: those
-// that are older than a job, or the newest of all for the zero id. It reports whether that
-// job is known.
-func (t *Table) Page(after sched.JobID, most int) (page []*Job, known bool) {
+// pageVisits bounds the jobs that are looked at for one page, so that the owner goroutine is
+// not held up by a list of which few jobs are wanted.
+const pageVisits = 10_000
+
+// Page is some of the jobs that were submitted, the newest first.
+type Page struct {
+	Jobs  []*Job
+	Last  *Job // the last one that was looked at; nil when there are no older ones
+	Known bool // the job after which it begins is known
+}
+
+// Page returns at most so many of the jobs that are wanted, of those that are older than a job,
+// or of all for the zero id.
+func (t *Table) Page(after sched.JobID, most int, wanted func(*Job) bool) (p Page) {
 	t.forget()
 	j := t.order.newest
 	if after != (sched.JobID{}) {
 		last := t.jobs[after]
 		if last == nil || last.Grant != nil {
-			return nil, false
+			return p
 		}
 		j = last.older
 	}
-	for ; j != nil && len(page) < most; j = j.older {
-		page = append(page, j)
+	p.Known = true
+	for visits := 1; j != nil; j, visits = j.older, visits+1 {
+		if wanted(j) {
+			p.Jobs = append(p.Jobs, j)
+		}
+		if len(p.Jobs) == most || visits == pageVisits {
+			if j.older != nil {
+				p.Last = j
+			}
+			break
+		}
 	}
-	return page, true
+	return p
 }

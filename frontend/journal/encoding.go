@@ -102,6 +102,7 @@ func (c *coder) ended(e *Ended) {
 		optional{5, len(e.Results) == 0, func(c *coder) { c.bytes(&e.Results) }},
 		optional{6, s.Submitter == "", func(c *coder) { text(c, &s.Submitter) }},
 		optional{7, len(e.Earlier) == 0, func(c *coder) { c.bytes(&e.Earlier) }},
+		optional{9, s.Command == "", func(c *coder) { text(c, &s.Command) }},
 		optional{12, e.Trace == (api.Trace{}), func(c *coder) { text(c, &e.Trace.Traceparent); text(c, &e.Trace.Tracestate) }},
 	)
 }

@@ -62,11 +62,15 @@ func AllowOn(p identity.Principal, a Action, submitter string) error {
 }
 
 // Shown returns the status of a job as a principal may see it: of others' jobs without the
-// reason of their end, which may quote arguments and the output of a task.
+// command, and the reason of their end, which may quote arguments and the output of a task.
 func Shown(p identity.Principal, s api.Status) api.Status {
-	if s.Reason != "" && !Can(p, SeeJob, s.Submitter) {
+	if (s.Reason == "" && s.Command == "") || Can(p, SeeJob, s.Submitter) {
+		return s
+	}
+	if s.Reason != "" {
 		s.Reason = "not shown: it is a job of another user"
 	}
+	s.Command = ""
 	return s
 }
 

@@ -117,6 +117,7 @@ type Status struct {
 	Priority  int32   `json:"priority,omitempty"`   // among the jobs of its owner
 	Name      string  `json:"name,omitempty"`       // what the work is
 	Submitter string  `json:"submitter,omitempty"`  // who submitted it, as was proven then
+	Command   string  `json:"command,omitempty"`    // what its first task runs, cut after 200 bytes; left out for work of an application
 }
 
 // TaskStatus is one task of a job.

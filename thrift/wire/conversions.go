@@ -538,6 +538,33 @@ func inventoryReplyFrom(t *peer.TInventoryReply) (v InventoryReply) {
 	}
 }
 
+func jobFilterTo(v api.JobFilter) *published.TJobFilter {
+	return &published.TJobFilter{
+		States:     v.States,
+		Owner:      v.Owner,
+		User:       v.User,
+		Name:       v.Name,
+		JobClass:   v.Class,
+		Prefix:     v.Prefix,
+		SinceNanos: int64(v.Since),
+	}
+}
+
+func jobFilterFrom(t *published.TJobFilter) (v api.JobFilter) {
+	if t == nil {
+		return v
+	}
+	return api.JobFilter{
+		States: t.States,
+		Owner:  t.Owner,
+		User:   t.User,
+		Name:   t.Name,
+		Class:  t.JobClass,
+		Prefix: t.Prefix,
+		Since:  time.Duration(t.SinceNanos),
+	}
+}
+
 func jobIDTo(v sched.JobID) *peer.TJobId {
 	return &peer.TJobId{
 		Hi: bits(v.Hi),
@@ -1113,6 +1140,7 @@ func statusTo(v api.Status) *published.TJobStatus {
 		Priority:  v.Priority,
 		Name:      v.Name,
 		Submitter: v.Submitter,
+		Command:   v.Command,
 	}
 }
 
@@ -1138,6 +1166,7 @@ func statusFrom(t *published.TJobStatus) (v api.Status) {
 		Priority:  t.Priority,
 		Name:      t.Name,
 		Submitter: t.Submitter,
+		Command:   t.Command,
 	}
 }
 

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -70,8 +71,8 @@ func (s *fakeScheduler) Status(_ context.Context, job string) (api.Status, error
 	return filled[api.Status](), s.note("status %s", job)
 }
 
-func (s *fakeScheduler) List(_ context.Context, limit int, after string) ([]api.Status, error) {
-	return filled[[]api.Status](), s.note("list %d after %q", limit, after)
+func (s *fakeScheduler) Query(_ context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
+	return filled[[]api.Status](), s.note("list %d after %q %v", limit, after, reflect.DeepEqual(filter, filled[api.JobFilter]()))
 }
 
 func (s *fakeScheduler) Wait(_ context.Context, job string, timeout time.Duration) (api.Status, error) {

@@ -21,10 +21,10 @@ type Submission interface {
 // Jobs is the port that reads the state of jobs.
 type Jobs interface {
 	Status(ctx context.Context, job string) (api.Status, error)
-	// List returns a page of the jobs, the newest first: at most limit and at most
-	// MaxPage, or a number of the frontend's own when limit is 0. after is the last job
-	// of the page before, "" for the newest.
-	List(ctx context.Context, limit int, after string) ([]api.Status, error)
+	// Query returns a page of the jobs that match the filter, the newest first: at most limit
+	// and at most MaxPage, or a number of the frontend's own when limit is 0. after is the
+	// last job of the page before, "" for the newest.
+	Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error)
 	// Wait answers when the job has ended or the time is up.
 	Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error)
 	Explain(ctx context.Context, job string) (*api.Explanation, error)
@@ -133,8 +133,8 @@ func (h schedulerHandler) JobStatus(ctx context.Context, job string) (*published
 	return statusTo(s), refusal(err)
 }
 
-func (h schedulerHandler) ListJobs(ctx context.Context, limit int32, after string) ([]*published.TJobStatus, error) {
-	list, err := h.List(ctx, int(max(limit, 0)), after)
+func (h schedulerHandler) ListJobs(ctx context.Context, limit int32, after string, filter *published.TJobFilter) ([]*published.TJobStatus, error) {
+	list, err := h.Query(ctx, int(max(limit, 0)), after, jobFilterFrom(filter))
 	return mapped(list, statusTo), refusal(err)
 }
 

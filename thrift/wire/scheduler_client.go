@@ -50,8 +50,14 @@ func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, e
 
 // List returns a page of the jobs, the newest first.
 func (s *SchedulerClient) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
+	return s.Query(ctx, limit, after, api.JobFilter{})
+}
+
+// Query returns a page of the jobs that match the filter, the newest first. A frontend of an
+// earlier version returns the others too.
+func (s *SchedulerClient) Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
 	t, err := invoke(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
-		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit), after)
+		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit), after, jobFilterTo(filter))
 	})
 	return mapped(t, statusFrom), err
 }

@@ -45,7 +45,7 @@ func TestSchedulerClient(t *testing.T) {
 	status, err = c.Wait(ctx, "j3", 1500*time.Microsecond)
 	must(t, err)
 	equal(t, "wait", status, filled[api.Status]())
-	list, err := c.List(ctx, 7, "")
+	list, err := c.Query(ctx, 7, "", filled[api.JobFilter]())
 	must(t, err)
 	equal(t, "list", list, filled[[]api.Status]())
 	why, err := c.Explain(ctx, "j4")
@@ -74,7 +74,7 @@ func TestSchedulerClient(t *testing.T) {
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes", "forget n1", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after "" true`, "explain j4", "nodes", "forget n1", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})

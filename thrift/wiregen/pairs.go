@@ -9,6 +9,7 @@ type pair struct {
 
 var pairs = []pair{
 	{plain: "api.Status", thrift: "published.TJobStatus"},
+	{plain: "api.JobFilter", thrift: "published.TJobFilter"},
 	{plain: "api.TaskStatus", thrift: "published.TTaskStatus"},
 	{plain: "api.GroupShare", thrift: "published.TGroupShare"},
 	{plain: "api.Explanation", thrift: "published.TExplanation"},

@@ -3919,6 +3919,7 @@ func (p *TSubmitReply) String() string {
 //   - Priority
 //   - Name
 //   - Submitter
+//   - Command
 type TJobStatus struct {
 	JobId     string  `thrift:"jobId,1" db:"jobId" json:"jobId"`
 	App       string  `thrift:"app,2" db:"app" json:"app"`
@@ -3938,6 +3939,8 @@ type TJobStatus struct {
 	Priority  int32  `thrift:"priority,17" db:"priority" json:"priority"`
 	Name      string `thrift:"name,18" db:"name" json:"name"`
 	Submitter string `thrift:"submitter,19" db:"submitter" json:"submitter"`
+	// unused fields # 20 to 21
+	Command string `thrift:"command,22" db:"command" json:"command"`
 }
 
 func NewTJobStatus() *TJobStatus {
@@ -4019,6 +4022,12 @@ var TJobStatus_Submitter_DEFAULT string = ""
 func (p *TJobStatus) GetSubmitter() string {
 	return p.Submitter
 }
+
+var TJobStatus_Command_DEFAULT string = ""
+
+func (p *TJobStatus) GetCommand() string {
+	return p.Command
+}
 func (p *TJobStatus) IsSetOwner() bool {
 	return p.Owner != TJobStatus_Owner_DEFAULT
 }
@@ -4033,6 +4042,10 @@ func (p *TJobStatus) IsSetName() bool {
 
 func (p *TJobStatus) IsSetSubmitter() bool {
 	return p.Submitter != TJobStatus_Submitter_DEFAULT
+}
+
+func (p *TJobStatus) IsSetCommand() bool {
+	return p.Command != TJobStatus_Command_DEFAULT
 }
 
 func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -4219,6 +4232,16 @@ func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 22:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField22(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4387,6 +4410,15 @@ func (p *TJobStatus) ReadField19(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TJobStatus) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 22: ", err)
+	} else {
+		p.Command = v
+	}
+	return nil
+}
+
 func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TJobStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4441,6 +4473,9 @@ func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField22(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4682,6 +4717,21 @@ func (p *TJobStatus) writeField19(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TJobStatus) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCommand() {
+		if err := oprot.WriteFieldBegin(ctx, "command", thrift.STRING, 22); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:command: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Command)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.command (22) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 22:command: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TJobStatus) Equals(other *TJobStatus) bool {
 	if p == other {
 		return true
@@ -4739,6 +4789,9 @@ func (p *TJobStatus) Equals(other *TJobStatus) bool {
 	if p.Submitter != other.Submitter {
 		return false
 	}
+	if p.Command != other.Command {
+		return false
+	}
 	return true
 }
 
@@ -4747,6 +4800,464 @@ func (p *TJobStatus) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("TJobStatus(%+v)", *p)
+}
+
+// Attributes:
+//   - States
+//   - Owner
+//   - User
+//   - Name
+//   - JobClass
+//   - Prefix
+//   - SinceNanos
+type TJobFilter struct {
+	States     []string `thrift:"states,1" db:"states" json:"states,omitempty"`
+	Owner      string   `thrift:"owner,2" db:"owner" json:"owner"`
+	User       string   `thrift:"user,3" db:"user" json:"user"`
+	Name       string   `thrift:"name,4" db:"name" json:"name"`
+	JobClass   string   `thrift:"jobClass,5" db:"jobClass" json:"jobClass"`
+	Prefix     string   `thrift:"prefix,6" db:"prefix" json:"prefix"`
+	SinceNanos int64    `thrift:"sinceNanos,7" db:"sinceNanos" json:"sinceNanos"`
+}
+
+func NewTJobFilter() *TJobFilter {
+	return &TJobFilter{}
+}
+
+var TJobFilter_States_DEFAULT []string
+
+func (p *TJobFilter) GetStates() []string {
+	return p.States
+}
+
+var TJobFilter_Owner_DEFAULT string = ""
+
+func (p *TJobFilter) GetOwner() string {
+	return p.Owner
+}
+
+var TJobFilter_User_DEFAULT string = ""
+
+func (p *TJobFilter) GetUser() string {
+	return p.User
+}
+
+var TJobFilter_Name_DEFAULT string = ""
+
+func (p *TJobFilter) GetName() string {
+	return p.Name
+}
+
+var TJobFilter_JobClass_DEFAULT string = ""
+
+func (p *TJobFilter) GetJobClass() string {
+	return p.JobClass
+}
+
+var TJobFilter_Prefix_DEFAULT string = ""
+
+func (p *TJobFilter) GetPrefix() string {
+	return p.Prefix
+}
+
+var TJobFilter_SinceNanos_DEFAULT int64 = 0
+
+func (p *TJobFilter) GetSinceNanos() int64 {
+	return p.SinceNanos
+}
+func (p *TJobFilter) IsSetStates() bool {
+	return p.States != nil
+}
+
+func (p *TJobFilter) IsSetOwner() bool {
+	return p.Owner != TJobFilter_Owner_DEFAULT
+}
+
+func (p *TJobFilter) IsSetUser() bool {
+	return p.User != TJobFilter_User_DEFAULT
+}
+
+func (p *TJobFilter) IsSetName() bool {
+	return p.Name != TJobFilter_Name_DEFAULT
+}
+
+func (p *TJobFilter) IsSetJobClass() bool {
+	return p.JobClass != TJobFilter_JobClass_DEFAULT
+}
+
+func (p *TJobFilter) IsSetPrefix() bool {
+	return p.Prefix != TJobFilter_Prefix_DEFAULT
+}
+
+func (p *TJobFilter) IsSetSinceNanos() bool {
+	return p.SinceNanos != TJobFilter_SinceNanos_DEFAULT
+}
+
+func (p *TJobFilter) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.States = tSlice
+	for i := 0; i < size; i++ {
+		var _elem10 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem10 = v
+		}
+		p.States = append(p.States, _elem10)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.User = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.JobClass = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Prefix = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.SinceNanos = v
+	}
+	return nil
+}
+
+func (p *TJobFilter) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TJobFilter"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TJobFilter) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStates() {
+		if err := oprot.WriteFieldBegin(ctx, "states", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:states: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.States)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.States {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:states: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUser() {
+		if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.User)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.user (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetName() {
+		if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:name: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.name (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:name: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobClass() {
+		if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:jobClass: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobClass (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:jobClass: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPrefix() {
+		if err := oprot.WriteFieldBegin(ctx, "prefix", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:prefix: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Prefix)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.prefix (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:prefix: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSinceNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "sinceNanos", thrift.I64, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:sinceNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.SinceNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sinceNanos (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:sinceNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobFilter) Equals(other *TJobFilter) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.States) != len(other.States) {
+		return false
+	}
+	for i, _tgt := range p.States {
+		_src11 := other.States[i]
+		if _tgt != _src11 {
+			return false
+		}
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.User != other.User {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.Prefix != other.Prefix {
+		return false
+	}
+	if p.SinceNanos != other.SinceNanos {
+		return false
+	}
+	return true
+}
+
+func (p *TJobFilter) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TJobFilter(%+v)", *p)
 }
 
 // Attributes:
@@ -6030,13 +6541,13 @@ func (p *TExplanation) ReadField2(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]string, 0, size)
 	p.Why = tSlice
 	for i := 0; i < size; i++ {
-		var _elem10 string
+		var _elem12 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem10 = v
+			_elem12 = v
 		}
-		p.Why = append(p.Why, _elem10)
+		p.Why = append(p.Why, _elem12)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6052,11 +6563,11 @@ func (p *TExplanation) ReadField3(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TGroupShare, 0, size)
 	p.Groups = tSlice
 	for i := 0; i < size; i++ {
-		_elem11 := &TGroupShare{}
-		if err := _elem11.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem11), err)
+		_elem13 := &TGroupShare{}
+		if err := _elem13.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem13), err)
 		}
-		p.Groups = append(p.Groups, _elem11)
+		p.Groups = append(p.Groups, _elem13)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6072,11 +6583,11 @@ func (p *TExplanation) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem12 := &TTaskStatus{}
-		if err := _elem12.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
+		_elem14 := &TTaskStatus{}
+		if err := _elem14.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
 		}
-		p.Tasks = append(p.Tasks, _elem12)
+		p.Tasks = append(p.Tasks, _elem14)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6092,11 +6603,11 @@ func (p *TExplanation) ReadField5(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		_elem13 := &TOwnerShare{}
-		if err := _elem13.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem13), err)
+		_elem15 := &TOwnerShare{}
+		if err := _elem15.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem15), err)
 		}
-		p.Owners = append(p.Owners, _elem13)
+		p.Owners = append(p.Owners, _elem15)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6112,11 +6623,11 @@ func (p *TExplanation) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Ahead = tSlice
 	for i := 0; i < size; i++ {
-		_elem14 := &TOwnerShare{}
-		if err := _elem14.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
+		_elem16 := &TOwnerShare{}
+		if err := _elem16.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
 		}
-		p.Ahead = append(p.Ahead, _elem14)
+		p.Ahead = append(p.Ahead, _elem16)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6321,8 +6832,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Why {
-		_src15 := other.Why[i]
-		if _tgt != _src15 {
+		_src17 := other.Why[i]
+		if _tgt != _src17 {
 			return false
 		}
 	}
@@ -6330,8 +6841,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src16 := other.Groups[i]
-		if !_tgt.Equals(_src16) {
+		_src18 := other.Groups[i]
+		if !_tgt.Equals(_src18) {
 			return false
 		}
 	}
@@ -6339,8 +6850,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src17 := other.Tasks[i]
-		if !_tgt.Equals(_src17) {
+		_src19 := other.Tasks[i]
+		if !_tgt.Equals(_src19) {
 			return false
 		}
 	}
@@ -6348,8 +6859,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src18 := other.Owners[i]
-		if !_tgt.Equals(_src18) {
+		_src20 := other.Owners[i]
+		if !_tgt.Equals(_src20) {
 			return false
 		}
 	}
@@ -6357,8 +6868,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Ahead {
-		_src19 := other.Ahead[i]
-		if !_tgt.Equals(_src19) {
+		_src21 := other.Ahead[i]
+		if !_tgt.Equals(_src21) {
 			return false
 		}
 	}
@@ -7247,11 +7758,11 @@ func (p *TGroupOwners) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		_elem20 := &TOwnerShare{}
-		if err := _elem20.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		_elem22 := &TOwnerShare{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
 		}
-		p.Owners = append(p.Owners, _elem20)
+		p.Owners = append(p.Owners, _elem22)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7478,8 +7989,8 @@ func (p *TGroupOwners) Equals(other *TGroupOwners) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src21 := other.Owners[i]
-		if !_tgt.Equals(_src21) {
+		_src23 := other.Owners[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -7956,11 +8467,11 @@ func (p *TOwnerQuotas) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TQuotaState, 0, size)
 	p.Quotas = tSlice
 	for i := 0; i < size; i++ {
-		_elem22 := &TQuotaState{}
-		if err := _elem22.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		_elem24 := &TQuotaState{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
 		}
-		p.Quotas = append(p.Quotas, _elem22)
+		p.Quotas = append(p.Quotas, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8124,8 +8635,8 @@ func (p *TOwnerQuotas) Equals(other *TOwnerQuotas) bool {
 		return false
 	}
 	for i, _tgt := range p.Quotas {
-		_src23 := other.Quotas[i]
-		if !_tgt.Equals(_src23) {
+		_src25 := other.Quotas[i]
+		if !_tgt.Equals(_src25) {
 			return false
 		}
 	}
@@ -8230,11 +8741,11 @@ func (p *TShares) ReadField1(ctx context.Context, iprot thrift.TProtocol) error 
 	tSlice := make([]*TGroupOwners, 0, size)
 	p.Groups = tSlice
 	for i := 0; i < size; i++ {
-		_elem24 := &TGroupOwners{}
-		if err := _elem24.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		_elem26 := &TGroupOwners{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
 		}
-		p.Groups = append(p.Groups, _elem24)
+		p.Groups = append(p.Groups, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8317,8 +8828,8 @@ func (p *TShares) Equals(other *TShares) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src25 := other.Groups[i]
-		if !_tgt.Equals(_src25) {
+		_src27 := other.Groups[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -8694,13 +9205,13 @@ func (p *TNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Apps = tSlice
 	for i := 0; i < size; i++ {
-		var _elem26 string
+		var _elem28 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem26 = v
+			_elem28 = v
 		}
-		p.Apps = append(p.Apps, _elem26)
+		p.Apps = append(p.Apps, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8725,13 +9236,13 @@ func (p *TNode) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		var _elem27 string
+		var _elem29 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem27 = v
+			_elem29 = v
 		}
-		p.Owners = append(p.Owners, _elem27)
+		p.Owners = append(p.Owners, _elem29)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9079,8 +9590,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Apps {
-		_src28 := other.Apps[i]
-		if _tgt != _src28 {
+		_src30 := other.Apps[i]
+		if _tgt != _src30 {
 			return false
 		}
 	}
@@ -9091,8 +9602,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src29 := other.Owners[i]
-		if _tgt != _src29 {
+		_src31 := other.Owners[i]
+		if _tgt != _src31 {
 			return false
 		}
 	}
@@ -9312,13 +9823,13 @@ func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]string, 0, size)
 	p.Only = tSlice
 	for i := 0; i < size; i++ {
-		var _elem30 string
+		var _elem32 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem30 = v
+			_elem32 = v
 		}
-		p.Only = append(p.Only, _elem30)
+		p.Only = append(p.Only, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9472,8 +9983,8 @@ func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 		return false
 	}
 	for i, _tgt := range p.Only {
-		_src31 := other.Only[i]
-		if _tgt != _src31 {
+		_src33 := other.Only[i]
+		if _tgt != _src33 {
 			return false
 		}
 	}
@@ -10518,11 +11029,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem32 := &TNode{}
-		if err := _elem32.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		_elem34 := &TNode{}
+		if err := _elem34.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
 		}
-		p.Nodes = append(p.Nodes, _elem32)
+		p.Nodes = append(p.Nodes, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10556,11 +11067,11 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TGroupMaster, 0, size)
 	p.Masters = tSlice
 	for i := 0; i < size; i++ {
-		_elem33 := &TGroupMaster{}
-		if err := _elem33.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem33), err)
+		_elem35 := &TGroupMaster{}
+		if err := _elem35.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem35), err)
 		}
-		p.Masters = append(p.Masters, _elem33)
+		p.Masters = append(p.Masters, _elem35)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10584,11 +11095,11 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TDaemonState, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem34 := &TDaemonState{}
-		if err := _elem34.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
+		_elem36 := &TDaemonState{}
+		if err := _elem36.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
 		}
-		p.Frontends = append(p.Frontends, _elem34)
+		p.Frontends = append(p.Frontends, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10604,11 +11115,11 @@ func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Departed = tSlice
 	for i := 0; i < size; i++ {
-		_elem35 := &TNode{}
-		if err := _elem35.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem35), err)
+		_elem37 := &TNode{}
+		if err := _elem37.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem37), err)
 		}
-		p.Departed = append(p.Departed, _elem35)
+		p.Departed = append(p.Departed, _elem37)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11063,8 +11574,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src36 := other.Nodes[i]
-		if !_tgt.Equals(_src36) {
+		_src38 := other.Nodes[i]
+		if !_tgt.Equals(_src38) {
 			return false
 		}
 	}
@@ -11078,8 +11589,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src37 := other.Masters[i]
-		if !_tgt.Equals(_src37) {
+		_src39 := other.Masters[i]
+		if !_tgt.Equals(_src39) {
 			return false
 		}
 	}
@@ -11090,8 +11601,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src38 := other.Frontends[i]
-		if !_tgt.Equals(_src38) {
+		_src40 := other.Frontends[i]
+		if !_tgt.Equals(_src40) {
 			return false
 		}
 	}
@@ -11099,8 +11610,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Departed {
-		_src39 := other.Departed[i]
-		if !_tgt.Equals(_src39) {
+		_src41 := other.Departed[i]
+		if !_tgt.Equals(_src41) {
 			return false
 		}
 	}
@@ -11595,7 +12106,8 @@ type SchedulerService interface {
 	// Parameters:
 	//  - Limit
 	//  - After
-	ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error)
+	//  - Filter
+	ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error)
 	// Parameters:
 	//  - JobId
 	//  - TimeoutMillis
@@ -11669,34 +12181,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args40 SchedulerServiceRegisterFrontendArgs
-	_args40.App = app
-	_args40.SocketAddress = socketAddress
-	var _result42 SchedulerServiceRegisterFrontendResult
-	var _meta41 thrift.ResponseMeta
-	_meta41, _err = p.Client_().Call(ctx, "registerFrontend", &_args40, &_result42)
-	p.SetLastResponseMeta_(_meta41)
+	var _args42 SchedulerServiceRegisterFrontendArgs
+	_args42.App = app
+	_args42.SocketAddress = socketAddress
+	var _result44 SchedulerServiceRegisterFrontendResult
+	var _meta43 thrift.ResponseMeta
+	_meta43, _err = p.Client_().Call(ctx, "registerFrontend", &_args42, &_result44)
+	p.SetLastResponseMeta_(_meta43)
 	if _err != nil {
 		return
 	}
-	return _result42.GetSuccess(), nil
+	return _result44.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args43 SchedulerServiceSubmitJobArgs
-	_args43.Req = req
-	var _result45 SchedulerServiceSubmitJobResult
-	var _meta44 thrift.ResponseMeta
-	_meta44, _err = p.Client_().Call(ctx, "submitJob", &_args43, &_result45)
-	p.SetLastResponseMeta_(_meta44)
+	var _args45 SchedulerServiceSubmitJobArgs
+	_args45.Req = req
+	var _result47 SchedulerServiceSubmitJobResult
+	var _meta46 thrift.ResponseMeta
+	_meta46, _err = p.Client_().Call(ctx, "submitJob", &_args45, &_result47)
+	p.SetLastResponseMeta_(_meta46)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result45.E != nil:
-		return _result45.E
+	case _result47.E != nil:
+		return _result47.E
 	}
 
 	return nil
@@ -11708,15 +12220,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args46 SchedulerServiceSendFrontendMessageArgs
-	_args46.App = app
-	_args46.TaskId = taskId
-	_args46.Status = status
-	_args46.Message = message
-	var _result48 SchedulerServiceSendFrontendMessageResult
-	var _meta47 thrift.ResponseMeta
-	_meta47, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args46, &_result48)
-	p.SetLastResponseMeta_(_meta47)
+	var _args48 SchedulerServiceSendFrontendMessageArgs
+	_args48.App = app
+	_args48.TaskId = taskId
+	_args48.Status = status
+	_args48.Message = message
+	var _result50 SchedulerServiceSendFrontendMessageResult
+	var _meta49 thrift.ResponseMeta
+	_meta49, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args48, &_result50)
+	p.SetLastResponseMeta_(_meta49)
 	if _err != nil {
 		return
 	}
@@ -11726,22 +12238,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args49 SchedulerServiceSubmitArgs
-	_args49.Req = req
-	var _result51 SchedulerServiceSubmitResult
-	var _meta50 thrift.ResponseMeta
-	_meta50, _err = p.Client_().Call(ctx, "submit", &_args49, &_result51)
-	p.SetLastResponseMeta_(_meta50)
+	var _args51 SchedulerServiceSubmitArgs
+	_args51.Req = req
+	var _result53 SchedulerServiceSubmitResult
+	var _meta52 thrift.ResponseMeta
+	_meta52, _err = p.Client_().Call(ctx, "submit", &_args51, &_result53)
+	p.SetLastResponseMeta_(_meta52)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result51.E != nil:
-		return _r, _result51.E
+	case _result53.E != nil:
+		return _r, _result53.E
 	}
 
-	if _ret52 := _result51.GetSuccess(); _ret52 != nil {
-		return _ret52, nil
+	if _ret54 := _result53.GetSuccess(); _ret54 != nil {
+		return _ret54, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -11749,22 +12261,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args53 SchedulerServiceJobStatusArgs
-	_args53.JobId = jobId
-	var _result55 SchedulerServiceJobStatusResult
-	var _meta54 thrift.ResponseMeta
-	_meta54, _err = p.Client_().Call(ctx, "jobStatus", &_args53, &_result55)
-	p.SetLastResponseMeta_(_meta54)
+	var _args55 SchedulerServiceJobStatusArgs
+	_args55.JobId = jobId
+	var _result57 SchedulerServiceJobStatusResult
+	var _meta56 thrift.ResponseMeta
+	_meta56, _err = p.Client_().Call(ctx, "jobStatus", &_args55, &_result57)
+	p.SetLastResponseMeta_(_meta56)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result55.E != nil:
-		return _r, _result55.E
+	case _result57.E != nil:
+		return _r, _result57.E
 	}
 
-	if _ret56 := _result55.GetSuccess(); _ret56 != nil {
-		return _ret56, nil
+	if _ret58 := _result57.GetSuccess(); _ret58 != nil {
+		return _ret58, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -11772,46 +12284,48 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 // Parameters:
 //   - Limit
 //   - After
-func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
-	var _args57 SchedulerServiceListJobsArgs
-	_args57.Limit = limit
-	_args57.After = after
-	var _result59 SchedulerServiceListJobsResult
-	var _meta58 thrift.ResponseMeta
-	_meta58, _err = p.Client_().Call(ctx, "listJobs", &_args57, &_result59)
-	p.SetLastResponseMeta_(_meta58)
+//   - Filter
+func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
+	var _args59 SchedulerServiceListJobsArgs
+	_args59.Limit = limit
+	_args59.After = after
+	_args59.Filter = filter
+	var _result61 SchedulerServiceListJobsResult
+	var _meta60 thrift.ResponseMeta
+	_meta60, _err = p.Client_().Call(ctx, "listJobs", &_args59, &_result61)
+	p.SetLastResponseMeta_(_meta60)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result59.E != nil:
-		return _r, _result59.E
+	case _result61.E != nil:
+		return _r, _result61.E
 	}
 
-	return _result59.GetSuccess(), nil
+	return _result61.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args60 SchedulerServiceWaitJobArgs
-	_args60.JobId = jobId
-	_args60.TimeoutMillis = timeoutMillis
-	var _result62 SchedulerServiceWaitJobResult
-	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "waitJob", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	var _args62 SchedulerServiceWaitJobArgs
+	_args62.JobId = jobId
+	_args62.TimeoutMillis = timeoutMillis
+	var _result64 SchedulerServiceWaitJobResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "waitJob", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result62.E != nil:
-		return _r, _result62.E
+	case _result64.E != nil:
+		return _r, _result64.E
 	}
 
-	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
-		return _ret63, nil
+	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
+		return _ret65, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -11819,22 +12333,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args64 SchedulerServiceCancelJobArgs
-	_args64.JobId = jobId
-	var _result66 SchedulerServiceCancelJobResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "cancelJob", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args66 SchedulerServiceCancelJobArgs
+	_args66.JobId = jobId
+	var _result68 SchedulerServiceCancelJobResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "cancelJob", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result66.E != nil:
-		return _r, _result66.E
+	case _result68.E != nil:
+		return _r, _result68.E
 	}
 
-	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
-		return _ret67, nil
+	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
+		return _ret69, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -11842,99 +12356,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args68 SchedulerServiceExplainJobArgs
-	_args68.JobId = jobId
-	var _result70 SchedulerServiceExplainJobResult
-	var _meta69 thrift.ResponseMeta
-	_meta69, _err = p.Client_().Call(ctx, "explainJob", &_args68, &_result70)
-	p.SetLastResponseMeta_(_meta69)
+	var _args70 SchedulerServiceExplainJobArgs
+	_args70.JobId = jobId
+	var _result72 SchedulerServiceExplainJobResult
+	var _meta71 thrift.ResponseMeta
+	_meta71, _err = p.Client_().Call(ctx, "explainJob", &_args70, &_result72)
+	p.SetLastResponseMeta_(_meta71)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result70.E != nil:
-		return _r, _result70.E
+	case _result72.E != nil:
+		return _r, _result72.E
 	}
 
-	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
-		return _ret71, nil
+	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
+		return _ret73, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args72 SchedulerServiceListNodesArgs
-	var _result74 SchedulerServiceListNodesResult
-	var _meta73 thrift.ResponseMeta
-	_meta73, _err = p.Client_().Call(ctx, "listNodes", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
+	var _args74 SchedulerServiceListNodesArgs
+	var _result76 SchedulerServiceListNodesResult
+	var _meta75 thrift.ResponseMeta
+	_meta75, _err = p.Client_().Call(ctx, "listNodes", &_args74, &_result76)
+	p.SetLastResponseMeta_(_meta75)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result74.E != nil:
-		return _r, _result74.E
+	case _result76.E != nil:
+		return _r, _result76.E
 	}
 
-	return _result74.GetSuccess(), nil
+	return _result76.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args75 SchedulerServiceForgetNodeArgs
-	_args75.Node = node
-	var _result77 SchedulerServiceForgetNodeResult
-	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "forgetNode", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
+	var _args77 SchedulerServiceForgetNodeArgs
+	_args77.Node = node
+	var _result79 SchedulerServiceForgetNodeResult
+	var _meta78 thrift.ResponseMeta
+	_meta78, _err = p.Client_().Call(ctx, "forgetNode", &_args77, &_result79)
+	p.SetLastResponseMeta_(_meta78)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result77.E != nil:
-		return _r, _result77.E
+	case _result79.E != nil:
+		return _r, _result79.E
 	}
 
-	return _result77.GetSuccess(), nil
+	return _result79.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args78 SchedulerServiceListSharesArgs
-	var _result80 SchedulerServiceListSharesResult
-	var _meta79 thrift.ResponseMeta
-	_meta79, _err = p.Client_().Call(ctx, "listShares", &_args78, &_result80)
-	p.SetLastResponseMeta_(_meta79)
+	var _args80 SchedulerServiceListSharesArgs
+	var _result82 SchedulerServiceListSharesResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "listShares", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result80.E != nil:
-		return _r, _result80.E
+	case _result82.E != nil:
+		return _r, _result82.E
 	}
 
-	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
-		return _ret81, nil
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args82 SchedulerServiceIdentifyArgs
-	var _result84 SchedulerServiceIdentifyResult
-	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "identify", &_args82, &_result84)
-	p.SetLastResponseMeta_(_meta83)
+	var _args84 SchedulerServiceIdentifyArgs
+	var _result86 SchedulerServiceIdentifyResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "identify", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result84.E != nil:
-		return _r, _result84.E
+	case _result86.E != nil:
+		return _r, _result86.E
 	}
 
-	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
-		return _ret85, nil
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -11944,24 +12458,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args86 SchedulerServiceDrainNodeArgs
-	_args86.Node = node
-	_args86.DeadlineMillis = deadlineMillis
-	_args86.Kill = kill
-	var _result88 SchedulerServiceDrainNodeResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "drainNode", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
+	var _args88 SchedulerServiceDrainNodeArgs
+	_args88.Node = node
+	_args88.DeadlineMillis = deadlineMillis
+	_args88.Kill = kill
+	var _result90 SchedulerServiceDrainNodeResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "drainNode", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -11969,22 +12483,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args90 SchedulerServiceResumeNodeArgs
-	_args90.Node = node
-	var _result92 SchedulerServiceResumeNodeResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "resumeNode", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
+	var _args92 SchedulerServiceResumeNodeArgs
+	_args92.Node = node
+	var _result94 SchedulerServiceResumeNodeResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "resumeNode", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
-		return _ret93, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -11997,27 +12511,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args94 SchedulerServiceTaskLogArgs
-	_args94.JobId = jobId
-	_args94.Task = task
-	_args94.Attempt = attempt
-	_args94.Stream = stream
-	_args94.Offset = offset
-	_args94.Limit = limit
-	var _result96 SchedulerServiceTaskLogResult
-	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "taskLog", &_args94, &_result96)
-	p.SetLastResponseMeta_(_meta95)
+	var _args96 SchedulerServiceTaskLogArgs
+	_args96.JobId = jobId
+	_args96.Task = task
+	_args96.Attempt = attempt
+	_args96.Stream = stream
+	_args96.Offset = offset
+	_args96.Limit = limit
+	var _result98 SchedulerServiceTaskLogResult
+	var _meta97 thrift.ResponseMeta
+	_meta97, _err = p.Client_().Call(ctx, "taskLog", &_args96, &_result98)
+	p.SetLastResponseMeta_(_meta97)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result96.E != nil:
-		return _r, _result96.E
+	case _result98.E != nil:
+		return _r, _result98.E
 	}
 
-	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
-		return _ret97, nil
+	if _ret99 := _result98.GetSuccess(); _ret99 != nil {
+		return _ret99, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -12042,24 +12556,24 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self98 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self98.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self98.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self98.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self98.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self98.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self98.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self98.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self98.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self98.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self98.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self98.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self98.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self98.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self98.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self98.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self98.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self98
+	self100 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self100.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self100.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self100.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self100.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self100.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self100.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self100.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self100.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self100.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self100.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self100.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self100.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self100.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self100.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self100.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self100.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self100
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12072,12 +12586,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x99 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x101 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x99.Write(ctx, oprot)
+	x101.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x99
+	return false, x101
 
 }
 
@@ -12086,7 +12600,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err100 error
+	var _write_err102 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12132,21 +12646,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err100 = thrift.WrapTException(err2)
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-			_write_err100 = thrift.WrapTException(err2)
+		if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-			_write_err100 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-			_write_err100 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+			_write_err102 = thrift.WrapTException(err2)
 		}
-		if _write_err100 != nil {
-			return false, thrift.WrapTException(_write_err100)
+		if _write_err102 != nil {
+			return false, thrift.WrapTException(_write_err102)
 		}
 		return true, err
 	} else {
@@ -12154,19 +12668,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if _write_err100 != nil {
-		return false, thrift.WrapTException(_write_err100)
+	if _write_err102 != nil {
+		return false, thrift.WrapTException(_write_err102)
 	}
 	return true, err
 }
@@ -12176,7 +12690,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err102 error
+	var _write_err104 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12226,40 +12740,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if _write_err102 != nil {
-				return false, thrift.WrapTException(_write_err102)
+			if _write_err104 != nil {
+				return false, thrift.WrapTException(_write_err104)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err102 != nil {
-		return false, thrift.WrapTException(_write_err102)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -12269,7 +12783,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err104 error
+	var _write_err106 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12315,39 +12829,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+			_write_err106 = thrift.WrapTException(err2)
 		}
-		if _write_err104 != nil {
-			return false, thrift.WrapTException(_write_err104)
+		if _write_err106 != nil {
+			return false, thrift.WrapTException(_write_err106)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err104 != nil {
-		return false, thrift.WrapTException(_write_err104)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -12357,7 +12871,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err106 error
+	var _write_err108 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12407,21 +12921,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if _write_err106 != nil {
-				return false, thrift.WrapTException(_write_err106)
+			if _write_err108 != nil {
+				return false, thrift.WrapTException(_write_err108)
 			}
 			return true, err
 		}
@@ -12430,19 +12944,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err106 != nil {
-		return false, thrift.WrapTException(_write_err106)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -12452,7 +12966,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err110 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12502,21 +13016,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err108 != nil {
-				return false, thrift.WrapTException(_write_err108)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -12525,19 +13039,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -12547,7 +13061,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err112 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12587,7 +13101,7 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 
 	result := SchedulerServiceListJobsResult{}
-	if retval, err2 := p.handler.ListJobs(ctx, args.Limit, args.After); err2 != nil {
+	if retval, err2 := p.handler.ListJobs(ctx, args.Limit, args.After, args.Filter); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -12597,21 +13111,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err110 != nil {
-				return false, thrift.WrapTException(_write_err110)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -12620,19 +13134,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -12642,7 +13156,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err114 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12692,21 +13206,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err112 != nil {
-				return false, thrift.WrapTException(_write_err112)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -12715,19 +13229,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
 	}
 	return true, err
 }
@@ -12737,7 +13251,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err116 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12787,21 +13301,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if _write_err114 != nil {
-				return false, thrift.WrapTException(_write_err114)
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
 			}
 			return true, err
 		}
@@ -12810,19 +13324,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
 	}
 	return true, err
 }
@@ -12832,7 +13346,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err116 error
+	var _write_err118 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12882,21 +13396,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if _write_err116 != nil {
-				return false, thrift.WrapTException(_write_err116)
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
 			}
 			return true, err
 		}
@@ -12905,19 +13419,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if _write_err116 != nil {
-		return false, thrift.WrapTException(_write_err116)
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -12927,7 +13441,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err120 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12977,21 +13491,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if _write_err118 != nil {
-				return false, thrift.WrapTException(_write_err118)
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
 			}
 			return true, err
 		}
@@ -13000,19 +13514,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -13022,7 +13536,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err122 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13072,21 +13586,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err120 != nil {
-				return false, thrift.WrapTException(_write_err120)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
@@ -13095,19 +13609,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
@@ -13117,7 +13631,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err122 error
+	var _write_err124 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13167,21 +13681,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if _write_err122 != nil {
-				return false, thrift.WrapTException(_write_err122)
+			if _write_err124 != nil {
+				return false, thrift.WrapTException(_write_err124)
 			}
 			return true, err
 		}
@@ -13190,19 +13704,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if _write_err122 != nil {
-		return false, thrift.WrapTException(_write_err122)
+	if _write_err124 != nil {
+		return false, thrift.WrapTException(_write_err124)
 	}
 	return true, err
 }
@@ -13212,7 +13726,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err124 error
+	var _write_err126 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13262,21 +13776,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if _write_err124 != nil {
-				return false, thrift.WrapTException(_write_err124)
+			if _write_err126 != nil {
+				return false, thrift.WrapTException(_write_err126)
 			}
 			return true, err
 		}
@@ -13285,19 +13799,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err124 != nil {
-		return false, thrift.WrapTException(_write_err124)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -13307,7 +13821,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err126 error
+	var _write_err128 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13357,21 +13871,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if _write_err126 != nil {
-				return false, thrift.WrapTException(_write_err126)
+			if _write_err128 != nil {
+				return false, thrift.WrapTException(_write_err128)
 			}
 			return true, err
 		}
@@ -13380,19 +13894,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err126 != nil {
-		return false, thrift.WrapTException(_write_err126)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -13402,7 +13916,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err130 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13452,21 +13966,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if _write_err128 != nil {
-				return false, thrift.WrapTException(_write_err128)
+			if _write_err130 != nil {
+				return false, thrift.WrapTException(_write_err130)
 			}
 			return true, err
 		}
@@ -13475,19 +13989,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -13497,7 +14011,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err132 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13547,21 +14061,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if _write_err130 != nil {
-				return false, thrift.WrapTException(_write_err130)
+			if _write_err132 != nil {
+				return false, thrift.WrapTException(_write_err132)
 			}
 			return true, err
 		}
@@ -13570,19 +14084,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -14869,9 +15383,11 @@ func (p *SchedulerServiceJobStatusResult) String() string {
 // Attributes:
 //   - Limit
 //   - After
+//   - Filter
 type SchedulerServiceListJobsArgs struct {
-	Limit int32  `thrift:"limit,1" db:"limit" json:"limit"`
-	After string `thrift:"after,2" db:"after" json:"after"`
+	Limit  int32       `thrift:"limit,1" db:"limit" json:"limit"`
+	After  string      `thrift:"after,2" db:"after" json:"after"`
+	Filter *TJobFilter `thrift:"filter,3" db:"filter" json:"filter"`
 }
 
 func NewSchedulerServiceListJobsArgs() *SchedulerServiceListJobsArgs {
@@ -14885,6 +15401,19 @@ func (p *SchedulerServiceListJobsArgs) GetLimit() int32 {
 func (p *SchedulerServiceListJobsArgs) GetAfter() string {
 	return p.After
 }
+
+var SchedulerServiceListJobsArgs_Filter_DEFAULT *TJobFilter
+
+func (p *SchedulerServiceListJobsArgs) GetFilter() *TJobFilter {
+	if !p.IsSetFilter() {
+		return SchedulerServiceListJobsArgs_Filter_DEFAULT
+	}
+	return p.Filter
+}
+func (p *SchedulerServiceListJobsArgs) IsSetFilter() bool {
+	return p.Filter != nil
+}
+
 func (p *SchedulerServiceListJobsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -14912,6 +15441,16 @@ func (p *SchedulerServiceListJobsArgs) Read(ctx context.Context, iprot thrift.TP
 		case 2:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -14952,6 +15491,14 @@ func (p *SchedulerServiceListJobsArgs) ReadField2(ctx context.Context, iprot thr
 	return nil
 }
 
+func (p *SchedulerServiceListJobsArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Filter = &TJobFilter{}
+	if err := p.Filter.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Filter), err)
+	}
+	return nil
+}
+
 func (p *SchedulerServiceListJobsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "listJobs_args"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -14961,6 +15508,9 @@ func (p *SchedulerServiceListJobsArgs) Write(ctx context.Context, oprot thrift.T
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -14995,6 +15545,19 @@ func (p *SchedulerServiceListJobsArgs) writeField2(ctx context.Context, oprot th
 	}
 	if err := oprot.WriteFieldEnd(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:after: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceListJobsArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "filter", thrift.STRUCT, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:filter: ", p), err)
+	}
+	if err := p.Filter.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Filter), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:filter: ", p), err)
 	}
 	return err
 }
@@ -15097,11 +15660,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem132 := &TJobStatus{}
-		if err := _elem132.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem132), err)
+		_elem134 := &TJobStatus{}
+		if err := _elem134.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem134), err)
 		}
-		p.Success = append(p.Success, _elem132)
+		p.Success = append(p.Success, _elem134)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16147,11 +16710,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem133 := &TMasterState{}
-		if err := _elem133.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem133), err)
+		_elem135 := &TMasterState{}
+		if err := _elem135.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem135), err)
 		}
-		p.Success = append(p.Success, _elem133)
+		p.Success = append(p.Success, _elem135)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16423,13 +16986,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem134 int32
+		var _elem136 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem134 = v
+			_elem136 = v
 		}
-		p.Success = append(p.Success, _elem134)
+		p.Success = append(p.Success, _elem136)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18053,14 +18616,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args135 FrontendServiceFrontendMessageArgs
-	_args135.TaskId = taskId
-	_args135.Status = status
-	_args135.Message = message
-	var _result137 FrontendServiceFrontendMessageResult
-	var _meta136 thrift.ResponseMeta
-	_meta136, _err = p.Client_().Call(ctx, "frontendMessage", &_args135, &_result137)
-	p.SetLastResponseMeta_(_meta136)
+	var _args137 FrontendServiceFrontendMessageArgs
+	_args137.TaskId = taskId
+	_args137.Status = status
+	_args137.Message = message
+	var _result139 FrontendServiceFrontendMessageResult
+	var _meta138 thrift.ResponseMeta
+	_meta138, _err = p.Client_().Call(ctx, "frontendMessage", &_args137, &_result139)
+	p.SetLastResponseMeta_(_meta138)
 	if _err != nil {
 		return
 	}
@@ -18087,9 +18650,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self138 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self138.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self138
+	self140 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self140.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self140
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18102,12 +18665,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x139 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x141 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x139.Write(ctx, oprot)
+	x141.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x139
+	return false, x141
 
 }
 
@@ -18116,7 +18679,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err140 error
+	var _write_err142 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18162,39 +18725,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-			_write_err140 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+			_write_err142 = thrift.WrapTException(err2)
 		}
-		if _write_err140 != nil {
-			return false, thrift.WrapTException(_write_err140)
+		if _write_err142 != nil {
+			return false, thrift.WrapTException(_write_err142)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err140 != nil {
-		return false, thrift.WrapTException(_write_err140)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -18493,14 +19056,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args142 BackendServiceLaunchTaskArgs
-	_args142.Message = message
-	_args142.TaskId = taskId
-	_args142.User = user
-	var _result144 BackendServiceLaunchTaskResult
-	var _meta143 thrift.ResponseMeta
-	_meta143, _err = p.Client_().Call(ctx, "launchTask", &_args142, &_result144)
-	p.SetLastResponseMeta_(_meta143)
+	var _args144 BackendServiceLaunchTaskArgs
+	_args144.Message = message
+	_args144.TaskId = taskId
+	_args144.User = user
+	var _result146 BackendServiceLaunchTaskResult
+	var _meta145 thrift.ResponseMeta
+	_meta145, _err = p.Client_().Call(ctx, "launchTask", &_args144, &_result146)
+	p.SetLastResponseMeta_(_meta145)
 	if _err != nil {
 		return
 	}
@@ -18527,9 +19090,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self145 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self145.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self145
+	self147 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self147.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self147
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18542,12 +19105,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x146 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x148 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x146.Write(ctx, oprot)
+	x148.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x146
+	return false, x148
 
 }
 
@@ -18556,7 +19119,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err147 error
+	var _write_err149 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18602,39 +19165,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if _write_err147 != nil {
-			return false, thrift.WrapTException(_write_err147)
+		if _write_err149 != nil {
+			return false, thrift.WrapTException(_write_err149)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if _write_err147 != nil {
-		return false, thrift.WrapTException(_write_err147)
+	if _write_err149 != nil {
+		return false, thrift.WrapTException(_write_err149)
 	}
 	return true, err
 }
@@ -18951,31 +19514,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args149 MasterServiceRegisterBackendArgs
-	_args149.App = app
-	_args149.ListenSocket = listenSocket
-	_args149.Kind = kind
-	var _result151 MasterServiceRegisterBackendResult
-	var _meta150 thrift.ResponseMeta
-	_meta150, _err = p.Client_().Call(ctx, "registerBackend", &_args149, &_result151)
-	p.SetLastResponseMeta_(_meta150)
+	var _args151 MasterServiceRegisterBackendArgs
+	_args151.App = app
+	_args151.ListenSocket = listenSocket
+	_args151.Kind = kind
+	var _result153 MasterServiceRegisterBackendResult
+	var _meta152 thrift.ResponseMeta
+	_meta152, _err = p.Client_().Call(ctx, "registerBackend", &_args151, &_result153)
+	p.SetLastResponseMeta_(_meta152)
 	if _err != nil {
 		return
 	}
-	return _result151.GetSuccess(), nil
+	return _result153.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args152 MasterServiceTaskFinishedArgs
-	_args152.Tasks = tasks
-	_args152.Worker = worker
-	var _result154 MasterServiceTaskFinishedResult
-	var _meta153 thrift.ResponseMeta
-	_meta153, _err = p.Client_().Call(ctx, "taskFinished", &_args152, &_result154)
-	p.SetLastResponseMeta_(_meta153)
+	var _args154 MasterServiceTaskFinishedArgs
+	_args154.Tasks = tasks
+	_args154.Worker = worker
+	var _result156 MasterServiceTaskFinishedResult
+	var _meta155 thrift.ResponseMeta
+	_meta155, _err = p.Client_().Call(ctx, "taskFinished", &_args154, &_result156)
+	p.SetLastResponseMeta_(_meta155)
 	if _err != nil {
 		return
 	}
@@ -18988,15 +19551,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args155 MasterServiceSendFrontendMessageArgs
-	_args155.App = app
-	_args155.TaskId = taskId
-	_args155.Status = status
-	_args155.Message = message
-	var _result157 MasterServiceSendFrontendMessageResult
-	var _meta156 thrift.ResponseMeta
-	_meta156, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args155, &_result157)
-	p.SetLastResponseMeta_(_meta156)
+	var _args157 MasterServiceSendFrontendMessageArgs
+	_args157.App = app
+	_args157.TaskId = taskId
+	_args157.Status = status
+	_args157.Message = message
+	var _result159 MasterServiceSendFrontendMessageResult
+	var _meta158 thrift.ResponseMeta
+	_meta158, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args157, &_result159)
+	p.SetLastResponseMeta_(_meta158)
 	if _err != nil {
 		return
 	}
@@ -19023,11 +19586,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self158 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self158.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self158.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self158.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self158
+	self160 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self160.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self160.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self160.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self160
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19040,12 +19603,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x159 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x159.Write(ctx, oprot)
+	x161.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x159
+	return false, x161
 
 }
 
@@ -19054,7 +19617,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err162 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19100,21 +19663,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-			_write_err160 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if _write_err160 != nil {
-			return false, thrift.WrapTException(_write_err160)
+		if _write_err162 != nil {
+			return false, thrift.WrapTException(_write_err162)
 		}
 		return true, err
 	} else {
@@ -19122,19 +19685,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -19144,7 +19707,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err164 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19190,39 +19753,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if _write_err162 != nil {
-			return false, thrift.WrapTException(_write_err162)
+		if _write_err164 != nil {
+			return false, thrift.WrapTException(_write_err164)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -19232,7 +19795,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err166 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19278,39 +19841,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if _write_err164 != nil {
-			return false, thrift.WrapTException(_write_err164)
+		if _write_err166 != nil {
+			return false, thrift.WrapTException(_write_err166)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -19693,11 +20256,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem166 := &TFullTaskId{}
-		if err := _elem166.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem166), err)
+		_elem168 := &TFullTaskId{}
+		if err := _elem168.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem168), err)
 		}
-		p.Tasks = append(p.Tasks, _elem166)
+		p.Tasks = append(p.Tasks, _elem168)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20144,12 +20707,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args167 NodeMonitorServiceTasksFinishedArgs
-	_args167.Tasks = tasks
-	var _result169 NodeMonitorServiceTasksFinishedResult
-	var _meta168 thrift.ResponseMeta
-	_meta168, _err = p.Client_().Call(ctx, "tasksFinished", &_args167, &_result169)
-	p.SetLastResponseMeta_(_meta168)
+	var _args169 NodeMonitorServiceTasksFinishedArgs
+	_args169.Tasks = tasks
+	var _result171 NodeMonitorServiceTasksFinishedResult
+	var _meta170 thrift.ResponseMeta
+	_meta170, _err = p.Client_().Call(ctx, "tasksFinished", &_args169, &_result171)
+	p.SetLastResponseMeta_(_meta170)
 	if _err != nil {
 		return
 	}
@@ -20161,9 +20724,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self170 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self170.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self170
+	self172 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self172.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self172
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -20171,7 +20734,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err171 error
+	var _write_err173 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20217,39 +20780,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err171 = thrift.WrapTException(err2)
+			_write_err173 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
-			_write_err171 = thrift.WrapTException(err2)
+		if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+			_write_err173 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
-			_write_err171 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+			_write_err173 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
-			_write_err171 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+			_write_err173 = thrift.WrapTException(err2)
 		}
-		if _write_err171 != nil {
-			return false, thrift.WrapTException(_write_err171)
+		if _write_err173 != nil {
+			return false, thrift.WrapTException(_write_err173)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if _write_err171 != nil {
-		return false, thrift.WrapTException(_write_err171)
+	if _write_err173 != nil {
+		return false, thrift.WrapTException(_write_err173)
 	}
 	return true, err
 }
@@ -20316,11 +20879,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem173 := &TFullTaskId{}
-		if err := _elem173.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem173), err)
+		_elem175 := &TFullTaskId{}
+		if err := _elem175.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem175), err)
 		}
-		p.Tasks = append(p.Tasks, _elem173)
+		p.Tasks = append(p.Tasks, _elem175)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

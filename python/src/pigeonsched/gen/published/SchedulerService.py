@@ -63,11 +63,12 @@ class Iface(object):
         """
         pass
 
-    def listJobs(self, limit, after):
+    def listJobs(self, limit, after, filter):
         """
         Parameters:
          - limit
          - after
+         - filter
 
         """
         pass
@@ -323,21 +324,23 @@ class Client(Iface):
             raise result.e
         raise TApplicationException(TApplicationException.MISSING_RESULT, "jobStatus failed: unknown result")
 
-    def listJobs(self, limit, after):
+    def listJobs(self, limit, after, filter):
         """
         Parameters:
          - limit
          - after
+         - filter
 
         """
-        self.send_listJobs(limit, after)
+        self.send_listJobs(limit, after, filter)
         return self.recv_listJobs()
 
-    def send_listJobs(self, limit, after):
+    def send_listJobs(self, limit, after, filter):
         self._oprot.writeMessageBegin('listJobs', TMessageType.CALL, self._seqid)
         args = listJobs_args()
         args.limit = limit
         args.after = after
+        args.filter = filter
         args.write(self._oprot)
         self._oprot.writeMessageEnd()
         self._oprot.trans.flush()
@@ -870,7 +873,7 @@ class Processor(Iface, TProcessor):
         iprot.readMessageEnd()
         result = listJobs_result()
         try:
-            result.success = self._handler.listJobs(args.limit, args.after)
+            result.success = self._handler.listJobs(args.limit, args.after, args.filter)
             msg_type = TMessageType.REPLY
         except TTransport.TTransportException:
             raise
@@ -1833,13 +1836,15 @@ class listJobs_args(object):
     Attributes:
      - limit
      - after
+     - filter
 
     """
 
 
-    def __init__(self, limit=None, after=None,):
+    def __init__(self, limit=None, after=None, filter=None,):
         self.limit = limit
         self.after = after
+        self.filter = filter
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1860,6 +1865,12 @@ class listJobs_args(object):
                     self.after = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.filter = TJobFilter()
+                    self.filter.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1877,6 +1888,10 @@ class listJobs_args(object):
         if self.after is not None:
             oprot.writeFieldBegin('after', TType.STRING, 2)
             oprot.writeString(self.after.encode('utf-8') if sys.version_info[0] == 2 else self.after)
+            oprot.writeFieldEnd()
+        if self.filter is not None:
+            oprot.writeFieldBegin('filter', TType.STRUCT, 3)
+            self.filter.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1899,6 +1914,7 @@ listJobs_args.thrift_spec = (
     None,  # 0
     (1, TType.I32, 'limit', None, None, ),  # 1
     (2, TType.STRING, 'after', 'UTF8', None, ),  # 2
+    (3, TType.STRUCT, 'filter', [TJobFilter, None], None, ),  # 3
 )
 
 
@@ -1927,11 +1943,11 @@ class listJobs_result(object):
             if fid == 0:
                 if ftype == TType.LIST:
                     self.success = []
-                    (_etype143, _size140) = iprot.readListBegin()
-                    for _i144 in range(_size140):
-                        _elem145 = TJobStatus()
-                        _elem145.read(iprot)
-                        self.success.append(_elem145)
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = TJobStatus()
+                        _elem152.read(iprot)
+                        self.success.append(_elem152)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1953,8 +1969,8 @@ class listJobs_result(object):
         if self.success is not None:
             oprot.writeFieldBegin('success', TType.LIST, 0)
             oprot.writeListBegin(TType.STRUCT, len(self.success))
-            for iter146 in self.success:
-                iter146.write(oprot)
+            for iter153 in self.success:
+                iter153.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.e is not None:
@@ -2472,11 +2488,11 @@ class listNodes_result(object):
             if fid == 0:
                 if ftype == TType.LIST:
                     self.success = []
-                    (_etype150, _size147) = iprot.readListBegin()
-                    for _i151 in range(_size147):
-                        _elem152 = TMasterState()
-                        _elem152.read(iprot)
-                        self.success.append(_elem152)
+                    (_etype157, _size154) = iprot.readListBegin()
+                    for _i158 in range(_size154):
+                        _elem159 = TMasterState()
+                        _elem159.read(iprot)
+                        self.success.append(_elem159)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2498,8 +2514,8 @@ class listNodes_result(object):
         if self.success is not None:
             oprot.writeFieldBegin('success', TType.LIST, 0)
             oprot.writeListBegin(TType.STRUCT, len(self.success))
-            for iter153 in self.success:
-                iter153.write(oprot)
+            for iter160 in self.success:
+                iter160.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.e is not None:
@@ -2616,10 +2632,10 @@ class forgetNode_result(object):
             if fid == 0:
                 if ftype == TType.LIST:
                     self.success = []
-                    (_etype157, _size154) = iprot.readListBegin()
-                    for _i158 in range(_size154):
-                        _elem159 = iprot.readI32()
-                        self.success.append(_elem159)
+                    (_etype164, _size161) = iprot.readListBegin()
+                    for _i165 in range(_size161):
+                        _elem166 = iprot.readI32()
+                        self.success.append(_elem166)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2641,8 +2657,8 @@ class forgetNode_result(object):
         if self.success is not None:
             oprot.writeFieldBegin('success', TType.LIST, 0)
             oprot.writeListBegin(TType.I32, len(self.success))
-            for iter160 in self.success:
-                oprot.writeI32(iter160)
+            for iter167 in self.success:
+                oprot.writeI32(iter167)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.e is not None:

@@ -1389,11 +1389,12 @@ class TJobStatus(object):
      - priority
      - name
      - submitter
+     - command
 
     """
 
 
-    def __init__(self, jobId=None, app=None, state=None, jobClass=None, tasks=None, running=None, completed=None, failed=None, attempts=None, submitted=None, ended=None, reason=None, seconds=None, owner="", priority=0, name="", submitter="",):
+    def __init__(self, jobId=None, app=None, state=None, jobClass=None, tasks=None, running=None, completed=None, failed=None, attempts=None, submitted=None, ended=None, reason=None, seconds=None, owner="", priority=0, name="", submitter="", command="",):
         self.jobId = jobId
         self.app = app
         self.state = state
@@ -1411,6 +1412,7 @@ class TJobStatus(object):
         self.priority = priority
         self.name = name
         self.submitter = submitter
+        self.command = command
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1506,6 +1508,11 @@ class TJobStatus(object):
                     self.submitter = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 22:
+                if ftype == TType.STRING:
+                    self.command = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1583,6 +1590,141 @@ class TJobStatus(object):
         if self.submitter is not None:
             oprot.writeFieldBegin('submitter', TType.STRING, 19)
             oprot.writeString(self.submitter.encode('utf-8') if sys.version_info[0] == 2 else self.submitter)
+            oprot.writeFieldEnd()
+        if self.command is not None:
+            oprot.writeFieldBegin('command', TType.STRING, 22)
+            oprot.writeString(self.command.encode('utf-8') if sys.version_info[0] == 2 else self.command)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TJobFilter(object):
+    """
+    Attributes:
+     - states
+     - owner
+     - user
+     - name
+     - jobClass
+     - prefix
+     - sinceNanos
+
+    """
+
+
+    def __init__(self, states=None, owner="", user="", name="", jobClass="", prefix="", sinceNanos=0,):
+        self.states = states
+        self.owner = owner
+        self.user = user
+        self.name = name
+        self.jobClass = jobClass
+        self.prefix = prefix
+        self.sinceNanos = sinceNanos
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.states = []
+                    (_etype38, _size35) = iprot.readListBegin()
+                    for _i39 in range(_size35):
+                        _elem40 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.states.append(_elem40)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.owner = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.user = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.jobClass = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.prefix = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.I64:
+                    self.sinceNanos = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TJobFilter')
+        if self.states is not None:
+            oprot.writeFieldBegin('states', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRING, len(self.states))
+            for iter41 in self.states:
+                oprot.writeString(iter41.encode('utf-8') if sys.version_info[0] == 2 else iter41)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.owner is not None:
+            oprot.writeFieldBegin('owner', TType.STRING, 2)
+            oprot.writeString(self.owner.encode('utf-8') if sys.version_info[0] == 2 else self.owner)
+            oprot.writeFieldEnd()
+        if self.user is not None:
+            oprot.writeFieldBegin('user', TType.STRING, 3)
+            oprot.writeString(self.user.encode('utf-8') if sys.version_info[0] == 2 else self.user)
+            oprot.writeFieldEnd()
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 4)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.jobClass is not None:
+            oprot.writeFieldBegin('jobClass', TType.STRING, 5)
+            oprot.writeString(self.jobClass.encode('utf-8') if sys.version_info[0] == 2 else self.jobClass)
+            oprot.writeFieldEnd()
+        if self.prefix is not None:
+            oprot.writeFieldBegin('prefix', TType.STRING, 6)
+            oprot.writeString(self.prefix.encode('utf-8') if sys.version_info[0] == 2 else self.prefix)
+            oprot.writeFieldEnd()
+        if self.sinceNanos is not None:
+            oprot.writeFieldBegin('sinceNanos', TType.I64, 7)
+            oprot.writeI64(self.sinceNanos)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1966,54 +2108,54 @@ class TExplanation(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.why = []
-                    (_etype38, _size35) = iprot.readListBegin()
-                    for _i39 in range(_size35):
-                        _elem40 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.why.append(_elem40)
+                    (_etype45, _size42) = iprot.readListBegin()
+                    for _i46 in range(_size42):
+                        _elem47 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.why.append(_elem47)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype44, _size41) = iprot.readListBegin()
-                    for _i45 in range(_size41):
-                        _elem46 = TGroupShare()
-                        _elem46.read(iprot)
-                        self.groups.append(_elem46)
+                    (_etype51, _size48) = iprot.readListBegin()
+                    for _i52 in range(_size48):
+                        _elem53 = TGroupShare()
+                        _elem53.read(iprot)
+                        self.groups.append(_elem53)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.tasks = []
-                    (_etype50, _size47) = iprot.readListBegin()
-                    for _i51 in range(_size47):
-                        _elem52 = TTaskStatus()
-                        _elem52.read(iprot)
-                        self.tasks.append(_elem52)
+                    (_etype57, _size54) = iprot.readListBegin()
+                    for _i58 in range(_size54):
+                        _elem59 = TTaskStatus()
+                        _elem59.read(iprot)
+                        self.tasks.append(_elem59)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype56, _size53) = iprot.readListBegin()
-                    for _i57 in range(_size53):
-                        _elem58 = TOwnerShare()
-                        _elem58.read(iprot)
-                        self.owners.append(_elem58)
+                    (_etype63, _size60) = iprot.readListBegin()
+                    for _i64 in range(_size60):
+                        _elem65 = TOwnerShare()
+                        _elem65.read(iprot)
+                        self.owners.append(_elem65)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.ahead = []
-                    (_etype62, _size59) = iprot.readListBegin()
-                    for _i63 in range(_size59):
-                        _elem64 = TOwnerShare()
-                        _elem64.read(iprot)
-                        self.ahead.append(_elem64)
+                    (_etype69, _size66) = iprot.readListBegin()
+                    for _i70 in range(_size66):
+                        _elem71 = TOwnerShare()
+                        _elem71.read(iprot)
+                        self.ahead.append(_elem71)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2039,36 +2181,36 @@ class TExplanation(object):
         if self.why is not None:
             oprot.writeFieldBegin('why', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.why))
-            for iter65 in self.why:
-                oprot.writeString(iter65.encode('utf-8') if sys.version_info[0] == 2 else iter65)
+            for iter72 in self.why:
+                oprot.writeString(iter72.encode('utf-8') if sys.version_info[0] == 2 else iter72)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter66 in self.groups:
-                iter66.write(oprot)
+            for iter73 in self.groups:
+                iter73.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter67 in self.tasks:
-                iter67.write(oprot)
+            for iter74 in self.tasks:
+                iter74.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter68 in self.owners:
-                iter68.write(oprot)
+            for iter75 in self.owners:
+                iter75.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.ahead is not None:
             oprot.writeFieldBegin('ahead', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.ahead))
-            for iter69 in self.ahead:
-                iter69.write(oprot)
+            for iter76 in self.ahead:
+                iter76.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.classReason is not None:
@@ -2346,11 +2488,11 @@ class TGroupOwners(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype73, _size70) = iprot.readListBegin()
-                    for _i74 in range(_size70):
-                        _elem75 = TOwnerShare()
-                        _elem75.read(iprot)
-                        self.owners.append(_elem75)
+                    (_etype80, _size77) = iprot.readListBegin()
+                    for _i81 in range(_size77):
+                        _elem82 = TOwnerShare()
+                        _elem82.read(iprot)
+                        self.owners.append(_elem82)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2402,8 +2544,8 @@ class TGroupOwners(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter76 in self.owners:
-                iter76.write(oprot)
+            for iter83 in self.owners:
+                iter83.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.omitted is not None:
@@ -2585,11 +2727,11 @@ class TOwnerQuotas(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.quotas = []
-                    (_etype80, _size77) = iprot.readListBegin()
-                    for _i81 in range(_size77):
-                        _elem82 = TQuotaState()
-                        _elem82.read(iprot)
-                        self.quotas.append(_elem82)
+                    (_etype87, _size84) = iprot.readListBegin()
+                    for _i88 in range(_size84):
+                        _elem89 = TQuotaState()
+                        _elem89.read(iprot)
+                        self.quotas.append(_elem89)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2628,8 +2770,8 @@ class TOwnerQuotas(object):
         if self.quotas is not None:
             oprot.writeFieldBegin('quotas', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.quotas))
-            for iter83 in self.quotas:
-                iter83.write(oprot)
+            for iter90 in self.quotas:
+                iter90.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.problem is not None:
@@ -2683,11 +2825,11 @@ class TShares(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype87, _size84) = iprot.readListBegin()
-                    for _i88 in range(_size84):
-                        _elem89 = TGroupOwners()
-                        _elem89.read(iprot)
-                        self.groups.append(_elem89)
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = TGroupOwners()
+                        _elem96.read(iprot)
+                        self.groups.append(_elem96)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2710,8 +2852,8 @@ class TShares(object):
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter90 in self.groups:
-                iter90.write(oprot)
+            for iter97 in self.groups:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.quotas is not None:
@@ -2815,10 +2957,10 @@ class TNode(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.apps = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.apps.append(_elem96)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.apps.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2830,10 +2972,10 @@ class TNode(object):
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype100, _size97) = iprot.readListBegin()
-                    for _i101 in range(_size97):
-                        _elem102 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.owners.append(_elem102)
+                    (_etype107, _size104) = iprot.readListBegin()
+                    for _i108 in range(_size104):
+                        _elem109 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.owners.append(_elem109)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2899,8 +3041,8 @@ class TNode(object):
         if self.apps is not None:
             oprot.writeFieldBegin('apps', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.apps))
-            for iter103 in self.apps:
-                oprot.writeString(iter103.encode('utf-8') if sys.version_info[0] == 2 else iter103)
+            for iter110 in self.apps:
+                oprot.writeString(iter110.encode('utf-8') if sys.version_info[0] == 2 else iter110)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.up is not None:
@@ -2910,8 +3052,8 @@ class TNode(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.owners))
-            for iter104 in self.owners:
-                oprot.writeString(iter104.encode('utf-8') if sys.version_info[0] == 2 else iter104)
+            for iter111 in self.owners:
+                oprot.writeString(iter111.encode('utf-8') if sys.version_info[0] == 2 else iter111)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.state is not None:
@@ -3010,10 +3152,10 @@ class TNodeDrain(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.only = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.only.append(_elem110)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.only.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3050,8 +3192,8 @@ class TNodeDrain(object):
         if self.only is not None:
             oprot.writeFieldBegin('only', TType.LIST, 6)
             oprot.writeListBegin(TType.STRING, len(self.only))
-            for iter111 in self.only:
-                oprot.writeString(iter111.encode('utf-8') if sys.version_info[0] == 2 else iter111)
+            for iter118 in self.only:
+                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3385,11 +3527,11 @@ class TMasterState(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.nodes = []
-                    (_etype115, _size112) = iprot.readListBegin()
-                    for _i116 in range(_size112):
-                        _elem117 = TNode()
-                        _elem117.read(iprot)
-                        self.nodes.append(_elem117)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = TNode()
+                        _elem124.read(iprot)
+                        self.nodes.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3406,11 +3548,11 @@ class TMasterState(object):
             elif fid == 18:
                 if ftype == TType.LIST:
                     self.masters = []
-                    (_etype121, _size118) = iprot.readListBegin()
-                    for _i122 in range(_size118):
-                        _elem123 = TGroupMaster()
-                        _elem123.read(iprot)
-                        self.masters.append(_elem123)
+                    (_etype128, _size125) = iprot.readListBegin()
+                    for _i129 in range(_size125):
+                        _elem130 = TGroupMaster()
+                        _elem130.read(iprot)
+                        self.masters.append(_elem130)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3423,22 +3565,22 @@ class TMasterState(object):
             elif fid == 20:
                 if ftype == TType.LIST:
                     self.frontends = []
-                    (_etype127, _size124) = iprot.readListBegin()
-                    for _i128 in range(_size124):
-                        _elem129 = TDaemonState()
-                        _elem129.read(iprot)
-                        self.frontends.append(_elem129)
+                    (_etype134, _size131) = iprot.readListBegin()
+                    for _i135 in range(_size131):
+                        _elem136 = TDaemonState()
+                        _elem136.read(iprot)
+                        self.frontends.append(_elem136)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 21:
                 if ftype == TType.LIST:
                     self.departed = []
-                    (_etype133, _size130) = iprot.readListBegin()
-                    for _i134 in range(_size130):
-                        _elem135 = TNode()
-                        _elem135.read(iprot)
-                        self.departed.append(_elem135)
+                    (_etype140, _size137) = iprot.readListBegin()
+                    for _i141 in range(_size137):
+                        _elem142 = TNode()
+                        _elem142.read(iprot)
+                        self.departed.append(_elem142)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3511,8 +3653,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter136 in self.nodes:
-                iter136.write(oprot)
+            for iter143 in self.nodes:
+                iter143.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -3526,8 +3668,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter137 in self.masters:
-                iter137.write(oprot)
+            for iter144 in self.masters:
+                iter144.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -3537,15 +3679,15 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter138 in self.frontends:
-                iter138.write(oprot)
+            for iter145 in self.frontends:
+                iter145.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter139 in self.departed:
-                iter139.write(oprot)
+            for iter146 in self.departed:
+                iter146.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3887,6 +4029,20 @@ TJobStatus.thrift_spec = (
     (17, TType.I32, 'priority', None, 0, ),  # 17
     (18, TType.STRING, 'name', 'UTF8', "", ),  # 18
     (19, TType.STRING, 'submitter', 'UTF8', "", ),  # 19
+    None,  # 20
+    None,  # 21
+    (22, TType.STRING, 'command', 'UTF8', "", ),  # 22
+)
+all_structs.append(TJobFilter)
+TJobFilter.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'states', (TType.STRING, 'UTF8', False), None, ),  # 1
+    (2, TType.STRING, 'owner', 'UTF8', "", ),  # 2
+    (3, TType.STRING, 'user', 'UTF8', "", ),  # 3
+    (4, TType.STRING, 'name', 'UTF8', "", ),  # 4
+    (5, TType.STRING, 'jobClass', 'UTF8', "", ),  # 5
+    (6, TType.STRING, 'prefix', 'UTF8', "", ),  # 6
+    (7, TType.I64, 'sinceNanos', None, 0, ),  # 7
 )
 all_structs.append(TTaskStatus)
 TTaskStatus.thrift_spec = (

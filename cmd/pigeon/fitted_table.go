@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// column is one of a table that fits a terminal.
+type column struct {
+	head   string
+	least  int // characters to which it may be cut; 0: it is never cut
+	leaves int // columns with the lowest number above 0 are left out first where there is no room; 0: it stays
+}
+
+// fitted is a table that fits the width of a terminal. Elsewhere nothing is cut.
+type fitted struct {
+	columns []column
+	rows    [][]string
+	colours []int // of the rows, for the column coloured
+	painted int   // the column that has a colour
+}
+
+// columnGap stands between two columns.
+const columnGap = "  "
+
+func (f *fitted) add(colour int, cells ...string) {
+	for i := range cells {
+		cells[i] = printable(cells[i])
+	}
+	f.rows, f.colours = append(f.rows, cells), append(f.colours, colour)
+}
+
+// write prints the table.
+func (f *fitted) write(out io.Writer, t terminal) error {
+	widths := f.fit(t.width)
+	var b strings.Builder
+	f.line(&b, widths, t, plain, func(i int) string { return f.columns[i].head })
+	for r, row := range f.rows {
+		f.line(&b, widths, t, f.colours[r], func(i int) string { return row[i] })
+	}
+	_, err := io.WriteString(out, b.String())
+	if err != nil {
+		return fmt.Errorf("output could not be written: %w", err)
+	}
+	return nil
+}
+
+// fit returns the width of each column, 0 for one that is left out.
+func (f *fitted) fit(width int) []int {
+	widths := make([]int, len(f.columns))
+	for i, c := range f.columns {
+		widths[i] = utf8.RuneCountInString(c.head)
+		for _, row := range f.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for width > 0 && total(widths) > width {
+		if i := f.widest(widths); i >= 0 {
+			widths[i] = max(widths[i]-(total(widths)-width), f.columns[i].least)
+			continue
+		}
+		i := f.leaving(widths)
+		if i < 0 {
+			break
+		}
+		widths[i] = 0
+		f.grow(widths, width)
+	}
+	return widths
+}
+
+// grow gives columns that were cut the room that another one has left.
+func (f *fitted) grow(widths []int, width int) {
+	for i, c := range f.columns {
+		if widths[i] == 0 || c.least == 0 {
+			continue
+		}
+		want := utf8.RuneCountInString(c.head)
+		for _, row := range f.rows {
+			want = max(want, utf8.RuneCountInString(row[i]))
+		}
+		widths[i] = min(want, widths[i]+max(0, width-total(widths)))
+	}
+}
+
+func total(widths []int) int {
+	sum := 0
+	for _, w := range widths {
+		if w > 0 {
+			sum += w + len(columnGap)
+		}
+	}
+	return max(0, sum-len(columnGap))
+}
+
+// widest returns the widest column that may still be cut, -1 for none.
+func (f *fitted) widest(widths []int) int {
+	at := -1
+	for i, c := range f.columns {
+		if c.least > 0 && widths[i] > c.least && (at < 0 || widths[i] > widths[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+// leaving returns the column that is left out next, -1 for none.
+func (f *fitted) leaving(widths []int) int {
+	at := -1
+	for i, c := range f.columns {
+		if c.leaves > 0 && widths[i] > 0 && (at < 0 || c.leaves < f.columns[at].leaves) {
+			at = i
+		}
+	}
+	return at
+}
+
+func (f *fitted) line(b *strings.Builder, widths []int, t terminal, colour int, cell func(int) string) {
+	last := 0
+	for i, w := range widths {
+		if w > 0 {
+			last = i
+		}
+	}
+	left := t.width
+	for i, w := range widths {
+		if w == 0 {
+			continue
+		}
+		if t.width > 0 { // what cannot be cut ends at the edge
+			w = min(w, left)
+		}
+		text, pad := shortened(cell(i), w), ""
+		if i != last && (t.width == 0 || left > w+len(columnGap)) {
+			pad = strings.Repeat(" ", max(0, w-utf8.RuneCountInString(text))) + columnGap
+		}
+		left -= w + len(columnGap)
+		if i == f.painted {
+			text = t.paint(text, colour)
+		}
+		b.WriteString(text + pad)
+		if t.width > 0 && left <= 0 {
+			break
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// shortened returns at most so many characters of a text, the last one an ellipsis where some are
+// left out.
+func shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:max(most-1, 0)]) + "…"
+}

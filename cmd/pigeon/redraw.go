@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	// homeAndClear moves to the top of the screen and clears what is below.
+	homeAndClear = "\x1b[H\x1b[J"
+	// leastEvery bounds how often a frontend is asked by one who watches.
+	leastEvery = 100 * time.Millisecond
+)
+
+// redraw draws at once, and again after every interval, until the verb is interrupted or nobody
+// reads the output any more. On a terminal each picture replaces the one before. Once there was
+// one, an error is shown in its place: the cluster may come back.
+func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) error) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	onTerminal := terminalOf(out).height > 0
+	for first := true; ; first = false {
+		var picture bytes.Buffer
+		err := draw(&picture)
+		if ctx.Err() != nil {
+			return silentError{exitInterrupted}
+		}
+		if err != nil {
+			if first {
+				return err
+			}
+			fmt.Fprintf(&picture, "pigeon: %v\n", err)
+		}
+		if onTerminal {
+			picture = *bytes.NewBuffer(append([]byte(homeAndClear), picture.Bytes()...))
+		}
+		if _, err := out.Write(picture.Bytes()); isBrokenPipe(err) {
+			return silentError{exitBrokenPipe}
+		} else if err != nil {
+			return fmt.Errorf("output could not be written: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return silentError{exitInterrupted}
+		case <-time.After(every):
+		}
+	}
+}
+
+// asking is withCluster for verbs that only ask: whoever interrupts one knows why there is no
+// answer.
+func asking(cmd *cobra.Command, use func(*clusterClient) error) error {
+	err := withCluster(cmd, use)
+	if _, said := errors.AsType[silentError](err); said {
+		return err
+	}
+	if err != nil && context.Cause(cmd.Context()) != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted")
+		return silentError{exitInterrupted}
+	}
+	return err
+}
+
+// screenOf returns what a verb's output can show, also while it is drawn into a buffer.
+func screenOf(cmd *cobra.Command) terminal {
+	if f, ok := cmd.OutOrStdout().(*os.File); ok {
+		return terminalOf(f)
+	}
+	return terminal{}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+const (
+	// shownFailures bounds the failed tasks of which the end of standard error is shown, and
+	// tailBytes and tailLines what is shown of each.
+	shownFailures = 3
+	tailBytes     = 2 << 10
+	tailLines     = 10
+)
+
+// drawJob prints all that its frontend tells of one job, and what its failed tasks wrote last.
+func (s *shownStatus) drawJob(out io.Writer, j *api.Status) error {
+	if err := printStatus(out, j, s.screen); err != nil {
+		return err
+	}
+	var e *api.Explanation
+	at, err := s.c.Of(s.cmd.Context(), j.Job, func(ctx context.Context, f *frontends.Frontend) (err error) {
+		e, err = f.Explain(ctx, j.Job)
+		return err
+	})
+	if err != nil {
+		if hasProblem(err, api.Denied) {
+			return nil // of others' jobs there is no more to see
+		}
+		return err
+	}
+	if err := printTasks(out, e.Tasks); err != nil {
+		return err
+	}
+	shown := 0
+	for i := range e.Tasks {
+		if t := &e.Tasks[i]; t.State == string(api.StateFailed) && shown < shownFailures {
+			shown++
+			s.printTail(out, at, j.Job, t)
+		}
+	}
+	return nil
+}
+
+// printTail prints the end of what an attempt wrote to standard error, if there is any.
+func (s *shownStatus) printTail(out io.Writer, f *frontends.Frontend, job string, t *api.TaskStatus) {
+	r := wire.LogRequest{Job: job, Task: t.Task, Attempt: t.Attempt, Stream: "stderr", Limit: 1}
+	ctx, cancel := s.c.withTimeout(s.cmd.Context())
+	defer cancel()
+	piece, err := f.TaskLog(ctx, r)
+	if err == nil && piece.Size > 0 {
+		r.Offset, r.Limit = max(piece.Size-tailBytes, 0), tailBytes
+		piece, err = f.TaskLog(ctx, r)
+	}
+	if err != nil || len(piece.Data) == 0 {
+		return // tasks that are no processes write none, and what is gone 'pigeon logs' explains
+	}
+	lines := bytes.Split(bytes.TrimRight(piece.Data, "\n"), []byte("\n"))
+	if r.Offset > 0 && len(lines) > 1 {
+		lines = lines[1:] // it may have begun before
+	}
+	lines = lines[max(0, len(lines)-tailLines):]
+	fmt.Fprintf(out, "\nstderr of task %d, attempt %d, its end:\n", t.Task, t.Attempt)
+	for _, line := range lines {
+		fmt.Fprintln(out, "  "+printable(strings.ReplaceAll(string(line), "\t", "  ")))
+	}
+	fmt.Fprintf(out, "  'pigeon logs %s --task %d --stderr' prints it all\n", printable(job), t.Task)
+}
+
+func printStatus(out io.Writer, s *api.Status, screen terminal) error {
+	w := newTable(out)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, printable(value))
+		}
+	}
+	row("job", s.Job)
+	row("application", s.App)
+	row("owner", s.Owner)
+	row("submitter", s.Submitter)
+	if s.Priority != 0 {
+		row("priority", fmt.Sprint(s.Priority))
+	}
+	row("name", s.Name)
+	row("command", s.Command)
+	fmt.Fprintf(w, "state\t%s\nclass\t%s\n", screen.paint(string(s.State), stateColour(s.State)), s.Class)
+	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
+	row("submitted", clockTime(s.Submitted))
+	if s.Ended > 0 {
+		row("ended", fmt.Sprintf("%s, after %.3f s", clockTime(s.Ended), s.Seconds))
+	}
+	row("reason", s.Reason)
+	return w.Flush()
+}
