@@ -14,7 +14,7 @@ import (
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
-		GroupID: groupJobs,
+		GroupID: groupWatch,
 		Short:   "Show why a job waits, or why it ended so",
 		Long: `Shows why a job waits or why it ended as it did, what each group holds of it, and
 what would change that.`,

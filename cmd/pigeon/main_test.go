@@ -63,6 +63,8 @@ func TestExitStatusAndMessages(t *testing.T) {
 		stderr string // as stdout
 	}{
 		{"", exitDone, "Simulate and measure:", ""},
+		{"", exitDone, "See what happens:", ""},
+		{"top --every 1ms", exitUsage, "", "--every 1ms"},
 		{"--help", exitDone, "Examples:", ""},
 		{"config", exitDone, "write", ""},
 		{"version", exitDone, "pigeon ", ""},

@@ -16,7 +16,7 @@ import (
 func nodesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "nodes",
-		GroupID: groupCluster,
+		GroupID: groupWatch,
 		Short:   "Show the nodes of the cluster and their slots",
 		Long: `Shows the nodes as their masters see them: slots, how many of them are reserved for
 short tasks, how many are busy, and which applications have a backend there. Nodes that

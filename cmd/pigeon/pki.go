@@ -17,7 +17,7 @@ import (
 func pkiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pki",
-		GroupID: groupCluster,
+		GroupID: groupAccess,
 		Short:   "Make a private certificate authority, and certificates of daemons",
 		Long: `Makes a private certificate authority in a folder, and the certificates by which the
 daemons of a cluster prove to each other who they are. Certificates of your own authority do

@@ -14,8 +14,10 @@ import (
 
 // Groups of verbs in the help, in the order shown.
 const (
-	groupCluster = "cluster"
 	groupJobs    = "jobs"
+	groupWatch   = "watch"
+	groupCluster = "cluster"
+	groupAccess  = "access"
 	groupMeasure = "measure"
 	groupSelf    = "self"
 )
@@ -37,6 +39,7 @@ func verbs(roles []role) []*cobra.Command {
 		submitCommand(),
 		runCommand(),
 		statusCommand(),
+		topCommand(),
 		whoamiCommand(),
 		explainCommand(),
 		logsCommand(),
@@ -65,6 +68,9 @@ Applications hand jobs to frontends, frontends split them over group masters, an
 a master hands a task to a worker the moment one is free.`,
 		Example: `  pigeon dev                             a whole cluster, here and now
   pigeon run -- echo hello               a program on it
+  pigeon status                          where the newest jobs stand
+  pigeon explain JOB                     why one waits, or why it failed
+  pigeon top                             what the cluster does now
   pigeon doctor                          can this machine run a cluster?
   pigeon trace inspect gen:ec2           what is in a workload
   pigeon config write frontend           every setting, with its comment`,
@@ -85,8 +91,10 @@ a master hands a task to a worker the moment one is free.`,
 // addGroups adds the groups that have a verb; cobra shows empty ones too.
 func addGroups(root *cobra.Command) {
 	for _, g := range []cobra.Group{
+		{ID: groupJobs, Title: "Submit jobs and follow them:"},
+		{ID: groupWatch, Title: "See what happens:"},
 		{ID: groupCluster, Title: "Run a cluster:"},
-		{ID: groupJobs, Title: "Jobs:"},
+		{ID: groupAccess, Title: "Who may do what:"},
 		{ID: groupMeasure, Title: "Simulate and measure:"},
 		{ID: groupSelf, Title: "Pigeon itself:"},
 	} {

@@ -29,7 +29,7 @@ type sharesPage struct {
 func sharesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "shares",
-		GroupID: groupCluster,
+		GroupID: groupWatch,
 		Short:   "Show what each owner is entitled to, uses and waits for",
 		Long: `Shows the tree of owners: the weight and the limits of each, the slots that it is
 entitled to with those that want some now, the slots that run its tasks, its waiting

@@ -20,7 +20,7 @@ func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [JOB]...",
 		Aliases: []string{"jobs"},
-		GroupID: groupJobs,
+		GroupID: groupWatch,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
 are. The beginning of an id names a job when no other id begins so. Of one job, also its

@@ -26,7 +26,7 @@ const (
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",
-		GroupID: groupCluster,
+		GroupID: groupAccess,
 		Short:   "Make, list and revoke the access tokens of people",
 		Long: `Changes the file of access tokens that frontends, and the HTTP pages of all daemons, accept
 (their setting tokens_file). The file has hashes: the token itself is shown once, when it is

@@ -24,7 +24,7 @@ type whoamiLine struct {
 func whoamiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "whoami",
-		GroupID: groupJobs,
+		GroupID: groupAccess,
 		Short:   "Show whom the frontends take you for",
 		Long: `Asks each frontend whom it takes the caller for: a user with a role, and how that was proven. On
 this machine the kernel says whose process calls; frontends on other machines are shown a token

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/spf13/cobra"
+)
+
+// topPage is what "pigeon top" shows.
+type topPage struct {
+	Time         float64          `json:"time"`                  // of the client, in Unix seconds
+	Slots        int              `json:"slots"`                 // of the nodes that are up
+	Busy         int              `json:"busy"`                  // slots that run a task
+	Reserved     int              `json:"reserved"`              // slots that take short tasks only
+	BusyReserved int              `json:"busy_reserved"`         // of these, those that run a task
+	ByOwner      bool             `json:"by_owner"`              // whether the policy counts owners; without that there are no owners, and what runs is not counted by class
+	RunningShort int              `json:"running_short"`         // slots that run short tasks
+	RunningLong  int              `json:"running_long"`          // slots that run long tasks
+	QueuedShort  int              `json:"queued_short"`          // short tasks in the queues of masters
+	QueuedLong   int              `json:"queued_long"`           // long tasks there
+	OldestShort  float64          `json:"oldest_short"`          // seconds that the oldest short task has waited there
+	OldestLong   float64          `json:"oldest_long"`           // the same of the long tasks
+	Launches     uint64           `json:"launches"`              // tasks that workers accepted, since their masters started
+	Lost         uint64           `json:"lost"`                  // launches that were lost with their nodes
+	Refused      uint64           `json:"refused"`               // launches that a worker refused
+	LaunchRate   *float64         `json:"launch_rate,omitempty"` // launches a second since the object before; left out in the first
+	Owners       []api.OwnerShare `json:"owners"`                // each after its parent, the whole first; summed over the groups
+	Groups       []topGroup       `json:"groups"`                // in their order
+	Nodes        []topNode        `json:"nodes"`                 // those that are not up first, then the busiest
+	at           time.Time        // of the answer
+}
+
+// topGroup is one group.
+type topGroup struct {
+	Group       int     `json:"group"`        // its number
+	Reachable   bool    `json:"reachable"`    // whether its master answered; without an answer all else is 0
+	Slots       int     `json:"slots"`        // of its nodes that are up
+	Busy        int     `json:"busy"`         // slots that run a task
+	QueuedShort int     `json:"queued_short"` // short tasks that wait
+	QueuedLong  int     `json:"queued_long"`  // long tasks that wait
+	OldestShort float64 `json:"oldest_short"` // seconds that the oldest short task has waited
+	OldestLong  float64 `json:"oldest_long"`  // the same of the long tasks
+}
+
+// topNode is one node.
+type topNode struct {
+	Node   string   `json:"node"`             // its name
+	Group  int      `json:"group"`            // number of its group
+	State  string   `json:"state"`            // up, draining, drained, unreachable, lost or stopped
+	Slots  int      `json:"slots"`            // tasks that it runs at a time
+	Busy   int      `json:"busy"`             // slots that run a task
+	Owners []string `json:"owners,omitempty"` // for whom tasks run there
+}
+
+// down is 1 for a node that is not up.
+func (n *topNode) down() int {
+	if n.State == api.StateUp {
+		return 0
+	}
+	return 1
+}
+
+func topCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "top",
+		GroupID: groupWatch,
+		Short:   "Show what the cluster does now: slots, queues, owners, nodes",
+		Long: `Shows how many slots are busy, what runs and waits of each class and for how long the
+oldest task has waited, the owners with what they have and wait for, the groups and the
+nodes, and how many tasks are launched a second. On a terminal it is drawn again each
+second until Ctrl-C, and lines that do not fit are counted; elsewhere one picture follows
+the other. With -o json, one object for each.`,
+		Example: "  pigeon top\n  pigeon top --once\n  pigeon top --every 5s -o json",
+		Args:    cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	once := cmd.Flags().Bool("once", false, "show it once")
+	every := cmd.Flags().Duration("every", time.Second, "how often it is drawn")
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *every < leastEvery {
+			return wrongUse(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
+		}
+		return asking(cmd, func(c *clusterClient) error {
+			var before *topPage
+			screen := screenOf(cmd)
+			draw := func(out io.Writer) error {
+				page, err := c.top(cmd.Context(), before)
+				if err != nil {
+					return err
+				}
+				before = page
+				if *output == outputJSON {
+					return writeJSON(out, page)
+				}
+				return page.print(out, screen)
+			}
+			if *once {
+				screen.height = 0 // nothing is drawn over
+				return draw(cmd.OutOrStdout())
+			}
+			return redraw(cmd, *every, draw)
+		})
+	}
+	return cmd
+}
+
+// top asks for what the cluster does now. before is the page before, nil for none.
+func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, error) {
+	states, err := c.groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := nobodyToAsk(states); err != nil {
+		return nil, err
+	}
+	groups, shares, err := c.shares(ctx)
+	if err != nil && !hasProblem(err, api.Denied) { // without the right to see shares, all else is shown
+		return nil, err
+	}
+	page := &topPage{at: time.Now(), Groups: []topGroup{}, Nodes: []topNode{}, Owners: shares.Owners, ByOwner: len(groups) > 0 && shares.Fair && len(shares.Owners) > 0}
+	page.Time = float64(page.at.UnixMicro()) / 1e6
+	if page.ByOwner {
+		page.RunningShort, page.RunningLong = page.Owners[0].RunningShort, page.Owners[0].RunningLong
+	}
+	for i := range states {
+		page.add(&states[i])
+	}
+	slices.SortStableFunc(page.Nodes, func(a, b topNode) int {
+		return cmp.Or(cmp.Compare(b.down(), a.down()), cmp.Compare(b.Busy, a.Busy))
+	})
+	if before != nil && page.at.After(before.at) && page.Launches >= before.Launches { // fewer: a master was restarted
+		rate := float64(page.Launches-before.Launches) / page.at.Sub(before.at).Seconds()
+		page.LaunchRate = &rate
+	}
+	return page, nil
+}
+
+// add adds a group to the page.
+func (p *topPage) add(s *api.MasterState) {
+	g := topGroup{Group: s.Group, Reachable: reached(s), QueuedShort: s.QueuedShort, QueuedLong: s.QueuedLong, OldestShort: s.OldestShort, OldestLong: s.OldestLong}
+	for _, n := range nodesOf(s) {
+		state := stateOf(&n)
+		p.Nodes = append(p.Nodes, topNode{Node: n.ID, Group: s.Group, State: state, Slots: n.Slots, Busy: n.Busy, Owners: n.Owners})
+		if state == api.StateUp || state == api.StateDraining {
+			g.Slots, g.Busy = g.Slots+n.Slots, g.Busy+n.Busy
+			p.Reserved += n.Reserved
+		}
+	}
+	p.Slots, p.Busy, p.BusyReserved = p.Slots+g.Slots, p.Busy+g.Busy, p.BusyReserved+s.BusyReserved
+	p.QueuedShort, p.QueuedLong = p.QueuedShort+s.QueuedShort, p.QueuedLong+s.QueuedLong
+	p.OldestShort, p.OldestLong = max(p.OldestShort, s.OldestShort), max(p.OldestLong, s.OldestLong)
+	p.Launches, p.Lost, p.Refused = p.Launches+s.Launches, p.Lost+s.Lost, p.Refused+s.RefusedLaunch
+	p.Groups = append(p.Groups, g)
+}
+
+// slotsBarWidth is that of a bar of slots, in characters.
+const slotsBarWidth = 20
+
+// slotsBar shows a part of a whole.
+func slotsBar(part, whole int) string {
+	full := 0
+	if whole > 0 {
+		full = min(max(part, 0)*slotsBarWidth/whole, slotsBarWidth)
+		if part > 0 && full == 0 {
+			full = 1
+		}
+	}
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", slotsBarWidth-full) + "]"
+}
+
+// print prints the page, no more lines than the screen has.
+func (p *topPage) print(out io.Writer, screen terminal) error {
+	up := 0
+	for i := range p.Nodes {
+		if p.Nodes[i].State == api.StateUp {
+			up++
+		}
+	}
+	rate := "-"
+	if p.LaunchRate != nil {
+		rate = fmt.Sprintf("%.1f a second", *p.LaunchRate)
+	}
+	head := []string{
+		fmt.Sprintf("pigeon top, %s: %s, %s, %d of them up", p.at.Format(time.TimeOnly), sched.Count(len(p.Groups), "group", "groups"), sched.Count(len(p.Nodes), "node", "nodes"), up),
+		fmt.Sprintf("slots %s %d of %d busy; of %d reserved for short tasks %d", slotsBar(p.Busy, p.Slots), p.Busy, p.Slots, p.Reserved, p.BusyReserved),
+		fmt.Sprintf("launches %s; %d in all, %d lost, %d refused", rate, p.Launches, p.Lost, p.Refused), "",
+	}
+	for _, line := range head {
+		if screen.width > 0 {
+			line = shortened(line, screen.width)
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return fmt.Errorf("output could not be written: %w", err)
+		}
+	}
+	left := screen.height - len(head) - 4 - 1 // of the classes below, and the last line stays empty
+	classes := fitted{painted: -1, columns: []column{{head: "CLASS"}, {head: "RUNNING"}, {head: "WAITING"}, {head: "OLDEST WAIT"}}}
+	for _, c := range []struct {
+		name            string
+		running, queued int
+		oldest          float64
+	}{{"short", p.RunningShort, p.QueuedShort, p.OldestShort}, {"long", p.RunningLong, p.QueuedLong, p.OldestLong}} {
+		running := "-"
+		if p.ByOwner {
+			running = fmt.Sprint(c.running)
+		}
+		classes.add(plain, c.name, running, fmt.Sprint(c.queued), waitedFor(c.queued, c.oldest))
+	}
+	err := classes.write(out, screen)
+	tables := []fitted{p.groupTable(), p.ownerTable(), p.nodeTable()}
+	names := []string{"groups", "owners", "nodes"}
+	for i := range tables {
+		room := len(tables[i].rows) + 2
+		if screen.height > 0 {
+			room = left
+			if i < len(tables)-1 {
+				room = max(left/2, left-len(tables[i+1].rows)-2) // the next one has lines too
+			}
+		}
+		left -= tables[i].writeWithin(out, screen, room, names[i], &err)
+	}
+	return err
+}
+
+// writeWithin prints a table below an empty line, as many rows of it as there is room for, and
+// returns how many lines it printed.
+func (f *fitted) writeWithin(out io.Writer, screen terminal, room int, name string, failed *error) int {
+	if len(f.rows) == 0 || room < 3 {
+		return 0
+	}
+	more := 0
+	if rows := room - 2; len(f.rows) > rows {
+		more = len(f.rows) - (rows - 1)
+		f.rows = f.rows[:rows-1]
+	}
+	_, err := fmt.Fprintln(out)
+	*failed = errors.Join(*failed, err, f.write(out, screen))
+	lines := 2 + len(f.rows)
+	if more > 0 {
+		_, err = fmt.Fprintf(out, "and %d more %s\n", more, name)
+		*failed = errors.Join(*failed, err)
+		lines++
+	}
+	return lines
+}
+
+// waitedFor shows for how long the oldest of so many tasks has waited.
+func waitedFor(tasks int, seconds float64) string {
+	if tasks == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f s", seconds)
+}
+
+func (p *topPage) groupTable() fitted {
+	f := fitted{painted: 1, columns: []column{{head: "GROUP"}, {head: "BUSY"}, {head: "SLOTS", leaves: 1}, {head: "SHORT WAITING"}, {head: "OLDEST", leaves: 2}, {head: "LONG WAITING"}, {head: "OLDEST", leaves: 3}}}
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		if !g.Reachable {
+			f.add(red, fmt.Sprint(g.Group), "its master cannot be reached", "", "", "", "", "")
+			continue
+		}
+		f.add(plain, fmt.Sprint(g.Group), fmt.Sprintf("%d/%d", g.Busy, g.Slots), slotsBar(g.Busy, g.Slots),
+			fmt.Sprint(g.QueuedShort), waitedFor(g.QueuedShort, g.OldestShort), fmt.Sprint(g.QueuedLong), waitedFor(g.QueuedLong, g.OldestLong))
+	}
+	return f
+}
+
+func (p *topPage) ownerTable() fitted {
+	f := fitted{painted: -1, columns: []column{{head: "OWNER", least: 8}, {head: "SHORT"}, {head: "LONG"}, {head: "SLOTS", leaves: 1}, {head: "ENTITLED", leaves: 2}, {head: "SHORT WAITING"}, {head: "LONG WAITING"}}}
+	if !p.ByOwner {
+		return f
+	}
+	for i := range p.Owners {
+		o := &p.Owners[i]
+		if o.Owner == "" {
+			continue // it is the classes above
+		}
+		f.add(plain, o.Owner, fmt.Sprint(o.RunningShort), fmt.Sprint(o.RunningLong), slotsBar(o.RunningShort+o.RunningLong, p.Slots), fmt.Sprintf("%.1f", o.Entitled), fmt.Sprint(o.QueuedShort), fmt.Sprint(o.QueuedLong))
+	}
+	return f
+}
+
+func (p *topPage) nodeTable() fitted {
+	f := fitted{painted: 2, columns: []column{{head: "NODE", least: 12}, {head: "GROUP", leaves: 2}, {head: "STATE"}, {head: "BUSY"}, {head: "SLOTS", leaves: 1}, {head: "OWNERS", least: 8, leaves: 3}}}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		colour := plain
+		if n.State != api.StateUp {
+			colour = red
+		}
+		f.add(colour, n.Node, fmt.Sprint(n.Group), n.State, fmt.Sprintf("%d/%d", n.Busy, n.Slots), slotsBar(n.Busy, n.Slots), ownersOf(n.Owners))
+	}
+	return f
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
+)
+
+// TestTop: what runs and waits by class and owner, once, as JSON, and until Ctrl-C.
+func TestTop(t *testing.T) {
+	runDev(t, "--groups", "1", "--nodes", "2", "--slots", "2")
+	succeed(t, "submit", "--key", "long", "--owner", "team/alice", "--class", "long", "--sleep", "1h", "--tasks", "5")
+	await.Until(t, "all general slots are busy", func() bool { return statusOfJob(t, "long").Running == 4-reservedOf(t) })
+	var page topPage
+	await.Until(t, "nodes have reported their slots", func() bool {
+		page = lines[topPage](t, succeed(t, "top", "--once", "-o", "json"))[0]
+		return page.Busy == 4-reservedOf(t)
+	})
+	if page.Slots != 4 || page.RunningLong != page.Busy || page.QueuedLong != 5-page.Busy || page.OldestLong <= 0 || page.QueuedShort != 0 || page.LaunchRate != nil || len(page.Nodes) != 2 || len(page.Groups) != 1 || !page.ByOwner {
+		t.Errorf("%+v", page)
+	}
+	text := succeed(t, "top", "--once")
+	for _, want := range []string{"1 group, 2 nodes, 2 of them up", fmt.Sprintf("%d of 4 busy", page.Busy), "team/alice", "node-0-000", "OLDEST WAIT"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &pictures{want: 2, seen: cancel}
+	var errs bytes.Buffer
+	if code := run(ctx, []string{"top", "--every", "100ms", "-o", "json"}, strings.NewReader(""), out, &errs); code != exitInterrupted || errs.Len() > 0 {
+		t.Errorf("%d %s", code, errs.String())
+	}
+	if pages := lines[topPage](t, out.String()); len(pages) != 2 || pages[1].LaunchRate == nil || *pages[1].LaunchRate != 0 {
+		t.Errorf("%s", out.String())
+	}
+	succeed(t, "cancel", "long")
+}
+
+// A screen shows as many lines as it has, of any height and width, and says how many are left out.
+func TestTopFitsTheScreen(t *testing.T) {
+	page := &topPage{at: time.Unix(0, 0), ByOwner: true, Slots: 4000, Busy: 3000, Owners: []api.OwnerShare{{}}}
+	page.add(&api.MasterState{Group: 7, Epoch: 1, QueuedLong: 3, OldestLong: 2.5, Nodes: []api.Node{{ID: "lost-one", State: api.StateLost, Slots: 4}}})
+	page.add(&api.MasterState{Group: 8})
+	for i := range 500 {
+		page.Nodes = append(page.Nodes, topNode{Node: fmt.Sprintf("node-%03d", i), State: api.StateUp, Slots: 8, Busy: i % 9})
+		page.Owners = append(page.Owners, api.OwnerShare{Owner: fmt.Sprintf("owner-%03d\x1b[2J", i), RunningLong: 6})
+	}
+	for _, height := range []int{0, 1000, 60, 24, 10, 3} {
+		for _, width := range []int{200, 80, 20} {
+			var out strings.Builder
+			if err := page.print(&out, terminal{width: width, height: height}); err != nil {
+				t.Fatal(err)
+			}
+			text := out.String()
+			n := strings.Count(text, "\n")
+			if height >= 10 && n > height-1 || strings.Contains(text, "\x1b") {
+				t.Errorf("%d lines on a screen of %d:\n%s", n, height, text)
+			}
+			for line := range strings.Lines(text) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {
+					t.Errorf("%d characters on a screen of %d: %q", n, width, line)
+				}
+			}
+			if whole := height == 0; whole != strings.Contains(text, "node-499") {
+				t.Errorf("a screen of %d lines has all nodes: %v", height, !whole)
+			}
+			if height == 60 && width >= 80 && (!strings.Contains(text, "more nodes") || !strings.Contains(text, "its master cannot be reached") || !strings.Contains(text, "more owners")) {
+				t.Errorf("%s", text)
+			}
+		}
+	}
+}
+
+func TestSlotsBar(t *testing.T) {
+	for want, c := range map[string][2]int{
+		"[....................]": {0, 4}, "[#...................]": {1, 1000}, "[##########..........]": {2, 4}, "[####################]": {9, 4},
+	} {
+		if got := slotsBar(c[0], c[1]); got != want {
+			t.Errorf("%v: %s, want %s", c, got, want)
+		}
+	}
+}
