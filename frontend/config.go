@@ -3,7 +3,9 @@ package frontend
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
@@ -42,6 +44,7 @@ type Config struct {
 	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
 	ApplicationLease          time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
+	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`
 	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
 	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
@@ -83,6 +86,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("loss_window", c.LossWindow <= 0, "use a duration above zero"),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"),
+		daemon.Refuse("trace_url", c.TraceURL != "" && !traceAddress.MatchString(c.TraceURL), "use an address that begins with http:// or https:// and has {trace} where the id goes"),
 		daemon.Refuse("journal_faults", c.journalFaultsFault() != "", c.journalFaultsFault()),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),
@@ -95,6 +99,19 @@ const leastJournalBytes = 64 << 20
 
 // replicated reports whether the journal is in a JetStream stream.
 func (c Config) replicated() bool { return c.Journal == journalReplicated }
+
+// traceInURL stands for the id of a trace in the setting trace_url.
+const traceInURL = "{trace}"
+
+var traceAddress = regexp.MustCompile(`^https?://\S*` + regexp.QuoteMeta(traceInURL) + `\S*$`)
+
+// traceURL returns where a trace is shown, "" where nobody has said so.
+func (c Config) traceURL(id string) string {
+	if id == "" {
+		return ""
+	}
+	return strings.ReplaceAll(c.TraceURL, traceInURL, id)
+}
 
 // The values of the setting classes.
 const learned, declared = "learned", "declared"

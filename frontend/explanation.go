@@ -44,7 +44,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	if err != nil {
 		return nil, err
 	}
-	e.Status = s.status
+	e.Status, e.TraceURL = s.status, srv.cfg.traceURL(e.Trace)
 	var waits []string
 	if !s.status.State.Ended() {
 		waits = srv.owner.dispatch.WaitSentences(&s.status, e.class, views)
@@ -77,6 +77,7 @@ func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) 
 	if j == nil {
 		return e, class
 	}
+	e.Trace = j.TraceID()
 	if sentence := j.ClassSentence(); sentence != "" {
 		e.Why, e.ClassReason = append(e.Why, sentence), j.Submission.Why
 	}

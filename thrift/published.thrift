@@ -243,6 +243,9 @@ struct TExplanation {
   6: optional list<TOwnerShare> ahead
   // How the class of the job was decided, while it has not ended.
   7: optional string classReason = ""
+  // The id of its trace, where it is traced, and where that is shown, by the setting trace_url.
+  16: optional string trace = ""
+  17: optional string traceUrl = ""
 }
 
 // What an owner, with all owners below it, is entitled to in a group and what it

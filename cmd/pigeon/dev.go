@@ -119,6 +119,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.StringVar(&s.Classes, "classes", "learned", "class of jobs that declare neither class nor estimate: learned from earlier ones, or declared (short)")
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
+	fs.StringVar(&s.TraceURL, "trace-url", "", "where traces are shown, an address with {trace} for the id, which explain prints: http://127.0.0.1:16686/trace/{trace}")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
 	fs.StringVar(&f.backends, "backends", "127.0.0.1:0", "where backends register at the first node; port 0 takes a free one")
 	fs.StringVar(&f.secure, "secure", "", "folder for an authority, certificates and an access token, with which --listen may be an address that other machines reach")

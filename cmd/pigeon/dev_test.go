@@ -191,8 +191,15 @@ func httpGet(t *testing.T, url string) string {
 
 // TestDevWithoutReceiver: a dev whose traces nobody receives works and ends as another.
 func TestDevWithoutReceiver(t *testing.T) {
-	b, _ := runDev(t, "--otlp", freePort(t), "--nodes", "2")
-	succeed(t, "run", "--", "true")
+	b, _ := runDev(t, "--otlp", freePort(t), "--nodes", "2", "--trace-url", "http://jaeger:16686/trace/{trace}")
+	succeed(t, "submit", "--key", "traced", "--sleep", "1ms", "--wait")
+	e := lines[api.Explanation](t, succeed(t, "explain", "traced", "-o", "json"))[0]
+	if len(e.Trace) != 32 || e.TraceURL != "http://jaeger:16686/trace/"+e.Trace {
+		t.Errorf("trace %q at %q", e.Trace, e.TraceURL)
+	}
+	if text := succeed(t, "explain", "traced"); !strings.HasSuffix(text, "trace "+e.Trace+": "+e.TraceURL) {
+		t.Errorf("explain ends without the trace: %s", text)
+	}
 	if code, errs := b.stop(); code != exitDone {
 		t.Errorf("status %d: %s", code, errs)
 	}

@@ -70,7 +70,21 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 			return err
 		}
 	}
-	return printTasks(out, e.Tasks)
+	if err := printTasks(out, e.Tasks); err != nil {
+		return err
+	}
+	return printTrace(out, e)
+}
+
+// printTrace says under which id a job is traced, and where that is shown.
+func printTrace(out io.Writer, e *api.Explanation) (err error) {
+	switch {
+	case e.TraceURL != "":
+		_, err = fmt.Fprintf(out, "\ntrace %s: %s\n", e.Trace, e.TraceURL)
+	case e.Trace != "":
+		_, err = fmt.Fprintf(out, "\ntrace %s\n", e.Trace)
+	}
+	return err
 }
 
 // stands returns where a job stands, after its name in a sentence.

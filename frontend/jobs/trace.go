@@ -159,6 +159,9 @@ func (s *spans) mark(name string, j *Job, m *sched.Message, more ...attribute.Ke
 	span.End()
 }
 
+// TraceID returns the id of the job's trace, "" where it is not traced.
+func (j *Job) TraceID() string { return telemetry.Carrier(j.trace.own).TraceID() }
+
 // ended ends the span of a job.
 func (s *spans) ended(j *Job) {
 	if j.trace.end != nil {

@@ -143,6 +143,9 @@ type Explanation struct {
 
 	Owners []OwnerShare `json:"owners,omitempty"` // the levels of the job's owner, the highest first, summed over the groups; none where there is one owner
 	Ahead  []OwnerShare `json:"ahead,omitempty"`  // owners of these levels that are served before it, the first first, 10 at most
+
+	Trace    string `json:"trace,omitempty"`     // id of its trace, where it is traced
+	TraceURL string `json:"trace_url,omitempty"` // where its trace is shown, by the setting trace_url of its frontend
 }
 
 // GroupShare is what one group holds of a job, and how busy the group is.

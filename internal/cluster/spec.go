@@ -102,6 +102,7 @@ type Spec struct {
 	// of jobs that are traced.
 	OTLP       string
 	TraceRatio float64
+	TraceURL   string // where frontends say that traces are shown
 	// Log receives what daemons of this process log; nil discards it. Processes log to
 	// files in Dir/logs.
 	Log *slog.Logger
@@ -274,7 +275,7 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	c := frontend.Default()
 	c.ID = frontendName(number)
 	c.Masters, c.NATS, c.NoSync, c.Record = p.masters, p.nats, s.NoSync, s.Record
-	c.OTLP, c.TraceRatio, c.Reserved, c.OwnersFile = s.OTLP, s.TraceRatio, s.Reserved, s.OwnersFile
+	c.OTLP, c.TraceURL, c.TraceRatio, c.Reserved, c.OwnersFile = s.OTLP, s.TraceURL, s.TraceRatio, s.Reserved, s.OwnersFile
 	c.Listen, c.InternalListen, c.HTTP = "127.0.0.1:0", "127.0.0.1:0", s.http()
 	c.Data = filepath.Join(p.dir, "journal", c.ID)
 	if s.History {

@@ -207,6 +207,8 @@ func explanationTo(v api.Explanation) *published.TExplanation {
 		ClassReason: v.ClassReason,
 		Owners:      mapped(v.Owners, ownerShareTo),
 		Ahead:       mapped(v.Ahead, ownerShareTo),
+		Trace:       v.Trace,
+		TraceUrl:    v.TraceURL,
 	}
 }
 
@@ -222,6 +224,8 @@ func explanationFrom(t *published.TExplanation) (v api.Explanation) {
 		ClassReason: t.ClassReason,
 		Owners:      mapped(t.Owners, ownerShareFrom),
 		Ahead:       mapped(t.Ahead, ownerShareFrom),
+		Trace:       t.Trace,
+		TraceURL:    t.TraceUrl,
 	}
 }
 

@@ -16,4 +16,4 @@ trap 'kill $server 2>/dev/null || :; wait $server 2>/dev/null || :' EXIT
 trap : INT TERM # dev gets them as well, and ends
 
 echo "Jaeger keeps traces of 'pigeon dev': http://$api/api/traces?service=pigeon-frontend"
-"$pigeon" dev --otlp "$otlp"
+"$pigeon" dev --otlp "$otlp" --trace-url "http://$api/trace/{trace}"

@@ -6358,6 +6358,8 @@ func (p *TGroupShare) String() string {
 //   - Owners
 //   - Ahead
 //   - ClassReason
+//   - Trace
+//   - TraceUrl
 type TExplanation struct {
 	Status      *TJobStatus    `thrift:"status,1" db:"status" json:"status,omitempty"`
 	Why         []string       `thrift:"why,2" db:"why" json:"why"`
@@ -6366,6 +6368,9 @@ type TExplanation struct {
 	Owners      []*TOwnerShare `thrift:"owners,5" db:"owners" json:"owners,omitempty"`
 	Ahead       []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
 	ClassReason string         `thrift:"classReason,7" db:"classReason" json:"classReason"`
+	// unused fields # 8 to 15
+	Trace    string `thrift:"trace,16" db:"trace" json:"trace"`
+	TraceUrl string `thrift:"traceUrl,17" db:"traceUrl" json:"traceUrl"`
 }
 
 func NewTExplanation() *TExplanation {
@@ -6410,6 +6415,18 @@ var TExplanation_ClassReason_DEFAULT string = ""
 func (p *TExplanation) GetClassReason() string {
 	return p.ClassReason
 }
+
+var TExplanation_Trace_DEFAULT string = ""
+
+func (p *TExplanation) GetTrace() string {
+	return p.Trace
+}
+
+var TExplanation_TraceUrl_DEFAULT string = ""
+
+func (p *TExplanation) GetTraceUrl() string {
+	return p.TraceUrl
+}
 func (p *TExplanation) IsSetStatus() bool {
 	return p.Status != nil
 }
@@ -6424,6 +6441,14 @@ func (p *TExplanation) IsSetAhead() bool {
 
 func (p *TExplanation) IsSetClassReason() bool {
 	return p.ClassReason != TExplanation_ClassReason_DEFAULT
+}
+
+func (p *TExplanation) IsSetTrace() bool {
+	return p.Trace != TExplanation_Trace_DEFAULT
+}
+
+func (p *TExplanation) IsSetTraceUrl() bool {
+	return p.TraceUrl != TExplanation_TraceUrl_DEFAULT
 }
 
 func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -6503,6 +6528,26 @@ func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField17(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -6644,6 +6689,24 @@ func (p *TExplanation) ReadField7(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TExplanation) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.Trace = v
+	}
+	return nil
+}
+
+func (p *TExplanation) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.TraceUrl = v
+	}
+	return nil
+}
+
 func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TExplanation"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -6668,6 +6731,12 @@ func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6819,6 +6888,36 @@ func (p *TExplanation) writeField7(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TExplanation) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTrace() {
+		if err := oprot.WriteFieldBegin(ctx, "trace", thrift.STRING, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:trace: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Trace)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.trace (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:trace: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TExplanation) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTraceUrl() {
+		if err := oprot.WriteFieldBegin(ctx, "traceUrl", thrift.STRING, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:traceUrl: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.TraceUrl)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.traceUrl (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:traceUrl: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExplanation) Equals(other *TExplanation) bool {
 	if p == other {
 		return true
@@ -6874,6 +6973,12 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		}
 	}
 	if p.ClassReason != other.ClassReason {
+		return false
+	}
+	if p.Trace != other.Trace {
+		return false
+	}
+	if p.TraceUrl != other.TraceUrl {
 		return false
 	}
 	return true

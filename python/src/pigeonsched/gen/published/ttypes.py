@@ -2077,11 +2077,13 @@ class TExplanation(object):
      - owners
      - ahead
      - classReason
+     - trace
+     - traceUrl
 
     """
 
 
-    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="",):
+    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="", trace="", traceUrl="",):
         self.status = status
         self.why = why
         self.groups = groups
@@ -2089,6 +2091,8 @@ class TExplanation(object):
         self.owners = owners
         self.ahead = ahead
         self.classReason = classReason
+        self.trace = trace
+        self.traceUrl = traceUrl
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2164,6 +2168,16 @@ class TExplanation(object):
                     self.classReason = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.STRING:
+                    self.trace = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 17:
+                if ftype == TType.STRING:
+                    self.traceUrl = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -2216,6 +2230,14 @@ class TExplanation(object):
         if self.classReason is not None:
             oprot.writeFieldBegin('classReason', TType.STRING, 7)
             oprot.writeString(self.classReason.encode('utf-8') if sys.version_info[0] == 2 else self.classReason)
+            oprot.writeFieldEnd()
+        if self.trace is not None:
+            oprot.writeFieldBegin('trace', TType.STRING, 16)
+            oprot.writeString(self.trace.encode('utf-8') if sys.version_info[0] == 2 else self.trace)
+            oprot.writeFieldEnd()
+        if self.traceUrl is not None:
+            oprot.writeFieldBegin('traceUrl', TType.STRING, 17)
+            oprot.writeString(self.traceUrl.encode('utf-8') if sys.version_info[0] == 2 else self.traceUrl)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4083,6 +4105,16 @@ TExplanation.thrift_spec = (
     (5, TType.LIST, 'owners', (TType.STRUCT, [TOwnerShare, None], False), None, ),  # 5
     (6, TType.LIST, 'ahead', (TType.STRUCT, [TOwnerShare, None], False), None, ),  # 6
     (7, TType.STRING, 'classReason', 'UTF8', "", ),  # 7
+    None,  # 8
+    None,  # 9
+    None,  # 10
+    None,  # 11
+    None,  # 12
+    None,  # 13
+    None,  # 14
+    None,  # 15
+    (16, TType.STRING, 'trace', 'UTF8', "", ),  # 16
+    (17, TType.STRING, 'traceUrl', 'UTF8', "", ),  # 17
 )
 all_structs.append(TOwnerShare)
 TOwnerShare.thrift_spec = (
