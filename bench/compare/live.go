@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
@@ -100,6 +101,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 	if err != nil {
 		return nil, err
 	}
+	others := measure.WatchOthers()
 	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{
 		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { notify(at.Left) },
 	})
@@ -110,6 +112,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 		return nil, fmt.Errorf("it was ended before its workload; %w", context.Cause(ctx))
 	}
 	result := run.Result(w, m.Outcome)
+	result.NoteOthers(others)
 	short, long := run.Completions(w, m.Outcome)
 	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
 }

@@ -40,6 +40,24 @@ type Live struct {
 	CPUPerTask     Number `json:"cpu_per_task"`     // seconds of all daemons' processor time
 	RSSMax         int64  `json:"rss_max"`          // peak resident memory of all daemons, in bytes
 	TasksPerSecond Number `json:"tasks_per_second"` // tasks of completed jobs over the time from the first arrival to the last completion
+
+	OthersCPU *Number `json:"others_cpu,omitempty"` // share of the machine's processor time that other programs used during the run; left out where it is not known
+}
+
+// NoteOthers notes what others used during a live run that has ended with its daemons.
+func (r *Result) NoteOthers(o *Others) {
+	if share, known := o.Share(); known && r.Live != nil {
+		n := Number(share)
+		r.OthersCPU = &n
+	}
+}
+
+// AboutOthers returns the line about other programs during a live run, "" when they do not matter.
+func (r *Result) AboutOthers() string {
+	if r.Live == nil || r.OthersCPU == nil {
+		return ""
+	}
+	return SayOthers(float64(*r.OthersCPU))
 }
 
 // Summary describes the completed jobs of a class.

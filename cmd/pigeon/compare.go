@@ -156,6 +156,14 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output o
 	if taken > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d runs had ended before and were taken from %s\n", taken, filepath.Join(f.out, compare.KeptFolder))
 	}
+	if err := c.Records(func(r compare.Record) error {
+		if line := r.AboutOthers(); line != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s live on %s: %s\n", r.Policy, r.Trace, line)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
 	c.Manifest.Command, c.Manifest.Program = commandLine(cmd), currentVersion().String()
 	if err := errors.Join(c.Write(f.out), kept.RemoveOthers()); err != nil {
 		return err

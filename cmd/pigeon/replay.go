@@ -209,6 +209,7 @@ func (s *replayShow) all(runs []experiment.Run) error {
 func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *experiment.Agreement, files outputFiles) (partial bool, err error) {
 	f := s.flags
 	s.announce(run, w, k)
+	others := measure.WatchOthers()
 	got, err := s.live(run, w)
 	if err != nil {
 		return false, err
@@ -220,6 +221,12 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	}
 	s.progress.clear()
 	result := run.Result(w, got.Outcome)
+	if len(f.frontends) == 0 { // the daemons of another cluster are not of this program
+		result.NoteOthers(others)
+	}
+	if line := result.AboutOthers(); line != "" {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
+	}
 	if f.spark.master != "" {
 		result.Policy = f.spark.master
 	}
