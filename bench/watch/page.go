@@ -9,13 +9,18 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/webpage/drawing"
 )
 
 //go:embed page.html
 var page string
 
-// places in page.html where script, style and data go.
-const placeOfData = "/*DATA*/"
+// Places in page.html where the data and the shared modules go.
+const (
+	placeOfData    = "/*DATA*/"
+	placeOfDrawing = "/*DRAWING*/"
+)
 
 // encoded is a Recording as the page holds it. Times are ticks of Unit seconds; a
 // list of numbers is base64 of varints.
@@ -49,7 +54,11 @@ func Write(w io.Writer, recordings []*Recording) error {
 	if err != nil {
 		return err
 	}
-	before, after, _ := strings.Cut(page, placeOfData)
+	modules, err := drawing.Inline()
+	if err != nil {
+		return err
+	}
+	before, after, _ := strings.Cut(strings.Replace(page, placeOfDrawing, modules, 1), placeOfData)
 	out := bufio.NewWriter(w)
 	for _, part := range []string{before, string(data), after} {
 		if _, err := out.WriteString(part); err != nil {

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"io/fs"
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/webpage/drawing"
 )
 
 //go:embed assets
@@ -75,8 +78,16 @@ var contentTypes = map[string]string{
 // contentPolicy allows what the page itself has and nothing else.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// readAsset returns a file of the page; those below drawing are shared with other pages.
+func readAsset(name string) ([]byte, error) {
+	if shared, ok := strings.CutPrefix(name, "drawing/"); ok {
+		return fs.ReadFile(drawing.Modules(), shared)
+	}
+	return assets.ReadFile("assets/" + name)
+}
+
 func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
-	text, err := assets.ReadFile("assets/" + path.Clean(name))
+	text, err := readAsset(path.Clean(name))
 	if err != nil {
 		http.NotFound(w, r)
 		return

@@ -144,7 +144,10 @@ func TestPage(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || files < 15 {
+	if w := get(t, h, "/page/drawing/blocks.js", here); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
+		t.Errorf("a shared module: %d %v", w.Code, w.Header())
+	}
+	if err != nil || files < 12 {
 		t.Errorf("%d files, %v", files, err)
 	}
 	for _, pattern := range h.Patterns() {
