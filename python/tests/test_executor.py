@@ -96,10 +96,11 @@ class ExecutorTest(WithCluster):
     def test_bounds(self) -> None:
         noise = os.urandom(760_000)
         self.assertEqual(self.executor.submit(bytes.upper, noise).result(PATIENCE), noise.upper())
+        self.assertEqual(len(self.executor.submit(os.urandom, 5_000_000).result(PATIENCE)), 5_000_000)
         e = raised(ResultError, lambda: self.executor.submit(len, os.urandom(800_000)))
         self.assertIn("1048576 are the limit", str(e))
-        e = raised(RuntimeError, lambda: self.executor.submit(os.urandom, 1_100_000).result(PATIENCE))
-        self.assertIn("1000000 are the limit", str(e))
+        e = raised(RuntimeError, lambda: self.executor.submit(os.urandom, 17_000_000).result(PATIENCE))
+        self.assertIn("16777216 are the limit", str(e))
 
     def test_a_function_of_main_needs_cloudpickle(self) -> None:
         with mock.patch.dict(sys.modules, {"cloudpickle": None}):

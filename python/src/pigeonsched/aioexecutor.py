@@ -195,7 +195,7 @@ class AsyncPigeonExecutor:
                     why,
                     subject=f"job {job.id}, task {i}",
                     tried="fetching the result of a function",
-                    advice=f"'pigeon explain {job.id}' shows its tasks, 'pigeon logs --task {i} --stderr {job.id}' what it wrote; nodes keep {payload.MAX_RESULT + payload.MAX_HEADER} bytes of an output if output_limit allows it",
+                    advice=f"'pigeon explain {job.id}' shows its tasks, 'pigeon logs --task {i} --stderr {job.id}' what it wrote; nodes keep as many bytes of an output as their setting output_limit says",
                     problem=Problem.INTERNAL,
                 )
             )

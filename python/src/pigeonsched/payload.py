@@ -15,7 +15,7 @@ from pigeonsched.errors import RemoteError, RemoteTraceback, ResultError
 from pigeonsched.model import Command
 
 MAX_CALL = 1 << 20  # bytes of a task's calls: pickled, compressed and in base64
-MAX_RESULT = 1_000_000  # bytes of a task's results: pickled and compressed; nodes keep 1 MiB of an output
+MAX_RESULT = 16 << 20  # bytes of a task's results: pickled and compressed; nodes keep output_limit bytes of an output
 MAX_HEADER = 128
 _PIECE = 96 << 10  # of one variable; Linux takes 128 KiB
 _MAGIC = b"pigeonsched1"

@@ -23,7 +23,9 @@ def encode(method: str, *args: Any) -> bytes:
     buffer = TMemoryBuffer()
     client = _service(method)(TBinaryProtocol(buffer))
     try:
-        getattr(client, "send_" + method)(*args)
+        send = getattr(client, "send_" + method)
+        # Arguments that a method got later are left out, as an earlier client does.
+        send(*args, *[None] * (send.__code__.co_argcount - 1 - len(args)))
     except UnicodeEncodeError as e:
         raise PigeonError(f"text of the job is not Unicode: {e}", tried="preparing the call " + method, advice="give text without lone surrogates") from e
     message: bytes = buffer.getvalue()
