@@ -24,7 +24,7 @@ type admission struct {
 
 // admit returns an error if a job would exceed a limit, and the limit's name.
 func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
-	switch n, more := a.dispatch.Owed().Tasks, len(sub.Request.Tasks); {
+	switch n, more := a.dispatch.Owed().Tasks+a.jobs.HeldTasks(), len(sub.Request.Tasks); {
 	case more > a.maxTasks:
 		return "max_tasks", a.never(sub, fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, a.maxTasks), "max_tasks")
 	case n+more > a.maxTasks:

@@ -46,7 +46,10 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	e.Status, e.TraceURL = s.status, srv.cfg.traceURL(e.Trace)
 	var waits []string
-	if !s.status.State.Ended() {
+	switch {
+	case s.status.State == api.StateHeld:
+		waits = []string{"It is " + s.status.Reason + "."}
+	case !s.status.State.Ended():
 		waits = srv.owner.dispatch.WaitSentences(&s.status, e.class, views)
 	}
 	if owner := jobs.OwnerSentence(&s.status); owner != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/frontend/after"
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -83,7 +84,7 @@ func (f *Frontend) assemble() error {
 	if err := f.life.Secure(f.cfg.Settings, f.metrics.Metrics, wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}); err != nil {
 		return err
 	}
-	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.life.Fail}
+	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.life.Fail, after: after.New()}
 	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
 	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
 	f.listeners = listeners.New(f.log, listeners.Patience)
@@ -207,7 +208,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.service.submissions = &submissions{
 		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
 		firstAttempt: f.firstAttempt, refused: f.metrics.refused,
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail, hold: o.hold,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
@@ -227,6 +228,10 @@ func (f *Frontend) resume(r *replica.Store) error {
 	if err := f.restoreEnded(j); err != nil {
 		return err
 	}
+	if err := o.resumeHeld(j); err != nil {
+		return err
+	}
+	f.postUnbounded(func() {}) // a batch, with which what follows for held jobs is written
 	f.classes.load()
 	return f.serveApplications()
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/pigeon-sched/pigeon/frontend/after"
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
@@ -23,6 +24,7 @@ type owner struct {
 	frontend    string // its name
 	log         *slog.Logger
 	jobs        *jobs.Table
+	after       *after.Table // of the jobs that start after others
 	dispatch    *dispatch.Dispatcher
 	outbox      outbox.Outbox[effects]
 	grants      *grants
@@ -49,6 +51,7 @@ func (o *owner) ownerUsers() owners.Users {
 // effects are what is done for a batch of inputs once its records are on the disk.
 type effects struct {
 	jobs.Effects
+	free    []freed                    // held jobs for which nothing is waited any more
 	acks    map[string]acknowledgement // by node
 	replies []func(error)              // answers to Reports calls
 }
@@ -128,6 +131,12 @@ func (o *owner) release(e *effects, err error) {
 	}
 	if err != nil {
 		return
+	}
+	for _, j := range e.free {
+		o.free(j)
+	}
+	for _, j := range e.EndedJobs() {
+		o.othersEnded(j.ID, j.Status.State)
 	}
 	o.acker.acknowledge(e.acks)
 	for _, end := range e.TaskEnds {

@@ -29,6 +29,9 @@ func (f *Frontend) restore(found *journal.Job) error {
 	if found.Submission.Shared && f.service.keys != nil {
 		f.service.keys.Hold(r.Key)
 	}
+	if f.owner.restoreHeld(j, found.Events) {
+		return nil
+	}
 	m := j.Submit()
 	m.Resent = true
 	f.owner.dispatch.Step(&m)
@@ -72,13 +75,13 @@ func (f *Frontend) restored(rep *journal.Report) {
 func (f *Frontend) cancelUnfit() {
 	var unfit []*jobs.Job
 	for _, j := range f.owner.jobs.All() {
-		if _, unfinished := f.owner.dispatch.JobView(j.ID, 0); unfinished && j.Submission != nil && unfitReason(&f.policy, &j.Submission.Request) != nil {
+		if _, unfinished := f.owner.dispatch.JobView(j.ID, 0); (unfinished || j.Held()) && j.Submission != nil && unfitReason(&f.policy, &j.Submission.Request) != nil {
 			unfit = append(unfit, j)
 		}
 	}
 	slices.SortFunc(unfit, func(a, b *jobs.Job) int { return strings.Compare(a.Status.Job, b.Status.Job) })
 	for _, j := range unfit {
 		f.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name, telemetry.LogTrace(telemetry.Carrier(j.Submission.Request.Trace)))
-		f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: j.ID, Reason: fmt.Sprintf("the frontend was restarted with policy %s, which runs sleep and exec tasks only", f.policy.Name)})
+		f.owner.cancel(j, fmt.Sprintf("the frontend was restarted with policy %s, which runs sleep and exec tasks only", f.policy.Name))
 	}
 }

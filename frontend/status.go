@@ -240,7 +240,7 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 			done <- j.Status
 		default:
 			j.WaitEnd(done)
-			srv.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: cancelReason(p, j.Status.Submitter)})
+			srv.owner.cancel(j, cancelReason(p, j.Status.Submitter))
 		}
 	}); err != nil {
 		return api.Status{}, srv.mailbox.Refusal(err, tried)

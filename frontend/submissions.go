@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/frontend/after"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -35,6 +37,9 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	}
 	if e := known.Ended; e != nil {
 		return srv.submissions.repeated(sub, e.Status.Submitter, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
+	}
+	if sub.Ended, err = endedOthers(srv.journal, srv.cfg.ID, r.After); err != nil {
+		return "", false, err
 	}
 	type answer struct {
 		duplicate bool
@@ -118,11 +123,14 @@ type submissions struct {
 	refused      []prometheus.Counter // by refusalReasons
 	post         func(do func()) error
 	fail         func(error) // ends the daemon
+	// hold holds a job until others have ended.
+	hold func(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State)
 }
 
 // refusalReasons are the values of the label of refused submissions: requests that are not
-// valid, the limits, a quota of an owner, another job's key, and a journal that accepts nothing.
-var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key", "journal"}
+// valid, the limits, a quota of an owner, another job's key, a job after which it starts and that
+// is not known, and a journal that accepts nothing.
+var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key", "after", "journal"}
 
 // refuse counts a refused submission. It may be called from anywhere.
 func (s *submissions) refuse(reason string) { s.refused[slices.Index(refusalReasons, reason)].Inc() }
@@ -163,11 +171,19 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		s.refuse(limit)
 		return
 	}
+	ended := map[sched.JobID]api.State{}
+	maps.Copy(ended, sub.Ended)
+	others, err := s.others(sub, ended)
+	if err != nil {
+		answer(false, err)
+		s.refuse("after")
+		return
+	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
 	s.jobs.Classify(sub)
 	j := s.jobs.Start(sub)
 	j.WaitAccepted(func(err error) { answer(false, err) })
-	err := s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
+	err = s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
 		if err := s.post(func() { s.accepted(j, err) }); err != nil {
 			answer(false, &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", sub.Request.Key),
 				Next: "submit it again with the same key when the frontend is back: it is accepted once"})
@@ -179,6 +195,10 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		return
 	}
 	s.jobs.Add(j)
+	if len(others) > 0 {
+		s.hold(j, others, ended)
+		return
+	}
 	m := j.Submit()
 	s.dispatch.Step(&m)
 }

@@ -51,6 +51,7 @@ struct TPayload {
   // Who submitted the job, as the frontend has proven it; empty when it has not.
   5: optional string submitter = ""
   6: optional TLimits limits
+  7: optional published.TArray array
 }
 
 // A worker of the cluster, and the master of its group when it has one.

@@ -75,6 +75,21 @@ struct TExec {
   1: list<string> argv
   2: list<string> env
   3: string dir
+  // The text of a script, which the node writes to a file and runs in place of argv's program.
+  4: optional binary script
+}
+
+// The indices of the tasks of an array: task k has the index first + k * step.
+struct TArray {
+  1: i64 first
+  2: i64 step
+}
+
+// A job that must have ended before another one starts; any: however it has ended, otherwise it
+// must have completed.
+struct TAfter {
+  1: string jobId
+  2: optional bool any = false
 }
 
 struct TTaskSpec {
@@ -134,6 +149,10 @@ struct TSchedulingRequest {
   30: optional i64 memoryBytes = 0
   31: optional double cpus = 0
   32: optional i64 timeLimitNanos = 0
+  // The jobs after which this one starts; until then its frontend holds it.
+  33: optional list<TAfter> after
+  // The indices of the tasks, which their processes find in PIGEON_ARRAY_INDEX.
+  34: optional TArray array
 }
 
 // ---- Ours: answers ----
@@ -159,7 +178,7 @@ struct TSubmitReply {
   2: bool duplicate
 }
 
-// state: queued, running, completed, failed, cancelled. Times are Unix seconds
+// state: held, queued, running, completed, failed, cancelled. Times are Unix seconds
 // of the frontend's clock, 0 for not yet; seconds is from submit to the end.
 struct TJobStatus {
   1: string jobId
@@ -181,6 +200,9 @@ struct TJobStatus {
   // Who submitted it, as was proven then; empty when nothing was. To who may not see all of the
   // job, reason says only that.
   19: optional string submitter = ""
+  // When the jobs after which it starts had ended; 0 while it is held, and for a job that waits
+  // for none.
+  20: optional double released = 0
   // What its first task runs, cut after 200 bytes; empty for work of an application, and to who
   // may not see all of the job.
   22: optional string command = ""

@@ -36,6 +36,9 @@ type jobFlags struct {
 	memory      bytesFlag
 	cpus        float64
 	timeLimit   timeLimitFlag
+
+	fileEnv []string // variables of a job file and of a script's lines
+	script  []byte   // in place of the program; nil for none
 }
 
 func addJobFlags(cmd *cobra.Command) *jobFlags {
@@ -100,7 +103,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 }
 
 func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
-	e := &api.Exec{Argv: argv, Dir: j.dir}
+	e := &api.Exec{Argv: argv, Dir: j.dir, Script: j.script}
 	env, err := j.variables()
 	if err != nil {
 		return nil, err

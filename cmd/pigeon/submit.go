@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // submitFlags are those of "pigeon submit" beyond the job's.
@@ -16,6 +17,11 @@ type submitFlags struct {
 	sleep time.Duration
 	tasks int
 	wait  bool
+
+	array  string
+	after  []string
+	file   string
+	schema bool
 }
 
 // submitted is what "pigeon submit -o json" prints.
@@ -27,13 +33,21 @@ type submitted struct {
 
 func submitCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "submit [flags] -- PROGRAM [ARGUMENT]...",
+		Use:     "submit [flags] {-- PROGRAM | SCRIPT} [ARGUMENT]...",
 		GroupID: groupJobs,
 		Short:   "Submit a job and print its id",
 		Long: `Submits a job and prints its id once the frontend has it in its journal. The
 program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
 PIGEON_ATTEMPT in its environment name it. A program may be started more than once
 for a task, by another attempt with a higher number; no number starts twice.
+
+A file of this machine that begins with #! is sent with the job, as batch systems do, unless
+-- comes before its name: nodes need not have it. Lines #PIGEON --flag value at its head are
+flags of submit. --file reads a whole job from YAML or JSON. What the command line says
+counts before a script's lines, and these before a job file (docs/jobs.md).
+
+With --after the frontend holds the job until other jobs have ended; it fails when one of
+them did not end as it must have.
 
 With --wait, the exit status is 1 when the job fails or is cancelled, and standard error
 shows how far it has come: a bar on a terminal, else a line every 10 s. A frontend that does
@@ -43,21 +57,21 @@ job.`,
 		Example: `  pigeon submit -- make -C /src test
   pigeon submit --tasks 100 --estimate 20s -- sh -c 'render frame-$PIGEON_TASK'
   pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
-  pigeon submit --key nightly-7 -- backup             twice is once`,
+  pigeon submit --key nightly-7 -- backup             twice is once
+  pigeon submit --array 1-1000 job.sh                 PIGEON_ARRAY_INDEX is 1, 2 ... 1000
+  pigeon submit --after JOB:ok --after OTHER:any -- report
+  pigeon submit --file job.yaml --priority 5`,
 	}
 	output := addOutput(cmd)
 	job := addJobFlags(cmd)
 	var own submitFlags
-	fs := cmd.Flags()
-	fs.DurationVar(&own.sleep, "sleep", 0, "instead of running a program, sleep for so long")
-	fs.IntVar(&own.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
-	fs.BoolVar(&own.wait, "wait", false, "wait until the job has ended")
+	own.add(cmd.Flags())
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
-		if err := own.check(cmd, argv); err != nil {
-			return wrongUse(err)
+		if own.schema {
+			return writeJobSchema(cmd.OutOrStdout(), cmd.Flags())
 		}
-		r, ownKey, err := job.request(argv, own.sleep, own.tasks)
+		r, ownKey, err := own.request(cmd, job, argv)
 		if err != nil {
 			return err
 		}
@@ -66,9 +80,81 @@ job.`,
 	return cmd
 }
 
-// check allows a program or --sleep.
+// add adds the flags.
+func (f *submitFlags) add(fs *pflag.FlagSet) {
+	fs.DurationVar(&f.sleep, "sleep", 0, "instead of running a program, sleep for so long")
+	fs.IntVar(&f.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
+	fs.BoolVar(&f.wait, "wait", false, "wait until the job has ended")
+	fs.StringVar(&f.array, "array", "", "a task for each index FIRST-LAST[:STEP], such as 1-1000; its process finds the index in PIGEON_ARRAY_INDEX")
+	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
+	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
+	fs.BoolVar(&f.schema, "schema", false, "print the JSON Schema of job files, and submit nothing")
+}
+
+// request makes the job of the command line, of a script and of a job file.
+func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) (r *api.Request, ownKey bool, err error) {
+	if argv, err = f.program(cmd, job, argv); err == nil {
+		err = f.check(cmd, argv)
+	}
+	if err != nil {
+		return nil, false, wrongUse(err)
+	}
+	array, tasks := api.Array{}, f.tasks
+	if f.array != "" {
+		if array, tasks, err = api.ParseArray(f.array); err != nil {
+			return nil, false, wrongUse(fmt.Errorf("--array: %w", err))
+		}
+	}
+	var after []api.After
+	for _, text := range f.after {
+		a, err := api.ParseAfter(text)
+		if err != nil {
+			return nil, false, wrongUse(fmt.Errorf("--after: %w", err))
+		}
+		after = append(after, a)
+	}
+	if r, ownKey, err = job.request(argv, f.sleep, tasks); err != nil {
+		return nil, false, err
+	}
+	r.Array, r.After = array, after
+	return r, ownKey, wrongUse(r.Validate())
+}
+
+// program applies the script and the job file, and returns the command line of the job.
+func (f *submitFlags) program(cmd *cobra.Command, job *jobFlags, argv []string) ([]string, error) {
+	script, err := findScript(cmd, argv)
+	if err != nil {
+		return nil, err
+	}
+	if script != nil {
+		if err := script.apply(cmd, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+		job.script, job.fileEnv, argv = script.text, script.env, script.argv(argv[1:])
+	}
+	if f.file == "" {
+		return argv, nil
+	}
+	file, err := readJobFile(f.file, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	if err := file.apply(cmd.Flags(), len(argv) > 0); err != nil {
+		return nil, err
+	}
+	job.fileEnv = append(file.env, job.fileEnv...)
+	if len(argv) > 0 || cmd.Flags().Changed("sleep") && len(file.command) == 0 && file.script == "" {
+		return argv, nil
+	}
+	job.script, argv = file.program()
+	return argv, checkScript(file.path, job.script)
+}
+
+// check allows a program or --sleep, and --tasks or --array.
 func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	switch sleeps := cmd.Flags().Changed("sleep"); {
+	case f.array != "" && cmd.Flags().Changed("tasks"):
+		return fmt.Errorf("both --tasks and --array are given, and the array %s says how many tasks there are; leave --tasks out", f.array)
 	case sleeps && len(argv) > 0:
 		return fmt.Errorf("both --sleep and a program (%q) are given; leave one out", argv[0])
 	case !sleeps:

@@ -14,9 +14,17 @@ import (
 // maxEnvFile bounds the bytes of a file of variables.
 const maxEnvFile = 1 << 20
 
-// variables returns those of the flags --env-file and --env, in this order: a later one replaces
-// an earlier one of the same name. Its errors name variables and lines, and show no value.
+// variables returns those of a job file, of a script's lines, and of the flags --env-file and --env, in this order: a
+// later one replaces an earlier one of the same name. Its errors name variables and lines, and
+// show no value.
 func (j *jobFlags) variables() (env []string, err error) {
+	for _, variable := range j.fileEnv {
+		value, err := withValue(variable)
+		if err != nil {
+			return nil, fmt.Errorf("env: %w", err)
+		}
+		env = append(env, value)
+	}
 	for _, path := range j.envFiles {
 		list, err := readVariables(path, j.cmd.InOrStdin())
 		if err != nil {
@@ -25,20 +33,29 @@ func (j *jobFlags) variables() (env []string, err error) {
 		env = append(env, list...)
 	}
 	for i, variable := range j.env {
-		name, _, given := strings.Cut(variable, "=")
-		if name == "" {
+		if name, _, _ := strings.Cut(variable, "="); name == "" {
 			return nil, fmt.Errorf("--env number %d names no variable; write KEY=value, or KEY to take it from your environment", i+1)
 		}
-		if !given {
-			value, set := os.LookupEnv(name)
-			if !set {
-				return nil, fmt.Errorf("--env %s: your environment has no such variable; write %s=value", name, name)
-			}
-			variable = name + "=" + value
+		value, err := withValue(variable)
+		if err != nil {
+			return nil, fmt.Errorf("--env %w", err)
 		}
-		env = append(env, variable)
+		env = append(env, value)
 	}
 	return lastOfEach(env), nil
+}
+
+// withValue takes the value of a variable without one from the caller's environment.
+func withValue(variable string) (string, error) {
+	name, _, given := strings.Cut(variable, "=")
+	if given {
+		return variable, nil
+	}
+	value, set := os.LookupEnv(name)
+	if !set {
+		return "", fmt.Errorf("%s: your environment has no such variable; write %s=value", name, name)
+	}
+	return name + "=" + value, nil
 }
 
 // readVariables reads the lines KEY=value of a file, or with the path - of the input. Empty lines

@@ -59,6 +59,9 @@ func EndSentence(s *api.Status) string {
 	case api.StateCancelled:
 		return fmt.Sprintf("It was cancelled (%s) when %d of %s had ended.", s.Reason, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	default:
+		if s.Failed == 0 {
+			return fmt.Sprintf("It failed, and none of its tasks has: %s.", s.Reason)
+		}
 		return fmt.Sprintf("It failed: %d of %s failed; the first because %s.", s.Failed, sched.Count(s.Tasks, "task", "tasks"), s.Reason)
 	}
 }

@@ -23,8 +23,10 @@ type Job struct {
 	Durable    bool                // its acceptance is on the disk
 	Ended      bool                // its end is on the disk
 	restored   bool                // from the journal
+	held       bool                // it starts after others, and the core does not know it
 
-	arrived     sched.Time  // at the core, for completion times
+	arrived     sched.Time  // at the frontend, for completion times
+	due         sched.Time  // when its tasks began to wait: on its arrival, or when it was released
 	final       *api.Status // its final status, from when its end is decided
 	endedAt     time.Time
 	waiting     []chan api.Status // receive the status when it has ended
@@ -162,9 +164,13 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 	if r.Limits != (api.Limits{}) {
 		limits = &r.Limits
 	}
+	var array *api.Array
+	if r.Array != (api.Array{}) {
+		array = &r.Array
+	}
 	for i := range tasks {
 		payloads[i] = tasks[i].Payload
-		payloads[i].Limits, payloads[i].Submitter = limits, r.Submitter
+		payloads[i].Limits, payloads[i].Submitter, payloads[i].Array = limits, r.Submitter, array
 	}
 	if j.named() {
 		names = make([]string, len(tasks))

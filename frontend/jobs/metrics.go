@@ -25,6 +25,7 @@ type Metrics struct {
 	held       atomic.Int64
 	repeated   atomic.Uint64
 	works      atomic.Int64
+	apart      atomic.Int64
 }
 
 var endStates = []api.State{api.StateCompleted, api.StateFailed, api.StateCancelled}
@@ -36,13 +37,14 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		accepted:   m.Counters("jobs_accepted_total", "Jobs accepted.", "class", classes...),
 		byOwner:    m.OwnerCounter("owner_jobs_accepted_total", "Jobs accepted, by owner.", telemetry.Label{}),
 		ends:       m.Counters("jobs_ended_total", "Jobs ended.", "state", "completed", "failed", "cancelled"),
-		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission to the last task's end.", "class", classes...),
-		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival to its start.", "class", classes...),
+		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission, or from the end of the last job after which it starts, to the last task's end.", "class", classes...),
+		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival, or from the end of the last job after which it starts, to its start.", "class", classes...),
 		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "reason", "lost", "failed", "given_back"),
 		classified: m.Counters("jobs_classified_total", "Jobs accepted, by how their class was decided: declared by the submitter, the default (classes: declared), learned from earlier jobs of the same work, undeclared (nothing is known yet: the default), or overruled because too much of the short tasks of their owner was past the cutoff.", "origin", originNames()...),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
+	m.GaugeFunc("held_jobs", "Jobs held until the jobs after which they start have ended; they and their tasks count as unfinished, too.", func() float64 { return float64(e.apart.Load()) })
 	m.GaugeFunc("held_bytes", "Bytes of the requests of unfinished jobs, as the limit max_bytes counts them; payloads that are equal within a job count once.", func() float64 { return float64(e.held.Load()) })
 	m.GaugeFunc("works_known", "Works, by owner and name, of which it is known how long their tasks took.", func() float64 { return float64(e.works.Load()) })
 	m.CounterFunc("reports_repeated_total", "Results that came again or too late; they are only counted.", func() float64 { return float64(e.repeated.Load()) })
@@ -82,13 +84,13 @@ func (e *Metrics) taskEnded(j *Job, since sched.Time, elapsed time.Duration) {
 	telemetry.ObserveTraced(e.queueing[j.Submission.Class], max(0, since.Seconds()-elapsed.Seconds()), telemetry.Carrier(j.trace.carrier))
 }
 
-func (e *Metrics) jobEnded(j *Job) {
+func (e *Metrics) jobEnded(j *Job, since sched.Time) {
 	for i, s := range endStates {
 		if j.final.State == s {
 			e.ends[i].Inc()
 		}
 	}
 	if j.final.State == api.StateCompleted {
-		telemetry.ObserveTraced(e.completion[j.Submission.Class], j.final.Seconds, telemetry.Carrier(j.trace.carrier))
+		telemetry.ObserveTraced(e.completion[j.Submission.Class], since.Seconds(), telemetry.Carrier(j.trace.carrier))
 	}
 }

@@ -33,6 +33,7 @@ type records struct {
 	opts  Options
 	spans spans
 	nodes nodeNames
+	apart sched.Owed // sums over the held jobs, which the core does not know
 }
 
 // Record applies a record of the core to the status of its job, adds its effects, and
@@ -97,7 +98,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		if rep.failed {
 			rep.code = codeOf(report.Code)
 		}
-		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.arrived, report.Elapsed)
+		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.due, report.Elapsed)
 		t.spans.reported(j, report)
 		t.learn(j, report, !rep.failed)
 	}
@@ -130,10 +131,11 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
 	s.Seconds = (t.opts.Clock.Now() - j.arrived).Seconds()
 	j.final = &s
-	if m.Outcome != sched.Killed {
+	if m.Outcome != sched.Killed && !j.held {
 		t.opts.Learner.JobEnded(&j.run)
 	}
-	t.opts.Metrics.jobEnded(j)
+	t.join(j)
+	t.opts.Metrics.jobEnded(j, t.opts.Clock.Now()-j.due)
 	effects.ended = append(effects.ended, j)
 	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Trace: j.trace.own}
 }

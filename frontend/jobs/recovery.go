@@ -16,6 +16,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	age := max(0, time.Since(time.Unix(0, sub.Submitted)))
 	t.restored++
 	j.restored, j.Durable, j.arrived = true, true, t.opts.Clock.Now()-sched.Time(age)
+	j.due = j.arrived
 	t.jobs[j.ID] = j
 	t.held.add(j)
 	t.order.add(j)

@@ -49,7 +49,7 @@ func New(o Options) *Table {
 	if o.Learner == nil {
 		o.Learner = classes.New(classes.Settings{})
 	}
-	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, submitters: map[string]*holding{}, quotas: quotas.New()}}
+	return &Table{records: records{opts: o, spans: spans{o.Tracing}, nodes: newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, submitters: map[string]*holding{}, quotas: quotas.New()}}
 }
 
 // Start returns a job for a submission and begins its trace. The submission is changed to
@@ -67,6 +67,7 @@ func (t *Table) Add(j *Job) {
 	t.held.add(j)
 	t.order.add(j)
 	j.arrived = t.opts.Clock.Now()
+	j.due = j.arrived
 	t.opts.Metrics.accept(j)
 }
 
@@ -74,6 +75,7 @@ func (t *Table) Add(j *Job) {
 func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
 	j := newJob(sub)
 	j.Grant, j.Durable, j.arrived = g, true, t.opts.Clock.Now()
+	j.due = j.arrived
 	t.jobs[j.ID] = j
 	t.held.add(j)
 	return j
@@ -140,7 +142,10 @@ func (t *Table) All() []*Job {
 // Flush flushes the history, and exports the sums over the unfinished jobs.
 func (t *Table) Flush(owed sched.Owed) {
 	t.opts.History.flush()
+	owed.Jobs += t.apart.Jobs
+	owed.Tasks += t.apart.Tasks
 	t.opts.Metrics.owed(owed, t.held.bytes)
+	t.opts.Metrics.apart.Store(int64(t.apart.Jobs))
 	t.opts.Metrics.works.Store(int64(t.opts.Learner.Works()))
 }
 

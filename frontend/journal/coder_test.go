@@ -24,6 +24,9 @@ func drawPayload(t *rapid.T) api.Payload {
 		p.Sleep = time.Duration(rapid.Int64().Draw(t, "sleep"))
 	case api.BackendExec:
 		p.Exec = &api.Exec{Argv: rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "argv"), Dir: rapid.String().Draw(t, "dir")}
+		if s := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "script"); len(s) > 0 {
+			p.Exec.Script = s
+		}
 	}
 	return p
 }
@@ -45,7 +48,13 @@ func drawSubmission(t *rapid.T) *Submission {
 			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
 			Limits:    api.Limits{Memory: rapid.Int64().Draw(t, "memory"), CPUs: rapid.Float64().Draw(t, "cpus"), Time: time.Duration(rapid.Int64().Draw(t, "time limit"))},
 			Submitter: word.Draw(t, "submitter"),
+			Array:     api.Array{First: rapid.Int64().Draw(t, "first index"), Step: rapid.Int64().Draw(t, "step")},
 		},
+	}
+	if rapid.Bool().Draw(t, "after others") {
+		s.Request.After = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.After {
+			return api.After{Job: word.Draw(t, "job"), Any: rapid.Bool().Draw(t, "any")}
+		}), 1, 3).Draw(t, "after")
 	}
 	s.Request.Tasks = make([]api.Task, rapid.IntRange(0, 9).Draw(t, "tasks"))
 	for i := range s.Request.Tasks {
@@ -56,7 +65,7 @@ func drawSubmission(t *rapid.T) *Submission {
 
 func drawEvent(t *rapid.T, job sched.JobID) Record {
 	n := rapid.Int32Min(0)
-	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled}).Draw(t, "kind"), Job: job}
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met}).Draw(t, "kind"), Job: job}
 	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, "outcome"))
 	reason := rapid.String().Draw(t, "reason")
 	switch e.Kind {
@@ -64,6 +73,8 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		e.Class = sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
 	case Placed, Moved:
 		e.First, e.Count, e.Attempt, e.Group = n.Draw(t, "first"), n.Draw(t, "count"), n.Draw(t, "attempt"), n.Draw(t, "group")
+	case Met:
+		e.First, e.At = n.Draw(t, "first"), rapid.Int64().Draw(t, "at")
 	case NotLost:
 		e.First, e.Node = n.Draw(t, "first"), rapid.String().Draw(t, "node")
 	case NewAttempt, NewAttempts, Lost:
@@ -104,7 +115,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
 		}
 		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"), Earlier: []byte("earlier"),
-			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why}}
+			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why, Released: float64(want.Submitted)}}
 		if back, err := decodeEnded(encodeEnded(end)); err != nil || !reflect.DeepEqual(back, end) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)
 		}

@@ -7,7 +7,7 @@
 //	           Append(Accepted)          Append(JobEnded)         retention
 //	unknown ───────────────────▶ live ───────────────────▶ ended ───────────▶ unknown
 //	                             │  ▲
-//	                             └──┘ Placed, Moved, Reclassed, NewAttempt(s), Lost, NotLost, TaskEnded, TaskReported, Cancelled
+//	                             └──┘ Placed, Moved, Reclassed, NewAttempt(s), Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met
 //
 // A live job holds its request and every record since; an ended one its key and
 // last status only. So the journal is as large as what is unfinished, plus the

@@ -50,6 +50,9 @@ func (c *coder) event(e *Record) {
 		}
 	case Reclassed:
 		c.class(&e.Class)
+	case Met:
+		number(c, &e.First)
+		signed(c, &e.At)
 	case Cancelled:
 		text(c, &e.Reason)
 		signed(c, &e.At)
@@ -102,6 +105,7 @@ func (c *coder) ended(e *Ended) {
 		optional{5, len(e.Results) == 0, func(c *coder) { c.bytes(&e.Results) }},
 		optional{6, s.Submitter == "", func(c *coder) { text(c, &s.Submitter) }},
 		optional{7, len(e.Earlier) == 0, func(c *coder) { c.bytes(&e.Earlier) }},
+		optional{8, s.Released == 0, func(c *coder) { c.float(&s.Released) }},
 		optional{9, s.Command == "", func(c *coder) { text(c, &s.Command) }},
 		optional{12, e.Trace == (api.Trace{}), func(c *coder) { text(c, &e.Trace.Traceparent); text(c, &e.Trace.Tracestate) }},
 	)
@@ -169,7 +173,10 @@ func (c *coder) payload(p *api.Payload) {
 	c.bytes(&p.Message)
 	signed(c, &p.Sleep)
 	var exec byte
-	if p.Exec != nil {
+	switch {
+	case p.Exec != nil && len(p.Exec.Script) > 0:
+		exec = execWithScript
+	case p.Exec != nil:
 		exec = 1
 	}
 	if c.byte(&exec); exec == 0 {
@@ -181,4 +188,11 @@ func (c *coder) payload(p *api.Payload) {
 	c.texts(&p.Exec.Argv)
 	c.texts(&p.Exec.Env)
 	text(c, &p.Exec.Dir)
+	if exec == execWithScript {
+		c.bytes(&p.Exec.Script)
+	}
 }
+
+// execWithScript marks a process whose script follows. Programs of before scripts wrote 1 for
+// every process.
+const execWithScript = 2

@@ -33,6 +33,9 @@ const (
 	NotLost
 	// TaskReported is TaskEnded by the report of a Node.
 	TaskReported
+	// Met says that a job, number First of those after which this one starts, has ended as it
+	// must have: Job, First, At. With the last of them this one is released.
+	Met
 	numKinds
 )
 
@@ -41,7 +44,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported", "met"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -84,7 +87,10 @@ type Submission struct {
 	Fingerprint string // of the request; "" from a program that made none
 	Shared      bool   // its key is one of the whole cluster
 	Bytes       int64  // that the request holds in memory; not journaled
-	Bounded     bool   // its submitter may hold a part of the frontend's bounds only; not journaled
+	// Ended are the states of those jobs after which it starts that had ended by its submission,
+	// as far as the journal knew them; not journaled.
+	Ended   map[sched.JobID]api.State
+	Bounded bool // its submitter may hold a part of the frontend's bounds only; not journaled
 }
 
 // Ended is what is kept of a job for the retention: its key, so that a repeated

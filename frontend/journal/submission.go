@@ -68,7 +68,20 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{11, q.Limits.CPUs == 0, func(c *coder) { c.float(&q.Limits.CPUs) }},
 		optional{12, q.Limits.Time == 0, func(c *coder) { signed(c, &q.Limits.Time) }},
 		optional{13, q.Submitter == "", func(c *coder) { text(c, &q.Submitter) }},
+		optional{14, len(q.After) == 0, func(c *coder) { c.after(&q.After) }},
+		optional{15, q.Array == api.Array{}, func(c *coder) { signed(c, &q.Array.First); signed(c, &q.Array.Step) }},
 	)
+}
+
+// after codes the jobs after which one starts.
+func (c *coder) after(list *[]api.After) {
+	if n := c.length(len(*list)); c.reading && n > 0 {
+		*list = make([]api.After, n)
+	}
+	for i := range *list {
+		text(c, &(*list)[i].Job)
+		c.bits(&(*list)[i].Any)
+	}
 }
 
 func (c *coder) encodePayloads(tasks []api.Task) {

@@ -62,7 +62,7 @@ func (t *ticket) encode(i int, r *Record, age func() int64) error {
 		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(&e), e.At
 	case AppAt:
 		o.key, o.data = appKey(nil, r.App), []byte(r.Socket)
-	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled:
+	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met:
 		o.data = appendEvent(make([]byte, 0, 32), r)
 	default:
 		return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", r.Kind),

@@ -19,7 +19,7 @@ var uncounted = map[string]bool{"Key": true, "Frontend": true, "Trace": true, "T
 // words are the names of the settings in a refusal, where they differ from those of the
 // fields in small letters.
 var words = map[string]string{
-	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect", "Limits": "setting of limits",
+	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect", "Limits": "setting of limits", "After": "list of jobs after which it starts", "Array": "array of indices",
 }
 
 // setting is one field of a request other than its tasks.
@@ -77,6 +77,9 @@ func (p *Payload) write(h hash.Hash) {
 				b = appendText(b, s)
 			}
 		}
+		if len(e.Script) > 0 { // requests of before scripts keep their fingerprint
+			b = appendText(b, string(e.Script))
+		}
 	}
 	_, _ = h.Write(b)
 }
@@ -99,7 +102,7 @@ func (r *Request) Difference(known *Request) string {
 		then[s.field] = s.value
 	}
 	for f := range reflect.TypeFor[Request]().Fields() {
-		if now[f.Name] != then[f.Name] {
+		if !reflect.DeepEqual(now[f.Name], then[f.Name]) {
 			zero := reflect.Zero(f.Type).Interface()
 			return fmt.Sprintf("its %s is %s instead of %s", wordOf(f.Name), shown(now[f.Name], zero), shown(then[f.Name], zero))
 		}

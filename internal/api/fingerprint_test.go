@@ -41,11 +41,16 @@ func TestEveryFieldOfARequestCounts(t *testing.T) {
 				r.Trace.Traceparent = "other"
 			case "Limits":
 				r.Limits.Memory = MinMemory
+			case "Array":
+				r.Array = Array{First: 1, Step: 1}
 			default:
 				t.Fatalf("the test cannot change field %s", name)
 			}
 		case reflect.Slice:
-			continue // the tasks, below
+			if name == "Tasks" {
+				continue // below
+			}
+			r.After = []After{{Job: "other"}}
 		default:
 			t.Fatalf("the test cannot change field %s", name)
 		}

@@ -29,6 +29,8 @@ type Payload struct {
 	// Submitter is the name of the person who submitted the job, as its frontend has proven it;
 	// "" when it has not.
 	Submitter string
+	// Array gives the index of the task in its array; nil for none. The frontend sets it too.
+	Array *Array
 }
 
 // Exec is a process to run, without a shell.
@@ -36,6 +38,9 @@ type Exec struct {
 	Argv []string // program and arguments; the program is searched in PATH
 	Env  []string // KEY=value, beside PATH, HOME and the few others that every process has
 	Dir  string   // working folder; "" for the attempt's own folder
+	// Script is the text of a script; the node writes it to a file and runs that in place of the
+	// program, whose name the file has. nil for none.
+	Script []byte
 }
 
 // Task is one task of a request.
@@ -66,7 +71,9 @@ type Request struct {
 	// MaxDisconnect is for how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
-	Limits        Limits // of each task
+	Limits        Limits  // of each task
+	After         []After // the jobs after which this one starts
+	Array         Array   // the indices of its tasks
 	// Submitter is the name of the person who submits, as the frontend that accepts the job has
 	// proven it; it does not travel with the request.
 	Submitter string
@@ -85,6 +92,7 @@ type State string
 
 // The states of a job.
 const (
+	StateHeld      State = "held" // until the jobs after which it starts have ended
 	StateQueued    State = "queued"
 	StateRunning   State = "running"
 	StateCompleted State = "completed"
@@ -102,7 +110,7 @@ func (s State) Ended() bool {
 type Status struct {
 	Job       string  `json:"job"`                  // its id
 	App       string  `json:"app,omitempty"`        // the application that submitted it
-	State     State   `json:"state"`                // queued, running, completed, failed or cancelled
+	State     State   `json:"state"`                // held, queued, running, completed, failed or cancelled
 	Class     string  `json:"class"`                // short or long
 	Tasks     int     `json:"tasks"`                // how many it has
 	Running   int     `json:"running"`              // tasks that run
@@ -111,12 +119,13 @@ type Status struct {
 	Attempts  int     `json:"attempts"`             // launches that a worker accepted
 	Submitted float64 `json:"submitted"`            // when its frontend accepted it, in Unix seconds
 	Ended     float64 `json:"ended"`                // when its last task ended, in Unix seconds; 0: not yet
-	Reason    string  `json:"reason"`               // why it failed or was cancelled
+	Reason    string  `json:"reason"`               // why it failed or was cancelled, or for what it is held
 	Seconds   float64 `json:"completion,omitempty"` // seconds from its submission to the end of its last task, by one clock
 	Owner     string  `json:"owner,omitempty"`      // for whom it runs
 	Priority  int32   `json:"priority,omitempty"`   // among the jobs of its owner
 	Name      string  `json:"name,omitempty"`       // what the work is
 	Submitter string  `json:"submitter,omitempty"`  // who submitted it, as was proven then
+	Released  float64 `json:"released,omitempty"`   // when the jobs after which it starts had ended, in Unix seconds; left out while it is held, and where it waits for none
 	Command   string  `json:"command,omitempty"`    // what its first task runs, cut after 200 bytes; left out for work of an application
 }
 

@@ -21,7 +21,7 @@ type JobFilter struct {
 
 // States lists the states that a job may have, in their order.
 func States() []State {
-	return []State{StateQueued, StateRunning, StateCompleted, StateFailed, StateCancelled}
+	return []State{StateHeld, StateQueued, StateRunning, StateCompleted, StateFailed, StateCancelled}
 }
 
 // Validate returns an error that names the field that matches nothing.

@@ -16,20 +16,20 @@ const (
 
 // Equal reports whether both payloads are the same work.
 func (p *Payload) Equal(o *Payload) bool {
-	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !bytes.Equal(p.Message, o.Message) {
+	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !p.Array.equal(o.Array) || !bytes.Equal(p.Message, o.Message) {
 		return false
 	}
 	if p.Exec == nil || o.Exec == nil || p.Exec == o.Exec {
 		return p.Exec == o.Exec
 	}
-	return p.Exec.Dir == o.Exec.Dir && slices.Equal(p.Exec.Argv, o.Exec.Argv) && slices.Equal(p.Exec.Env, o.Exec.Env)
+	return p.Exec.Dir == o.Exec.Dir && slices.Equal(p.Exec.Argv, o.Exec.Argv) && slices.Equal(p.Exec.Env, o.Exec.Env) && bytes.Equal(p.Exec.Script, o.Exec.Script)
 }
 
 // size returns the bytes that the payload refers to.
 func (p *Payload) size() int64 {
 	n := int64(len(p.Message))
 	if e := p.Exec; e != nil {
-		n += int64(len(e.Dir)) + 4*stringBytes
+		n += int64(len(e.Dir)+len(e.Script)) + 4*stringBytes
 		for _, list := range [...][]string{e.Argv, e.Env} {
 			for _, s := range list {
 				n += stringBytes + int64(len(s))
@@ -44,6 +44,9 @@ func (p *Payload) size() int64 {
 // changed afterwards.
 func (r *Request) Share() int64 {
 	n := jobBytes + int64(len(r.App)+len(r.User)+len(r.UserGroup)+len(r.Owner)+len(r.Name)+len(r.Description)+3*len(r.Key)+len(r.Trace.Traceparent)+len(r.Trace.Tracestate))
+	for _, a := range r.After {
+		n += stringBytes + int64(len(a.Job))
+	}
 	var known distinctPayloads
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -91,6 +94,7 @@ func (p *Payload) hash(seed maphash.Seed) uint64 {
 				h = h*31 + maphash.String(seed, s)
 			}
 		}
+		h = h*31 + maphash.Bytes(seed, e.Script)
 	}
 	return h
 }

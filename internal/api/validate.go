@@ -19,8 +19,9 @@ const (
 	MaxTasks       = 100_000 // tasks of a job
 	MaxKeyBytes    = 256     // of an idempotency key, an application's or user's name, a task id
 	MaxRetries     = 100
-	MaxPayload     = 1 << 20 // bytes of one task's message
-	MaxExecStrings = 4096    // arguments and variables of one exec task
+	MaxPayload     = 1 << 20   // bytes of one task's message
+	MaxScript      = 256 << 10 // bytes of a script that is sent with its job
+	MaxExecStrings = 4096      // arguments and variables of one exec task
 )
 
 // Validate returns an *[Error] when the job can never run; it names the task at fault.
@@ -51,6 +52,12 @@ func (r *Request) Validate() error {
 		return r.bad(fmt.Sprintf("its owner %q %s", clipped(r.Owner), what), next)
 	}
 	if what, next := r.Limits.fault(r.Backend); what != "" {
+		return r.bad(what, next)
+	}
+	if what, next := r.afterFault(); what != "" {
+		return r.bad(what, next)
+	}
+	if what, next := r.Array.fault(r.Backend, len(r.Tasks)); what != "" {
 		return r.bad(what, next)
 	}
 	if what := nameFault(r.Name); what != "" {
@@ -99,6 +106,8 @@ func (e *Exec) fault() string {
 	switch {
 	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":
 		return "names no program to run"
+	case len(e.Script) > MaxScript:
+		return fmt.Sprintf("has a script of %d bytes, more than the limit of %d", len(e.Script), MaxScript)
 	case len(e.Argv)+len(e.Env) > MaxExecStrings:
 		return fmt.Sprintf("has more than %d arguments and variables", MaxExecStrings)
 	}

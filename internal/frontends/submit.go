@@ -13,6 +13,7 @@ type submission struct {
 	r    *api.Request
 	made bool      // the key was made for this submission: nobody else has used it
 	home *Frontend // where its key leads
+	only string    // the name of the frontend that has the job after which it starts; "" for any
 
 	sent     *Frontend // may have accepted it
 	sentName string    // the name of that frontend
@@ -21,9 +22,17 @@ type submission struct {
 // Submit submits a job, which must have a key. made says that the key was made for this
 // submission, so that no other program can have used it. duplicate means that the job was
 // known before. When ctx ends or the time is up after a frontend may have accepted the job,
-// the error is an [AnswerError].
+// the error is an [AnswerError]. A job that starts after others is
+// submitted where the first of them is.
 func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job, duplicate bool, err error) {
 	s := &submission{c: c, r: r, made: made, home: c.first(r.Key)}
+	if len(r.After) > 0 {
+		before, _, err := c.Find(ctx, r.After[0].Job)
+		if err != nil {
+			return nil, false, fmt.Errorf("the job is to start after job %s: %w", r.After[0].Job, err)
+		}
+		s.home, s.only = before.at, before.home
+	}
 	var name string
 	at, err := c.do(ctx, call{
 		first: s.home, retry: c.opts.Retry, allowed: s.allowed, answers: []api.Problem{api.Busy},
@@ -51,6 +60,8 @@ func (s *submission) allowed(ctx context.Context, f *Frontend) (bool, error) {
 	}
 	s.c.heard()
 	switch {
+	case s.only != "" && identity.Name != s.only:
+		return false, nil
 	case f == s.sent:
 		return true, nil
 	case s.made && s.sent == nil:

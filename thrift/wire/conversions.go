@@ -12,6 +12,23 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
+func afterTo(v api.After) *published.TAfter {
+	return &published.TAfter{
+		JobId: v.Job,
+		Any:   v.Any,
+	}
+}
+
+func afterFrom(t *published.TAfter) (v api.After) {
+	if t == nil {
+		return v
+	}
+	return api.After{
+		Job: t.JobId,
+		Any: t.Any,
+	}
+}
+
 func applicationTo(v api.Application) *application.TApplication {
 	return &application.TApplication{
 		ID:          v.ID,
@@ -61,6 +78,23 @@ func applicationReplyFrom(t *application.TApplicationReply) (v api.ApplicationRe
 		Lease:     time.Duration(t.LeaseMillis) * time.Millisecond,
 		Frontends: t.Frontends,
 		Cutoff:    time.Duration(t.CutoffNanos),
+	}
+}
+
+func arrayTo(v api.Array) *published.TArray {
+	return &published.TArray{
+		First: v.First,
+		Step:  v.Step,
+	}
+}
+
+func arrayFrom(t *published.TArray) (v api.Array) {
+	if t == nil {
+		return v
+	}
+	return api.Array{
+		First: t.First,
+		Step:  t.Step,
 	}
 }
 
@@ -150,9 +184,10 @@ func drainReplyFrom(t *peer.TDrainReply) (v DrainReply) {
 
 func execTo(v api.Exec) *published.TExec {
 	return &published.TExec{
-		Argv: v.Argv,
-		Env:  v.Env,
-		Dir:  v.Dir,
+		Argv:   v.Argv,
+		Env:    v.Env,
+		Dir:    v.Dir,
+		Script: v.Script,
 	}
 }
 
@@ -161,9 +196,10 @@ func execFrom(t *published.TExec) (v api.Exec) {
 		return v
 	}
 	return api.Exec{
-		Argv: t.Argv,
-		Env:  t.Env,
-		Dir:  t.Dir,
+		Argv:   t.Argv,
+		Env:    t.Env,
+		Dir:    t.Dir,
+		Script: t.Script,
 	}
 }
 
@@ -1144,6 +1180,7 @@ func statusTo(v api.Status) *published.TJobStatus {
 		Priority:  v.Priority,
 		Name:      v.Name,
 		Submitter: v.Submitter,
+		Released:  v.Released,
 		Command:   v.Command,
 	}
 }
@@ -1170,6 +1207,7 @@ func statusFrom(t *published.TJobStatus) (v api.Status) {
 		Priority:  t.Priority,
 		Name:      t.Name,
 		Submitter: t.Submitter,
+		Released:  t.Released,
 		Command:   t.Command,
 	}
 }

@@ -75,7 +75,7 @@ func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
 		}
 		out[i] = &peer.TPayload{
 			Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo), // below 3
-			Submitter: p.Submitter, Limits: limitsTo(p.Limits),
+			Submitter: p.Submitter, Limits: limitsTo(p.Limits), Array: optionalTo(p.Array, arrayTo),
 		}
 	}
 	return out, nil
@@ -92,7 +92,7 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		}
 		p := api.Payload{
 			Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: optionalFrom(t.Process, execFrom),
-			Submitter: t.Submitter, Limits: limitsFrom(t.Limits),
+			Submitter: t.Submitter, Limits: limitsFrom(t.Limits), Array: optionalFrom(t.Array, arrayFrom),
 		}
 		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
 			return nil, errors.New("its payload names no program")

@@ -83,10 +83,13 @@ func payloadSize(p *api.Payload) int {
 	if p.Limits != nil {
 		n += elementBytes
 	}
+	if p.Array != nil {
+		n += elementBytes
+	}
 	if p.Exec == nil {
 		return n
 	}
-	n += elementBytes + len(p.Exec.Dir)
+	n += elementBytes + len(p.Exec.Dir) + len(p.Exec.Script)
 	for _, s := range p.Exec.Argv {
 		n += len(s) + 4
 	}

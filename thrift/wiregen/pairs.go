@@ -24,6 +24,8 @@ var pairs = []pair{
 	{plain: "api.OwnerQuotas", thrift: "published.TOwnerQuotas"},
 	{plain: "api.OwnerShares", thrift: "published.TShares"},
 	{plain: "api.Exec", thrift: "published.TExec"},
+	{plain: "api.After", thrift: "published.TAfter"},
+	{plain: "api.Array", thrift: "published.TArray"},
 	{plain: "api.FrontendIdentity", thrift: "published.TFrontendIdentity"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
 

@@ -33,6 +33,9 @@ func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
 	if f := makeFolder(spec); f != nil {
 		return plan{}, f
 	}
+	if f := spec.writeScript(); f != nil {
+		return plan{}, f
+	}
 	var path string
 	var f *Fault
 	if err := spec.As.look(func() {
@@ -53,15 +56,20 @@ func makeFolder(spec *Spec) *Fault {
 	if !spec.MakeDir {
 		return nil
 	}
-	above, name := filepath.Dir(spec.Dir), filepath.Base(spec.Dir)
-	err := files.MakeFolder(above, name)
-	if u := spec.As; u != nil && err == nil {
-		err = files.Give(int(u.UID), int(u.GID), above, name)
-	}
-	if err != nil {
+	if err := spec.makeOwn(spec.Dir); err != nil {
 		return faultOf("its working folder could not be made", err)
 	}
 	return nil
+}
+
+// makeOwn makes a folder for the process's user alone.
+func (s *Spec) makeOwn(folder string) error {
+	above, name := filepath.Dir(folder), filepath.Base(folder)
+	err := files.MakeFolder(above, name)
+	if u := s.As; u != nil && err == nil {
+		err = files.Give(int(u.UID), int(u.GID), above, name)
+	}
+	return err
 }
 
 // who names the process's user in a message.

@@ -24,6 +24,15 @@ type Spec struct {
 	// As is who the process is, in place of the guard's own user; only for a guard that is root.
 	As     *User
 	Limits Limits
+	// Script is written to its file before the process starts, whose program it is; nil for none.
+	Script *Script
+}
+
+// Script is a file that only the process's user may read, and run.
+type Script struct {
+	Folder string // made when it is missing, for the process's user alone
+	Name   string // in the folder
+	Text   []byte
 }
 
 // User is a user of this machine.

@@ -50,7 +50,21 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	if s.Dir == "" {
 		s.Dir, s.MakeDir = f.Folder, true
 	}
+	if len(e.Script) > 0 {
+		s.Script = &guard.Script{Folder: f.Folder, Name: scriptName(e.Argv[0]), Text: e.Script}
+		s.Argv = append([]string{filepath.Join(s.Script.Folder, s.Script.Name)}, e.Argv[1:]...)
+	}
 	return s
+}
+
+// scriptName returns the name of the file of a script.
+func scriptName(program string) string {
+	const most = 100
+	name := filepath.Base(program)
+	if name == "." || name == ".." || name == "/" || len(name) > most {
+		return "script"
+	}
+	return name
 }
 
 // event handles an event of the process.

@@ -16,13 +16,14 @@ const (
 	nodeVariable     = "PIGEON_NODE"
 	slotVariable     = "PIGEON_SLOT"
 	frontendVariable = "PIGEON_FRONTEND"
+	arrayVariable    = "PIGEON_ARRAY_INDEX" // of a task of an array alone
 )
 
 // Variables returns the names of the variables that the processes of tasks have beside those of
 // their jobs.
 func Variables() []string {
 	return []string{
-		jobVariable, taskVariable, taskIDVariable, attemptVariable, nodeVariable, slotVariable, frontendVariable, guard.MarkVariable,
+		jobVariable, taskVariable, taskIDVariable, attemptVariable, nodeVariable, slotVariable, frontendVariable, arrayVariable, guard.MarkVariable,
 	}
 }
 
@@ -35,6 +36,9 @@ func environment(t *backend.Task, node string) []string {
 		env = append(env, frontendVariable+"="+t.Frontend)
 	}
 	env = append(env, t.Payload.Exec.Env...)
+	if a := t.Payload.Array; a != nil {
+		env = append(env, arrayVariable+"="+strconv.FormatInt(a.Index(int(t.ID.Task)), 10))
+	}
 	return append(env,
 		jobVariable+"="+t.JobName,
 		taskVariable+"="+strconv.Itoa(int(t.ID.Task)),

@@ -876,13 +876,15 @@ func (p *TLimits) String() string {
 //   - Process
 //   - Submitter
 //   - Limits
+//   - Array
 type TPayload struct {
-	Backend    int8             `thrift:"backend,1" db:"backend" json:"backend"`
-	Message    []byte           `thrift:"message,2" db:"message" json:"message,omitempty"`
-	SleepNanos int64            `thrift:"sleepNanos,3" db:"sleepNanos" json:"sleepNanos"`
-	Process    *published.TExec `thrift:"process,4" db:"process" json:"process,omitempty"`
-	Submitter  string           `thrift:"submitter,5" db:"submitter" json:"submitter"`
-	Limits     *TLimits         `thrift:"limits,6" db:"limits" json:"limits,omitempty"`
+	Backend    int8              `thrift:"backend,1" db:"backend" json:"backend"`
+	Message    []byte            `thrift:"message,2" db:"message" json:"message,omitempty"`
+	SleepNanos int64             `thrift:"sleepNanos,3" db:"sleepNanos" json:"sleepNanos"`
+	Process    *published.TExec  `thrift:"process,4" db:"process" json:"process,omitempty"`
+	Submitter  string            `thrift:"submitter,5" db:"submitter" json:"submitter"`
+	Limits     *TLimits          `thrift:"limits,6" db:"limits" json:"limits,omitempty"`
+	Array      *published.TArray `thrift:"array,7" db:"array" json:"array,omitempty"`
 }
 
 func NewTPayload() *TPayload {
@@ -930,6 +932,15 @@ func (p *TPayload) GetLimits() *TLimits {
 	}
 	return p.Limits
 }
+
+var TPayload_Array_DEFAULT *published.TArray
+
+func (p *TPayload) GetArray() *published.TArray {
+	if !p.IsSetArray() {
+		return TPayload_Array_DEFAULT
+	}
+	return p.Array
+}
 func (p *TPayload) IsSetBackend() bool {
 	return p.Backend != TPayload_Backend_DEFAULT
 }
@@ -952,6 +963,10 @@ func (p *TPayload) IsSetSubmitter() bool {
 
 func (p *TPayload) IsSetLimits() bool {
 	return p.Limits != nil
+}
+
+func (p *TPayload) IsSetArray() bool {
+	return p.Array != nil
 }
 
 func (p *TPayload) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1028,6 +1043,16 @@ func (p *TPayload) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 7:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -1096,6 +1121,14 @@ func (p *TPayload) ReadField6(ctx context.Context, iprot thrift.TProtocol) error
 	return nil
 }
 
+func (p *TPayload) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Array = &published.TArray{}
+	if err := p.Array.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Array), err)
+	}
+	return nil
+}
+
 func (p *TPayload) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TPayload"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1117,6 +1150,9 @@ func (p *TPayload) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1219,6 +1255,21 @@ func (p *TPayload) writeField6(ctx context.Context, oprot thrift.TProtocol) (err
 	return err
 }
 
+func (p *TPayload) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetArray() {
+		if err := oprot.WriteFieldBegin(ctx, "array", thrift.STRUCT, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:array: ", p), err)
+		}
+		if err := p.Array.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Array), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:array: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TPayload) Equals(other *TPayload) bool {
 	if p == other {
 		return true
@@ -1241,6 +1292,9 @@ func (p *TPayload) Equals(other *TPayload) bool {
 		return false
 	}
 	if !p.Limits.Equals(other.Limits) {
+		return false
+	}
+	if !p.Array.Equals(other.Array) {
 		return false
 	}
 	return true

@@ -1487,10 +1487,12 @@ func (p *TTraceContext) String() string {
 //   - Argv
 //   - Env
 //   - Dir
+//   - Script
 type TExec struct {
-	Argv []string `thrift:"argv,1" db:"argv" json:"argv"`
-	Env  []string `thrift:"env,2" db:"env" json:"env"`
-	Dir  string   `thrift:"dir,3" db:"dir" json:"dir"`
+	Argv   []string `thrift:"argv,1" db:"argv" json:"argv"`
+	Env    []string `thrift:"env,2" db:"env" json:"env"`
+	Dir    string   `thrift:"dir,3" db:"dir" json:"dir"`
+	Script []byte   `thrift:"script,4" db:"script" json:"script,omitempty"`
 }
 
 func NewTExec() *TExec {
@@ -1508,6 +1510,16 @@ func (p *TExec) GetEnv() []string {
 func (p *TExec) GetDir() string {
 	return p.Dir
 }
+
+var TExec_Script_DEFAULT []byte
+
+func (p *TExec) GetScript() []byte {
+	return p.Script
+}
+func (p *TExec) IsSetScript() bool {
+	return p.Script != nil
+}
+
 func (p *TExec) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -1545,6 +1557,16 @@ func (p *TExec) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 3:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -1620,6 +1642,15 @@ func (p *TExec) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TExec) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Script = v
+	}
+	return nil
+}
+
 func (p *TExec) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TExec"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1632,6 +1663,9 @@ func (p *TExec) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1699,6 +1733,21 @@ func (p *TExec) writeField3(ctx context.Context, oprot thrift.TProtocol) (err er
 	return err
 }
 
+func (p *TExec) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetScript() {
+		if err := oprot.WriteFieldBegin(ctx, "script", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:script: ", p), err)
+		}
+		if err := oprot.WriteBinary(ctx, p.Script); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.script (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:script: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExec) Equals(other *TExec) bool {
 	if p == other {
 		return true
@@ -1726,6 +1775,9 @@ func (p *TExec) Equals(other *TExec) bool {
 	if p.Dir != other.Dir {
 		return false
 	}
+	if bytes.Compare(p.Script, other.Script) != 0 {
+		return false
+	}
 	return true
 }
 
@@ -1734,6 +1786,324 @@ func (p *TExec) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("TExec(%+v)", *p)
+}
+
+// Attributes:
+//   - First
+//   - Step
+type TArray struct {
+	First int64 `thrift:"first,1" db:"first" json:"first"`
+	Step  int64 `thrift:"step,2" db:"step" json:"step"`
+}
+
+func NewTArray() *TArray {
+	return &TArray{}
+}
+
+func (p *TArray) GetFirst() int64 {
+	return p.First
+}
+
+func (p *TArray) GetStep() int64 {
+	return p.Step
+}
+func (p *TArray) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TArray) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.First = v
+	}
+	return nil
+}
+
+func (p *TArray) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Step = v
+	}
+	return nil
+}
+
+func (p *TArray) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TArray"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TArray) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "first", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:first: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.First)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.first (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:first: ", p), err)
+	}
+	return err
+}
+
+func (p *TArray) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "step", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:step: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Step)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.step (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:step: ", p), err)
+	}
+	return err
+}
+
+func (p *TArray) Equals(other *TArray) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.First != other.First {
+		return false
+	}
+	if p.Step != other.Step {
+		return false
+	}
+	return true
+}
+
+func (p *TArray) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TArray(%+v)", *p)
+}
+
+// Attributes:
+//   - JobId
+//   - Any
+type TAfter struct {
+	JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	Any   bool   `thrift:"any,2" db:"any" json:"any"`
+}
+
+func NewTAfter() *TAfter {
+	return &TAfter{}
+}
+
+func (p *TAfter) GetJobId() string {
+	return p.JobId
+}
+
+var TAfter_Any_DEFAULT bool = false
+
+func (p *TAfter) GetAny() bool {
+	return p.Any
+}
+func (p *TAfter) IsSetAny() bool {
+	return p.Any != TAfter_Any_DEFAULT
+}
+
+func (p *TAfter) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TAfter) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
+}
+
+func (p *TAfter) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Any = v
+	}
+	return nil
+}
+
+func (p *TAfter) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TAfter"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TAfter) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
+}
+
+func (p *TAfter) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAny() {
+		if err := oprot.WriteFieldBegin(ctx, "any", thrift.BOOL, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:any: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Any)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.any (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:any: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAfter) Equals(other *TAfter) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobId != other.JobId {
+		return false
+	}
+	if p.Any != other.Any {
+		return false
+	}
+	return true
+}
+
+func (p *TAfter) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TAfter(%+v)", *p)
 }
 
 // Attributes:
@@ -2119,6 +2489,8 @@ func (p *TTaskSpec) String() string {
 //   - MemoryBytes
 //   - Cpus
 //   - TimeLimitNanos
+//   - After
+//   - Array
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2143,6 +2515,8 @@ type TSchedulingRequest struct {
 	MemoryBytes        int64          `thrift:"memoryBytes,30" db:"memoryBytes" json:"memoryBytes"`
 	Cpus               float64        `thrift:"cpus,31" db:"cpus" json:"cpus"`
 	TimeLimitNanos     int64          `thrift:"timeLimitNanos,32" db:"timeLimitNanos" json:"timeLimitNanos"`
+	After              []*TAfter      `thrift:"after,33" db:"after" json:"after,omitempty"`
+	Array              *TArray        `thrift:"array,34" db:"array" json:"array,omitempty"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2294,6 +2668,21 @@ var TSchedulingRequest_TimeLimitNanos_DEFAULT int64 = 0
 func (p *TSchedulingRequest) GetTimeLimitNanos() int64 {
 	return p.TimeLimitNanos
 }
+
+var TSchedulingRequest_After_DEFAULT []*TAfter
+
+func (p *TSchedulingRequest) GetAfter() []*TAfter {
+	return p.After
+}
+
+var TSchedulingRequest_Array_DEFAULT *TArray
+
+func (p *TSchedulingRequest) GetArray() *TArray {
+	if !p.IsSetArray() {
+		return TSchedulingRequest_Array_DEFAULT
+	}
+	return p.Array
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2372,6 +2761,14 @@ func (p *TSchedulingRequest) IsSetCpus() bool {
 
 func (p *TSchedulingRequest) IsSetTimeLimitNanos() bool {
 	return p.TimeLimitNanos != TSchedulingRequest_TimeLimitNanos_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetAfter() bool {
+	return p.After != nil
+}
+
+func (p *TSchedulingRequest) IsSetArray() bool {
+	return p.Array != nil
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2608,6 +3005,26 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 					return err
 				}
 			}
+		case 33:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField33(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 34:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField34(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -2830,6 +3247,34 @@ func (p *TSchedulingRequest) ReadField32(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField33(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TAfter, 0, size)
+	p.After = tSlice
+	for i := 0; i < size; i++ {
+		_elem9 := &TAfter{}
+		if err := _elem9.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem9), err)
+		}
+		p.After = append(p.After, _elem9)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField34(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Array = &TArray{}
+	if err := p.Array.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Array), err)
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2899,6 +3344,12 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField32(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField33(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField34(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3245,6 +3696,44 @@ func (p *TSchedulingRequest) writeField32(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField33(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAfter() {
+		if err := oprot.WriteFieldBegin(ctx, "after", thrift.LIST, 33); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 33:after: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.After)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.After {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 33:after: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSchedulingRequest) writeField34(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetArray() {
+		if err := oprot.WriteFieldBegin(ctx, "array", thrift.STRUCT, 34); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 34:array: ", p), err)
+		}
+		if err := p.Array.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Array), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 34:array: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -3258,8 +3747,8 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src9 := other.Tasks[i]
-		if !_tgt.Equals(_src9) {
+		_src10 := other.Tasks[i]
+		if !_tgt.Equals(_src10) {
 			return false
 		}
 	}
@@ -3341,6 +3830,18 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	if p.TimeLimitNanos != other.TimeLimitNanos {
+		return false
+	}
+	if len(p.After) != len(other.After) {
+		return false
+	}
+	for i, _tgt := range p.After {
+		_src11 := other.After[i]
+		if !_tgt.Equals(_src11) {
+			return false
+		}
+	}
+	if !p.Array.Equals(other.Array) {
 		return false
 	}
 	return true
@@ -3919,6 +4420,7 @@ func (p *TSubmitReply) String() string {
 //   - Priority
 //   - Name
 //   - Submitter
+//   - Released
 //   - Command
 type TJobStatus struct {
 	JobId     string  `thrift:"jobId,1" db:"jobId" json:"jobId"`
@@ -3935,11 +4437,12 @@ type TJobStatus struct {
 	Reason    string  `thrift:"reason,12" db:"reason" json:"reason"`
 	Seconds   float64 `thrift:"seconds,13" db:"seconds" json:"seconds"`
 	// unused fields # 14 to 15
-	Owner     string `thrift:"owner,16" db:"owner" json:"owner"`
-	Priority  int32  `thrift:"priority,17" db:"priority" json:"priority"`
-	Name      string `thrift:"name,18" db:"name" json:"name"`
-	Submitter string `thrift:"submitter,19" db:"submitter" json:"submitter"`
-	// unused fields # 20 to 21
+	Owner     string  `thrift:"owner,16" db:"owner" json:"owner"`
+	Priority  int32   `thrift:"priority,17" db:"priority" json:"priority"`
+	Name      string  `thrift:"name,18" db:"name" json:"name"`
+	Submitter string  `thrift:"submitter,19" db:"submitter" json:"submitter"`
+	Released  float64 `thrift:"released,20" db:"released" json:"released"`
+	// unused field # 21
 	Command string `thrift:"command,22" db:"command" json:"command"`
 }
 
@@ -4023,6 +4526,12 @@ func (p *TJobStatus) GetSubmitter() string {
 	return p.Submitter
 }
 
+var TJobStatus_Released_DEFAULT float64 = 0
+
+func (p *TJobStatus) GetReleased() float64 {
+	return p.Released
+}
+
 var TJobStatus_Command_DEFAULT string = ""
 
 func (p *TJobStatus) GetCommand() string {
@@ -4042,6 +4551,10 @@ func (p *TJobStatus) IsSetName() bool {
 
 func (p *TJobStatus) IsSetSubmitter() bool {
 	return p.Submitter != TJobStatus_Submitter_DEFAULT
+}
+
+func (p *TJobStatus) IsSetReleased() bool {
+	return p.Released != TJobStatus_Released_DEFAULT
 }
 
 func (p *TJobStatus) IsSetCommand() bool {
@@ -4232,6 +4745,16 @@ func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 20:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 22:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField22(ctx, iprot); err != nil {
@@ -4410,6 +4933,15 @@ func (p *TJobStatus) ReadField19(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TJobStatus) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.Released = v
+	}
+	return nil
+}
+
 func (p *TJobStatus) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 22: ", err)
@@ -4473,6 +5005,9 @@ func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField22(ctx, oprot); err != nil {
@@ -4717,6 +5252,21 @@ func (p *TJobStatus) writeField19(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TJobStatus) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReleased() {
+		if err := oprot.WriteFieldBegin(ctx, "released", thrift.DOUBLE, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:released: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Released)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.released (20) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:released: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TJobStatus) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetCommand() {
 		if err := oprot.WriteFieldBegin(ctx, "command", thrift.STRING, 22); err != nil {
@@ -4787,6 +5337,9 @@ func (p *TJobStatus) Equals(other *TJobStatus) bool {
 		return false
 	}
 	if p.Submitter != other.Submitter {
+		return false
+	}
+	if p.Released != other.Released {
 		return false
 	}
 	if p.Command != other.Command {
@@ -5000,13 +5553,13 @@ func (p *TJobFilter) ReadField1(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]string, 0, size)
 	p.States = tSlice
 	for i := 0; i < size; i++ {
-		var _elem10 string
+		var _elem12 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem10 = v
+			_elem12 = v
 		}
-		p.States = append(p.States, _elem10)
+		p.States = append(p.States, _elem12)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5227,8 +5780,8 @@ func (p *TJobFilter) Equals(other *TJobFilter) bool {
 		return false
 	}
 	for i, _tgt := range p.States {
-		_src11 := other.States[i]
-		if _tgt != _src11 {
+		_src13 := other.States[i]
+		if _tgt != _src13 {
 			return false
 		}
 	}
@@ -6586,13 +7139,13 @@ func (p *TExplanation) ReadField2(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]string, 0, size)
 	p.Why = tSlice
 	for i := 0; i < size; i++ {
-		var _elem12 string
+		var _elem14 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem12 = v
+			_elem14 = v
 		}
-		p.Why = append(p.Why, _elem12)
+		p.Why = append(p.Why, _elem14)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6608,11 +7161,11 @@ func (p *TExplanation) ReadField3(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TGroupShare, 0, size)
 	p.Groups = tSlice
 	for i := 0; i < size; i++ {
-		_elem13 := &TGroupShare{}
-		if err := _elem13.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem13), err)
+		_elem15 := &TGroupShare{}
+		if err := _elem15.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem15), err)
 		}
-		p.Groups = append(p.Groups, _elem13)
+		p.Groups = append(p.Groups, _elem15)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6628,11 +7181,11 @@ func (p *TExplanation) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem14 := &TTaskStatus{}
-		if err := _elem14.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
+		_elem16 := &TTaskStatus{}
+		if err := _elem16.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
 		}
-		p.Tasks = append(p.Tasks, _elem14)
+		p.Tasks = append(p.Tasks, _elem16)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6648,11 +7201,11 @@ func (p *TExplanation) ReadField5(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		_elem15 := &TOwnerShare{}
-		if err := _elem15.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem15), err)
+		_elem17 := &TOwnerShare{}
+		if err := _elem17.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem17), err)
 		}
-		p.Owners = append(p.Owners, _elem15)
+		p.Owners = append(p.Owners, _elem17)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6668,11 +7221,11 @@ func (p *TExplanation) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Ahead = tSlice
 	for i := 0; i < size; i++ {
-		_elem16 := &TOwnerShare{}
-		if err := _elem16.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
+		_elem18 := &TOwnerShare{}
+		if err := _elem18.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
 		}
-		p.Ahead = append(p.Ahead, _elem16)
+		p.Ahead = append(p.Ahead, _elem18)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6931,8 +7484,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Why {
-		_src17 := other.Why[i]
-		if _tgt != _src17 {
+		_src19 := other.Why[i]
+		if _tgt != _src19 {
 			return false
 		}
 	}
@@ -6940,8 +7493,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src18 := other.Groups[i]
-		if !_tgt.Equals(_src18) {
+		_src20 := other.Groups[i]
+		if !_tgt.Equals(_src20) {
 			return false
 		}
 	}
@@ -6949,8 +7502,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src19 := other.Tasks[i]
-		if !_tgt.Equals(_src19) {
+		_src21 := other.Tasks[i]
+		if !_tgt.Equals(_src21) {
 			return false
 		}
 	}
@@ -6958,8 +7511,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src20 := other.Owners[i]
-		if !_tgt.Equals(_src20) {
+		_src22 := other.Owners[i]
+		if !_tgt.Equals(_src22) {
 			return false
 		}
 	}
@@ -6967,8 +7520,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Ahead {
-		_src21 := other.Ahead[i]
-		if !_tgt.Equals(_src21) {
+		_src23 := other.Ahead[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -7863,11 +8416,11 @@ func (p *TGroupOwners) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		_elem22 := &TOwnerShare{}
-		if err := _elem22.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		_elem24 := &TOwnerShare{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
 		}
-		p.Owners = append(p.Owners, _elem22)
+		p.Owners = append(p.Owners, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8094,8 +8647,8 @@ func (p *TGroupOwners) Equals(other *TGroupOwners) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src23 := other.Owners[i]
-		if !_tgt.Equals(_src23) {
+		_src25 := other.Owners[i]
+		if !_tgt.Equals(_src25) {
 			return false
 		}
 	}
@@ -8572,11 +9125,11 @@ func (p *TOwnerQuotas) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TQuotaState, 0, size)
 	p.Quotas = tSlice
 	for i := 0; i < size; i++ {
-		_elem24 := &TQuotaState{}
-		if err := _elem24.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		_elem26 := &TQuotaState{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
 		}
-		p.Quotas = append(p.Quotas, _elem24)
+		p.Quotas = append(p.Quotas, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8740,8 +9293,8 @@ func (p *TOwnerQuotas) Equals(other *TOwnerQuotas) bool {
 		return false
 	}
 	for i, _tgt := range p.Quotas {
-		_src25 := other.Quotas[i]
-		if !_tgt.Equals(_src25) {
+		_src27 := other.Quotas[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -8846,11 +9399,11 @@ func (p *TShares) ReadField1(ctx context.Context, iprot thrift.TProtocol) error 
 	tSlice := make([]*TGroupOwners, 0, size)
 	p.Groups = tSlice
 	for i := 0; i < size; i++ {
-		_elem26 := &TGroupOwners{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		_elem28 := &TGroupOwners{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Groups = append(p.Groups, _elem26)
+		p.Groups = append(p.Groups, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8933,8 +9486,8 @@ func (p *TShares) Equals(other *TShares) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src27 := other.Groups[i]
-		if !_tgt.Equals(_src27) {
+		_src29 := other.Groups[i]
+		if !_tgt.Equals(_src29) {
 			return false
 		}
 	}
@@ -9310,13 +9863,13 @@ func (p *TNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Apps = tSlice
 	for i := 0; i < size; i++ {
-		var _elem28 string
+		var _elem30 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem28 = v
+			_elem30 = v
 		}
-		p.Apps = append(p.Apps, _elem28)
+		p.Apps = append(p.Apps, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9341,13 +9894,13 @@ func (p *TNode) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		var _elem29 string
+		var _elem31 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem29 = v
+			_elem31 = v
 		}
-		p.Owners = append(p.Owners, _elem29)
+		p.Owners = append(p.Owners, _elem31)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9695,8 +10248,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Apps {
-		_src30 := other.Apps[i]
-		if _tgt != _src30 {
+		_src32 := other.Apps[i]
+		if _tgt != _src32 {
 			return false
 		}
 	}
@@ -9707,8 +10260,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src31 := other.Owners[i]
-		if _tgt != _src31 {
+		_src33 := other.Owners[i]
+		if _tgt != _src33 {
 			return false
 		}
 	}
@@ -9928,13 +10481,13 @@ func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]string, 0, size)
 	p.Only = tSlice
 	for i := 0; i < size; i++ {
-		var _elem32 string
+		var _elem34 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem32 = v
+			_elem34 = v
 		}
-		p.Only = append(p.Only, _elem32)
+		p.Only = append(p.Only, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10088,8 +10641,8 @@ func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 		return false
 	}
 	for i, _tgt := range p.Only {
-		_src33 := other.Only[i]
-		if _tgt != _src33 {
+		_src35 := other.Only[i]
+		if _tgt != _src35 {
 			return false
 		}
 	}
@@ -11134,11 +11687,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem34 := &TNode{}
-		if err := _elem34.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
+		_elem36 := &TNode{}
+		if err := _elem36.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
 		}
-		p.Nodes = append(p.Nodes, _elem34)
+		p.Nodes = append(p.Nodes, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11172,11 +11725,11 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TGroupMaster, 0, size)
 	p.Masters = tSlice
 	for i := 0; i < size; i++ {
-		_elem35 := &TGroupMaster{}
-		if err := _elem35.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem35), err)
+		_elem37 := &TGroupMaster{}
+		if err := _elem37.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem37), err)
 		}
-		p.Masters = append(p.Masters, _elem35)
+		p.Masters = append(p.Masters, _elem37)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11200,11 +11753,11 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TDaemonState, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem36 := &TDaemonState{}
-		if err := _elem36.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
+		_elem38 := &TDaemonState{}
+		if err := _elem38.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
 		}
-		p.Frontends = append(p.Frontends, _elem36)
+		p.Frontends = append(p.Frontends, _elem38)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11220,11 +11773,11 @@ func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Departed = tSlice
 	for i := 0; i < size; i++ {
-		_elem37 := &TNode{}
-		if err := _elem37.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem37), err)
+		_elem39 := &TNode{}
+		if err := _elem39.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem39), err)
 		}
-		p.Departed = append(p.Departed, _elem37)
+		p.Departed = append(p.Departed, _elem39)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11679,8 +12232,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src38 := other.Nodes[i]
-		if !_tgt.Equals(_src38) {
+		_src40 := other.Nodes[i]
+		if !_tgt.Equals(_src40) {
 			return false
 		}
 	}
@@ -11694,8 +12247,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src39 := other.Masters[i]
-		if !_tgt.Equals(_src39) {
+		_src41 := other.Masters[i]
+		if !_tgt.Equals(_src41) {
 			return false
 		}
 	}
@@ -11706,8 +12259,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src40 := other.Frontends[i]
-		if !_tgt.Equals(_src40) {
+		_src42 := other.Frontends[i]
+		if !_tgt.Equals(_src42) {
 			return false
 		}
 	}
@@ -11715,8 +12268,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Departed {
-		_src41 := other.Departed[i]
-		if !_tgt.Equals(_src41) {
+		_src43 := other.Departed[i]
+		if !_tgt.Equals(_src43) {
 			return false
 		}
 	}
@@ -12286,34 +12839,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args42 SchedulerServiceRegisterFrontendArgs
-	_args42.App = app
-	_args42.SocketAddress = socketAddress
-	var _result44 SchedulerServiceRegisterFrontendResult
-	var _meta43 thrift.ResponseMeta
-	_meta43, _err = p.Client_().Call(ctx, "registerFrontend", &_args42, &_result44)
-	p.SetLastResponseMeta_(_meta43)
+	var _args44 SchedulerServiceRegisterFrontendArgs
+	_args44.App = app
+	_args44.SocketAddress = socketAddress
+	var _result46 SchedulerServiceRegisterFrontendResult
+	var _meta45 thrift.ResponseMeta
+	_meta45, _err = p.Client_().Call(ctx, "registerFrontend", &_args44, &_result46)
+	p.SetLastResponseMeta_(_meta45)
 	if _err != nil {
 		return
 	}
-	return _result44.GetSuccess(), nil
+	return _result46.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args45 SchedulerServiceSubmitJobArgs
-	_args45.Req = req
-	var _result47 SchedulerServiceSubmitJobResult
-	var _meta46 thrift.ResponseMeta
-	_meta46, _err = p.Client_().Call(ctx, "submitJob", &_args45, &_result47)
-	p.SetLastResponseMeta_(_meta46)
+	var _args47 SchedulerServiceSubmitJobArgs
+	_args47.Req = req
+	var _result49 SchedulerServiceSubmitJobResult
+	var _meta48 thrift.ResponseMeta
+	_meta48, _err = p.Client_().Call(ctx, "submitJob", &_args47, &_result49)
+	p.SetLastResponseMeta_(_meta48)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result47.E != nil:
-		return _result47.E
+	case _result49.E != nil:
+		return _result49.E
 	}
 
 	return nil
@@ -12325,15 +12878,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args48 SchedulerServiceSendFrontendMessageArgs
-	_args48.App = app
-	_args48.TaskId = taskId
-	_args48.Status = status
-	_args48.Message = message
-	var _result50 SchedulerServiceSendFrontendMessageResult
-	var _meta49 thrift.ResponseMeta
-	_meta49, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args48, &_result50)
-	p.SetLastResponseMeta_(_meta49)
+	var _args50 SchedulerServiceSendFrontendMessageArgs
+	_args50.App = app
+	_args50.TaskId = taskId
+	_args50.Status = status
+	_args50.Message = message
+	var _result52 SchedulerServiceSendFrontendMessageResult
+	var _meta51 thrift.ResponseMeta
+	_meta51, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args50, &_result52)
+	p.SetLastResponseMeta_(_meta51)
 	if _err != nil {
 		return
 	}
@@ -12343,22 +12896,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args51 SchedulerServiceSubmitArgs
-	_args51.Req = req
-	var _result53 SchedulerServiceSubmitResult
-	var _meta52 thrift.ResponseMeta
-	_meta52, _err = p.Client_().Call(ctx, "submit", &_args51, &_result53)
-	p.SetLastResponseMeta_(_meta52)
+	var _args53 SchedulerServiceSubmitArgs
+	_args53.Req = req
+	var _result55 SchedulerServiceSubmitResult
+	var _meta54 thrift.ResponseMeta
+	_meta54, _err = p.Client_().Call(ctx, "submit", &_args53, &_result55)
+	p.SetLastResponseMeta_(_meta54)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result53.E != nil:
-		return _r, _result53.E
+	case _result55.E != nil:
+		return _r, _result55.E
 	}
 
-	if _ret54 := _result53.GetSuccess(); _ret54 != nil {
-		return _ret54, nil
+	if _ret56 := _result55.GetSuccess(); _ret56 != nil {
+		return _ret56, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -12366,22 +12919,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args55 SchedulerServiceJobStatusArgs
-	_args55.JobId = jobId
-	var _result57 SchedulerServiceJobStatusResult
-	var _meta56 thrift.ResponseMeta
-	_meta56, _err = p.Client_().Call(ctx, "jobStatus", &_args55, &_result57)
-	p.SetLastResponseMeta_(_meta56)
+	var _args57 SchedulerServiceJobStatusArgs
+	_args57.JobId = jobId
+	var _result59 SchedulerServiceJobStatusResult
+	var _meta58 thrift.ResponseMeta
+	_meta58, _err = p.Client_().Call(ctx, "jobStatus", &_args57, &_result59)
+	p.SetLastResponseMeta_(_meta58)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result57.E != nil:
-		return _r, _result57.E
+	case _result59.E != nil:
+		return _r, _result59.E
 	}
 
-	if _ret58 := _result57.GetSuccess(); _ret58 != nil {
-		return _ret58, nil
+	if _ret60 := _result59.GetSuccess(); _ret60 != nil {
+		return _ret60, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -12391,46 +12944,46 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - After
 //   - Filter
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args59 SchedulerServiceListJobsArgs
-	_args59.Limit = limit
-	_args59.After = after
-	_args59.Filter = filter
-	var _result61 SchedulerServiceListJobsResult
-	var _meta60 thrift.ResponseMeta
-	_meta60, _err = p.Client_().Call(ctx, "listJobs", &_args59, &_result61)
-	p.SetLastResponseMeta_(_meta60)
+	var _args61 SchedulerServiceListJobsArgs
+	_args61.Limit = limit
+	_args61.After = after
+	_args61.Filter = filter
+	var _result63 SchedulerServiceListJobsResult
+	var _meta62 thrift.ResponseMeta
+	_meta62, _err = p.Client_().Call(ctx, "listJobs", &_args61, &_result63)
+	p.SetLastResponseMeta_(_meta62)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result61.E != nil:
-		return _r, _result61.E
+	case _result63.E != nil:
+		return _r, _result63.E
 	}
 
-	return _result61.GetSuccess(), nil
+	return _result63.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args62 SchedulerServiceWaitJobArgs
-	_args62.JobId = jobId
-	_args62.TimeoutMillis = timeoutMillis
-	var _result64 SchedulerServiceWaitJobResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "waitJob", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args64 SchedulerServiceWaitJobArgs
+	_args64.JobId = jobId
+	_args64.TimeoutMillis = timeoutMillis
+	var _result66 SchedulerServiceWaitJobResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "waitJob", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result66.E != nil:
+		return _r, _result66.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -12438,22 +12991,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args66 SchedulerServiceCancelJobArgs
-	_args66.JobId = jobId
-	var _result68 SchedulerServiceCancelJobResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "cancelJob", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 SchedulerServiceCancelJobArgs
+	_args68.JobId = jobId
+	var _result70 SchedulerServiceCancelJobResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "cancelJob", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result68.E != nil:
-		return _r, _result68.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
-		return _ret69, nil
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -12461,99 +13014,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args70 SchedulerServiceExplainJobArgs
-	_args70.JobId = jobId
-	var _result72 SchedulerServiceExplainJobResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "explainJob", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args72 SchedulerServiceExplainJobArgs
+	_args72.JobId = jobId
+	var _result74 SchedulerServiceExplainJobResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "explainJob", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result72.E != nil:
-		return _r, _result72.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
-		return _ret73, nil
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args74 SchedulerServiceListNodesArgs
-	var _result76 SchedulerServiceListNodesResult
-	var _meta75 thrift.ResponseMeta
-	_meta75, _err = p.Client_().Call(ctx, "listNodes", &_args74, &_result76)
-	p.SetLastResponseMeta_(_meta75)
+	var _args76 SchedulerServiceListNodesArgs
+	var _result78 SchedulerServiceListNodesResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "listNodes", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result76.E != nil:
-		return _r, _result76.E
+	case _result78.E != nil:
+		return _r, _result78.E
 	}
 
-	return _result76.GetSuccess(), nil
+	return _result78.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args77 SchedulerServiceForgetNodeArgs
-	_args77.Node = node
-	var _result79 SchedulerServiceForgetNodeResult
-	var _meta78 thrift.ResponseMeta
-	_meta78, _err = p.Client_().Call(ctx, "forgetNode", &_args77, &_result79)
-	p.SetLastResponseMeta_(_meta78)
+	var _args79 SchedulerServiceForgetNodeArgs
+	_args79.Node = node
+	var _result81 SchedulerServiceForgetNodeResult
+	var _meta80 thrift.ResponseMeta
+	_meta80, _err = p.Client_().Call(ctx, "forgetNode", &_args79, &_result81)
+	p.SetLastResponseMeta_(_meta80)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result79.E != nil:
-		return _r, _result79.E
+	case _result81.E != nil:
+		return _r, _result81.E
 	}
 
-	return _result79.GetSuccess(), nil
+	return _result81.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args80 SchedulerServiceListSharesArgs
-	var _result82 SchedulerServiceListSharesResult
-	var _meta81 thrift.ResponseMeta
-	_meta81, _err = p.Client_().Call(ctx, "listShares", &_args80, &_result82)
-	p.SetLastResponseMeta_(_meta81)
+	var _args82 SchedulerServiceListSharesArgs
+	var _result84 SchedulerServiceListSharesResult
+	var _meta83 thrift.ResponseMeta
+	_meta83, _err = p.Client_().Call(ctx, "listShares", &_args82, &_result84)
+	p.SetLastResponseMeta_(_meta83)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result82.E != nil:
-		return _r, _result82.E
+	case _result84.E != nil:
+		return _r, _result84.E
 	}
 
-	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
-		return _ret83, nil
+	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
+		return _ret85, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args84 SchedulerServiceIdentifyArgs
-	var _result86 SchedulerServiceIdentifyResult
-	var _meta85 thrift.ResponseMeta
-	_meta85, _err = p.Client_().Call(ctx, "identify", &_args84, &_result86)
-	p.SetLastResponseMeta_(_meta85)
+	var _args86 SchedulerServiceIdentifyArgs
+	var _result88 SchedulerServiceIdentifyResult
+	var _meta87 thrift.ResponseMeta
+	_meta87, _err = p.Client_().Call(ctx, "identify", &_args86, &_result88)
+	p.SetLastResponseMeta_(_meta87)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result86.E != nil:
-		return _r, _result86.E
+	case _result88.E != nil:
+		return _r, _result88.E
 	}
 
-	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
-		return _ret87, nil
+	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
+		return _ret89, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -12563,24 +13116,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args88 SchedulerServiceDrainNodeArgs
-	_args88.Node = node
-	_args88.DeadlineMillis = deadlineMillis
-	_args88.Kill = kill
-	var _result90 SchedulerServiceDrainNodeResult
-	var _meta89 thrift.ResponseMeta
-	_meta89, _err = p.Client_().Call(ctx, "drainNode", &_args88, &_result90)
-	p.SetLastResponseMeta_(_meta89)
+	var _args90 SchedulerServiceDrainNodeArgs
+	_args90.Node = node
+	_args90.DeadlineMillis = deadlineMillis
+	_args90.Kill = kill
+	var _result92 SchedulerServiceDrainNodeResult
+	var _meta91 thrift.ResponseMeta
+	_meta91, _err = p.Client_().Call(ctx, "drainNode", &_args90, &_result92)
+	p.SetLastResponseMeta_(_meta91)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result90.E != nil:
-		return _r, _result90.E
+	case _result92.E != nil:
+		return _r, _result92.E
 	}
 
-	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
-		return _ret91, nil
+	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
+		return _ret93, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -12588,22 +13141,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args92 SchedulerServiceResumeNodeArgs
-	_args92.Node = node
-	var _result94 SchedulerServiceResumeNodeResult
-	var _meta93 thrift.ResponseMeta
-	_meta93, _err = p.Client_().Call(ctx, "resumeNode", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	var _args94 SchedulerServiceResumeNodeArgs
+	_args94.Node = node
+	var _result96 SchedulerServiceResumeNodeResult
+	var _meta95 thrift.ResponseMeta
+	_meta95, _err = p.Client_().Call(ctx, "resumeNode", &_args94, &_result96)
+	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result94.E != nil:
-		return _r, _result94.E
+	case _result96.E != nil:
+		return _r, _result96.E
 	}
 
-	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
-		return _ret95, nil
+	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
+		return _ret97, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -12616,27 +13169,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args96 SchedulerServiceTaskLogArgs
-	_args96.JobId = jobId
-	_args96.Task = task
-	_args96.Attempt = attempt
-	_args96.Stream = stream
-	_args96.Offset = offset
-	_args96.Limit = limit
-	var _result98 SchedulerServiceTaskLogResult
-	var _meta97 thrift.ResponseMeta
-	_meta97, _err = p.Client_().Call(ctx, "taskLog", &_args96, &_result98)
-	p.SetLastResponseMeta_(_meta97)
+	var _args98 SchedulerServiceTaskLogArgs
+	_args98.JobId = jobId
+	_args98.Task = task
+	_args98.Attempt = attempt
+	_args98.Stream = stream
+	_args98.Offset = offset
+	_args98.Limit = limit
+	var _result100 SchedulerServiceTaskLogResult
+	var _meta99 thrift.ResponseMeta
+	_meta99, _err = p.Client_().Call(ctx, "taskLog", &_args98, &_result100)
+	p.SetLastResponseMeta_(_meta99)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result98.E != nil:
-		return _r, _result98.E
+	case _result100.E != nil:
+		return _r, _result100.E
 	}
 
-	if _ret99 := _result98.GetSuccess(); _ret99 != nil {
-		return _ret99, nil
+	if _ret101 := _result100.GetSuccess(); _ret101 != nil {
+		return _ret101, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -12661,24 +13214,24 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self100 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self100.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self100.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self100.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self100.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self100.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self100.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self100.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self100.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self100.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self100.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self100.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self100.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self100.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self100.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self100.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self100.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self100
+	self102 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self102.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self102.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self102.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self102.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self102.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self102.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self102.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self102.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self102.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self102.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self102.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self102.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self102.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self102.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self102.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self102.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self102
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12691,12 +13244,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x101 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x103 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x101.Write(ctx, oprot)
+	x103.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x101
+	return false, x103
 
 }
 
@@ -12705,7 +13258,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err102 error
+	var _write_err104 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12751,21 +13304,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-			_write_err102 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+			_write_err104 = thrift.WrapTException(err2)
 		}
-		if _write_err102 != nil {
-			return false, thrift.WrapTException(_write_err102)
+		if _write_err104 != nil {
+			return false, thrift.WrapTException(_write_err104)
 		}
 		return true, err
 	} else {
@@ -12773,19 +13326,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err102 != nil {
-		return false, thrift.WrapTException(_write_err102)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -12795,7 +13348,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err104 error
+	var _write_err106 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12845,40 +13398,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if _write_err104 != nil {
-				return false, thrift.WrapTException(_write_err104)
+			if _write_err106 != nil {
+				return false, thrift.WrapTException(_write_err106)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err104 != nil {
-		return false, thrift.WrapTException(_write_err104)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -12888,7 +13441,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err106 error
+	var _write_err108 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12934,39 +13487,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err106 = thrift.WrapTException(err2)
+			_write_err108 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-			_write_err106 = thrift.WrapTException(err2)
+		if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+			_write_err108 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-			_write_err106 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+			_write_err108 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-			_write_err106 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+			_write_err108 = thrift.WrapTException(err2)
 		}
-		if _write_err106 != nil {
-			return false, thrift.WrapTException(_write_err106)
+		if _write_err108 != nil {
+			return false, thrift.WrapTException(_write_err108)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err106 != nil {
-		return false, thrift.WrapTException(_write_err106)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -12976,7 +13529,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err110 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13026,21 +13579,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err108 != nil {
-				return false, thrift.WrapTException(_write_err108)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -13049,19 +13602,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -13071,7 +13624,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err112 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13121,21 +13674,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err110 != nil {
-				return false, thrift.WrapTException(_write_err110)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -13144,19 +13697,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -13166,7 +13719,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err114 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13216,21 +13769,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err112 != nil {
-				return false, thrift.WrapTException(_write_err112)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -13239,19 +13792,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
 	}
 	return true, err
 }
@@ -13261,7 +13814,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err116 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13311,21 +13864,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if _write_err114 != nil {
-				return false, thrift.WrapTException(_write_err114)
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
 			}
 			return true, err
 		}
@@ -13334,19 +13887,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
 	}
 	return true, err
 }
@@ -13356,7 +13909,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err116 error
+	var _write_err118 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13406,21 +13959,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if _write_err116 != nil {
-				return false, thrift.WrapTException(_write_err116)
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
 			}
 			return true, err
 		}
@@ -13429,19 +13982,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if _write_err116 != nil {
-		return false, thrift.WrapTException(_write_err116)
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -13451,7 +14004,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err120 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13501,21 +14054,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if _write_err118 != nil {
-				return false, thrift.WrapTException(_write_err118)
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
 			}
 			return true, err
 		}
@@ -13524,19 +14077,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -13546,7 +14099,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err122 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13596,21 +14149,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err120 != nil {
-				return false, thrift.WrapTException(_write_err120)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
@@ -13619,19 +14172,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
@@ -13641,7 +14194,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err122 error
+	var _write_err124 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13691,21 +14244,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+				_write_err124 = thrift.WrapTException(err2)
 			}
-			if _write_err122 != nil {
-				return false, thrift.WrapTException(_write_err122)
+			if _write_err124 != nil {
+				return false, thrift.WrapTException(_write_err124)
 			}
 			return true, err
 		}
@@ -13714,19 +14267,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if _write_err122 != nil {
-		return false, thrift.WrapTException(_write_err122)
+	if _write_err124 != nil {
+		return false, thrift.WrapTException(_write_err124)
 	}
 	return true, err
 }
@@ -13736,7 +14289,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err124 error
+	var _write_err126 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13786,21 +14339,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if _write_err124 != nil {
-				return false, thrift.WrapTException(_write_err124)
+			if _write_err126 != nil {
+				return false, thrift.WrapTException(_write_err126)
 			}
 			return true, err
 		}
@@ -13809,19 +14362,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err124 != nil {
-		return false, thrift.WrapTException(_write_err124)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -13831,7 +14384,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err126 error
+	var _write_err128 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13881,21 +14434,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if _write_err126 != nil {
-				return false, thrift.WrapTException(_write_err126)
+			if _write_err128 != nil {
+				return false, thrift.WrapTException(_write_err128)
 			}
 			return true, err
 		}
@@ -13904,19 +14457,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err126 != nil {
-		return false, thrift.WrapTException(_write_err126)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -13926,7 +14479,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err130 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13976,21 +14529,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if _write_err128 != nil {
-				return false, thrift.WrapTException(_write_err128)
+			if _write_err130 != nil {
+				return false, thrift.WrapTException(_write_err130)
 			}
 			return true, err
 		}
@@ -13999,19 +14552,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -14021,7 +14574,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err132 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14071,21 +14624,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if _write_err130 != nil {
-				return false, thrift.WrapTException(_write_err130)
+			if _write_err132 != nil {
+				return false, thrift.WrapTException(_write_err132)
 			}
 			return true, err
 		}
@@ -14094,19 +14647,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -14116,7 +14669,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err134 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14166,21 +14719,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if _write_err132 != nil {
-				return false, thrift.WrapTException(_write_err132)
+			if _write_err134 != nil {
+				return false, thrift.WrapTException(_write_err134)
 			}
 			return true, err
 		}
@@ -14189,19 +14742,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -15765,11 +16318,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem134 := &TJobStatus{}
-		if err := _elem134.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem134), err)
+		_elem136 := &TJobStatus{}
+		if err := _elem136.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem136), err)
 		}
-		p.Success = append(p.Success, _elem134)
+		p.Success = append(p.Success, _elem136)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16815,11 +17368,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem135 := &TMasterState{}
-		if err := _elem135.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem135), err)
+		_elem137 := &TMasterState{}
+		if err := _elem137.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem137), err)
 		}
-		p.Success = append(p.Success, _elem135)
+		p.Success = append(p.Success, _elem137)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17091,13 +17644,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem136 int32
+		var _elem138 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem136 = v
+			_elem138 = v
 		}
-		p.Success = append(p.Success, _elem136)
+		p.Success = append(p.Success, _elem138)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18721,14 +19274,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args137 FrontendServiceFrontendMessageArgs
-	_args137.TaskId = taskId
-	_args137.Status = status
-	_args137.Message = message
-	var _result139 FrontendServiceFrontendMessageResult
-	var _meta138 thrift.ResponseMeta
-	_meta138, _err = p.Client_().Call(ctx, "frontendMessage", &_args137, &_result139)
-	p.SetLastResponseMeta_(_meta138)
+	var _args139 FrontendServiceFrontendMessageArgs
+	_args139.TaskId = taskId
+	_args139.Status = status
+	_args139.Message = message
+	var _result141 FrontendServiceFrontendMessageResult
+	var _meta140 thrift.ResponseMeta
+	_meta140, _err = p.Client_().Call(ctx, "frontendMessage", &_args139, &_result141)
+	p.SetLastResponseMeta_(_meta140)
 	if _err != nil {
 		return
 	}
@@ -18755,9 +19308,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self140 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self140.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self140
+	self142 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self142.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self142
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18770,12 +19323,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x141 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x143 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x141.Write(ctx, oprot)
+	x143.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x141
+	return false, x143
 
 }
 
@@ -18784,7 +19337,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err144 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18830,39 +19383,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if _write_err142 != nil {
-			return false, thrift.WrapTException(_write_err142)
+		if _write_err144 != nil {
+			return false, thrift.WrapTException(_write_err144)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -19161,14 +19714,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args144 BackendServiceLaunchTaskArgs
-	_args144.Message = message
-	_args144.TaskId = taskId
-	_args144.User = user
-	var _result146 BackendServiceLaunchTaskResult
-	var _meta145 thrift.ResponseMeta
-	_meta145, _err = p.Client_().Call(ctx, "launchTask", &_args144, &_result146)
-	p.SetLastResponseMeta_(_meta145)
+	var _args146 BackendServiceLaunchTaskArgs
+	_args146.Message = message
+	_args146.TaskId = taskId
+	_args146.User = user
+	var _result148 BackendServiceLaunchTaskResult
+	var _meta147 thrift.ResponseMeta
+	_meta147, _err = p.Client_().Call(ctx, "launchTask", &_args146, &_result148)
+	p.SetLastResponseMeta_(_meta147)
 	if _err != nil {
 		return
 	}
@@ -19195,9 +19748,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self147 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self147.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self147
+	self149 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self149.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self149
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19210,12 +19763,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x148 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x150 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x148.Write(ctx, oprot)
+	x150.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x148
+	return false, x150
 
 }
 
@@ -19224,7 +19777,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err149 error
+	var _write_err151 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19270,39 +19823,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-			_write_err149 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if _write_err149 != nil {
-			return false, thrift.WrapTException(_write_err149)
+		if _write_err151 != nil {
+			return false, thrift.WrapTException(_write_err151)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if _write_err149 != nil {
-		return false, thrift.WrapTException(_write_err149)
+	if _write_err151 != nil {
+		return false, thrift.WrapTException(_write_err151)
 	}
 	return true, err
 }
@@ -19619,31 +20172,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args151 MasterServiceRegisterBackendArgs
-	_args151.App = app
-	_args151.ListenSocket = listenSocket
-	_args151.Kind = kind
-	var _result153 MasterServiceRegisterBackendResult
-	var _meta152 thrift.ResponseMeta
-	_meta152, _err = p.Client_().Call(ctx, "registerBackend", &_args151, &_result153)
-	p.SetLastResponseMeta_(_meta152)
+	var _args153 MasterServiceRegisterBackendArgs
+	_args153.App = app
+	_args153.ListenSocket = listenSocket
+	_args153.Kind = kind
+	var _result155 MasterServiceRegisterBackendResult
+	var _meta154 thrift.ResponseMeta
+	_meta154, _err = p.Client_().Call(ctx, "registerBackend", &_args153, &_result155)
+	p.SetLastResponseMeta_(_meta154)
 	if _err != nil {
 		return
 	}
-	return _result153.GetSuccess(), nil
+	return _result155.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args154 MasterServiceTaskFinishedArgs
-	_args154.Tasks = tasks
-	_args154.Worker = worker
-	var _result156 MasterServiceTaskFinishedResult
-	var _meta155 thrift.ResponseMeta
-	_meta155, _err = p.Client_().Call(ctx, "taskFinished", &_args154, &_result156)
-	p.SetLastResponseMeta_(_meta155)
+	var _args156 MasterServiceTaskFinishedArgs
+	_args156.Tasks = tasks
+	_args156.Worker = worker
+	var _result158 MasterServiceTaskFinishedResult
+	var _meta157 thrift.ResponseMeta
+	_meta157, _err = p.Client_().Call(ctx, "taskFinished", &_args156, &_result158)
+	p.SetLastResponseMeta_(_meta157)
 	if _err != nil {
 		return
 	}
@@ -19656,15 +20209,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args157 MasterServiceSendFrontendMessageArgs
-	_args157.App = app
-	_args157.TaskId = taskId
-	_args157.Status = status
-	_args157.Message = message
-	var _result159 MasterServiceSendFrontendMessageResult
-	var _meta158 thrift.ResponseMeta
-	_meta158, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args157, &_result159)
-	p.SetLastResponseMeta_(_meta158)
+	var _args159 MasterServiceSendFrontendMessageArgs
+	_args159.App = app
+	_args159.TaskId = taskId
+	_args159.Status = status
+	_args159.Message = message
+	var _result161 MasterServiceSendFrontendMessageResult
+	var _meta160 thrift.ResponseMeta
+	_meta160, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args159, &_result161)
+	p.SetLastResponseMeta_(_meta160)
 	if _err != nil {
 		return
 	}
@@ -19691,11 +20244,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self160 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self160.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self160.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self160.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self160
+	self162 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self162.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self162.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self162.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self162
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19708,12 +20261,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x163 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x161.Write(ctx, oprot)
+	x163.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x161
+	return false, x163
 
 }
 
@@ -19722,7 +20275,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err164 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19768,21 +20321,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+			_write_err164 = thrift.WrapTException(err2)
 		}
-		if _write_err162 != nil {
-			return false, thrift.WrapTException(_write_err162)
+		if _write_err164 != nil {
+			return false, thrift.WrapTException(_write_err164)
 		}
 		return true, err
 	} else {
@@ -19790,19 +20343,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -19812,7 +20365,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err166 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19858,39 +20411,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+			_write_err166 = thrift.WrapTException(err2)
 		}
-		if _write_err164 != nil {
-			return false, thrift.WrapTException(_write_err164)
+		if _write_err166 != nil {
+			return false, thrift.WrapTException(_write_err166)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -19900,7 +20453,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err168 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19946,39 +20499,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+			_write_err168 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+			_write_err168 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+			_write_err168 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+			_write_err168 = thrift.WrapTException(err2)
 		}
-		if _write_err166 != nil {
-			return false, thrift.WrapTException(_write_err166)
+		if _write_err168 != nil {
+			return false, thrift.WrapTException(_write_err168)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
 	}
 	return true, err
 }
@@ -20361,11 +20914,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem168 := &TFullTaskId{}
-		if err := _elem168.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem168), err)
+		_elem170 := &TFullTaskId{}
+		if err := _elem170.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem170), err)
 		}
-		p.Tasks = append(p.Tasks, _elem168)
+		p.Tasks = append(p.Tasks, _elem170)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20812,12 +21365,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args169 NodeMonitorServiceTasksFinishedArgs
-	_args169.Tasks = tasks
-	var _result171 NodeMonitorServiceTasksFinishedResult
-	var _meta170 thrift.ResponseMeta
-	_meta170, _err = p.Client_().Call(ctx, "tasksFinished", &_args169, &_result171)
-	p.SetLastResponseMeta_(_meta170)
+	var _args171 NodeMonitorServiceTasksFinishedArgs
+	_args171.Tasks = tasks
+	var _result173 NodeMonitorServiceTasksFinishedResult
+	var _meta172 thrift.ResponseMeta
+	_meta172, _err = p.Client_().Call(ctx, "tasksFinished", &_args171, &_result173)
+	p.SetLastResponseMeta_(_meta172)
 	if _err != nil {
 		return
 	}
@@ -20829,9 +21382,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self172 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self172.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self172
+	self174 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self174.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self174
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -20839,7 +21392,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err173 error
+	var _write_err175 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20885,39 +21438,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err173 = thrift.WrapTException(err2)
+			_write_err175 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
-			_write_err173 = thrift.WrapTException(err2)
+		if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+			_write_err175 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
-			_write_err173 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+			_write_err175 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
-			_write_err173 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+			_write_err175 = thrift.WrapTException(err2)
 		}
-		if _write_err173 != nil {
-			return false, thrift.WrapTException(_write_err173)
+		if _write_err175 != nil {
+			return false, thrift.WrapTException(_write_err175)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if _write_err173 != nil {
-		return false, thrift.WrapTException(_write_err173)
+	if _write_err175 != nil {
+		return false, thrift.WrapTException(_write_err175)
 	}
 	return true, err
 }
@@ -20984,11 +21537,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem175 := &TFullTaskId{}
-		if err := _elem175.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem175), err)
+		_elem177 := &TFullTaskId{}
+		if err := _elem177.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem177), err)
 		}
-		p.Tasks = append(p.Tasks, _elem175)
+		p.Tasks = append(p.Tasks, _elem177)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

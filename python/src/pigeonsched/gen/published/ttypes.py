@@ -648,14 +648,16 @@ class TExec(object):
      - argv
      - env
      - dir
+     - script
 
     """
 
 
-    def __init__(self, argv=None, env=None, dir=None,):
+    def __init__(self, argv=None, env=None, dir=None, script=None,):
         self.argv = argv
         self.env = env
         self.dir = dir
+        self.script = script
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -691,6 +693,11 @@ class TExec(object):
                     self.dir = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.script = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -718,6 +725,146 @@ class TExec(object):
         if self.dir is not None:
             oprot.writeFieldBegin('dir', TType.STRING, 3)
             oprot.writeString(self.dir.encode('utf-8') if sys.version_info[0] == 2 else self.dir)
+            oprot.writeFieldEnd()
+        if self.script is not None:
+            oprot.writeFieldBegin('script', TType.STRING, 4)
+            oprot.writeBinary(self.script)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TArray(object):
+    """
+    Attributes:
+     - first
+     - step
+
+    """
+
+
+    def __init__(self, first=None, step=None,):
+        self.first = first
+        self.step = step
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.first = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.step = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TArray')
+        if self.first is not None:
+            oprot.writeFieldBegin('first', TType.I64, 1)
+            oprot.writeI64(self.first)
+            oprot.writeFieldEnd()
+        if self.step is not None:
+            oprot.writeFieldBegin('step', TType.I64, 2)
+            oprot.writeI64(self.step)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TAfter(object):
+    """
+    Attributes:
+     - jobId
+     - any
+
+    """
+
+
+    def __init__(self, jobId=None, any=False,):
+        self.jobId = jobId
+        self.any = any
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.jobId = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.BOOL:
+                    self.any = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TAfter')
+        if self.jobId is not None:
+            oprot.writeFieldBegin('jobId', TType.STRING, 1)
+            oprot.writeString(self.jobId.encode('utf-8') if sys.version_info[0] == 2 else self.jobId)
+            oprot.writeFieldEnd()
+        if self.any is not None:
+            oprot.writeFieldBegin('any', TType.BOOL, 2)
+            oprot.writeBool(self.any)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -876,11 +1023,13 @@ class TSchedulingRequest(object):
      - memoryBytes
      - cpus
      - timeLimitNanos
+     - after
+     - array
 
     """
 
 
-    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0,):
+    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None,):
         self.app = app
         self.tasks = tasks
         self.user = user
@@ -903,6 +1052,8 @@ class TSchedulingRequest(object):
         self.memoryBytes = memoryBytes
         self.cpus = cpus
         self.timeLimitNanos = timeLimitNanos
+        self.after = after
+        self.array = array
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1031,6 +1182,23 @@ class TSchedulingRequest(object):
                     self.timeLimitNanos = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 33:
+                if ftype == TType.LIST:
+                    self.after = []
+                    (_etype37, _size34) = iprot.readListBegin()
+                    for _i38 in range(_size34):
+                        _elem39 = TAfter()
+                        _elem39.read(iprot)
+                        self.after.append(_elem39)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 34:
+                if ftype == TType.STRUCT:
+                    self.array = TArray()
+                    self.array.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1048,8 +1216,8 @@ class TSchedulingRequest(object):
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter34 in self.tasks:
-                iter34.write(oprot)
+            for iter40 in self.tasks:
+                iter40.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.user is not None:
@@ -1131,6 +1299,17 @@ class TSchedulingRequest(object):
         if self.timeLimitNanos is not None:
             oprot.writeFieldBegin('timeLimitNanos', TType.I64, 32)
             oprot.writeI64(self.timeLimitNanos)
+            oprot.writeFieldEnd()
+        if self.after is not None:
+            oprot.writeFieldBegin('after', TType.LIST, 33)
+            oprot.writeListBegin(TType.STRUCT, len(self.after))
+            for iter41 in self.after:
+                iter41.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.array is not None:
+            oprot.writeFieldBegin('array', TType.STRUCT, 34)
+            self.array.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1389,12 +1568,13 @@ class TJobStatus(object):
      - priority
      - name
      - submitter
+     - released
      - command
 
     """
 
 
-    def __init__(self, jobId=None, app=None, state=None, jobClass=None, tasks=None, running=None, completed=None, failed=None, attempts=None, submitted=None, ended=None, reason=None, seconds=None, owner="", priority=0, name="", submitter="", command="",):
+    def __init__(self, jobId=None, app=None, state=None, jobClass=None, tasks=None, running=None, completed=None, failed=None, attempts=None, submitted=None, ended=None, reason=None, seconds=None, owner="", priority=0, name="", submitter="", released=float(0), command="",):
         self.jobId = jobId
         self.app = app
         self.state = state
@@ -1412,6 +1592,7 @@ class TJobStatus(object):
         self.priority = priority
         self.name = name
         self.submitter = submitter
+        self.released = released
         self.command = command
 
     def read(self, iprot):
@@ -1508,6 +1689,11 @@ class TJobStatus(object):
                     self.submitter = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 20:
+                if ftype == TType.DOUBLE:
+                    self.released = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
             elif fid == 22:
                 if ftype == TType.STRING:
                     self.command = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
@@ -1591,6 +1777,10 @@ class TJobStatus(object):
             oprot.writeFieldBegin('submitter', TType.STRING, 19)
             oprot.writeString(self.submitter.encode('utf-8') if sys.version_info[0] == 2 else self.submitter)
             oprot.writeFieldEnd()
+        if self.released is not None:
+            oprot.writeFieldBegin('released', TType.DOUBLE, 20)
+            oprot.writeDouble(self.released)
+            oprot.writeFieldEnd()
         if self.command is not None:
             oprot.writeFieldBegin('command', TType.STRING, 22)
             oprot.writeString(self.command.encode('utf-8') if sys.version_info[0] == 2 else self.command)
@@ -1648,10 +1838,10 @@ class TJobFilter(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.states = []
-                    (_etype38, _size35) = iprot.readListBegin()
-                    for _i39 in range(_size35):
-                        _elem40 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.states.append(_elem40)
+                    (_etype45, _size42) = iprot.readListBegin()
+                    for _i46 in range(_size42):
+                        _elem47 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.states.append(_elem47)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1698,8 +1888,8 @@ class TJobFilter(object):
         if self.states is not None:
             oprot.writeFieldBegin('states', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.states))
-            for iter41 in self.states:
-                oprot.writeString(iter41.encode('utf-8') if sys.version_info[0] == 2 else iter41)
+            for iter48 in self.states:
+                oprot.writeString(iter48.encode('utf-8') if sys.version_info[0] == 2 else iter48)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owner is not None:
@@ -2112,54 +2302,54 @@ class TExplanation(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.why = []
-                    (_etype45, _size42) = iprot.readListBegin()
-                    for _i46 in range(_size42):
-                        _elem47 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.why.append(_elem47)
+                    (_etype52, _size49) = iprot.readListBegin()
+                    for _i53 in range(_size49):
+                        _elem54 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.why.append(_elem54)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype51, _size48) = iprot.readListBegin()
-                    for _i52 in range(_size48):
-                        _elem53 = TGroupShare()
-                        _elem53.read(iprot)
-                        self.groups.append(_elem53)
+                    (_etype58, _size55) = iprot.readListBegin()
+                    for _i59 in range(_size55):
+                        _elem60 = TGroupShare()
+                        _elem60.read(iprot)
+                        self.groups.append(_elem60)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.tasks = []
-                    (_etype57, _size54) = iprot.readListBegin()
-                    for _i58 in range(_size54):
-                        _elem59 = TTaskStatus()
-                        _elem59.read(iprot)
-                        self.tasks.append(_elem59)
+                    (_etype64, _size61) = iprot.readListBegin()
+                    for _i65 in range(_size61):
+                        _elem66 = TTaskStatus()
+                        _elem66.read(iprot)
+                        self.tasks.append(_elem66)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype63, _size60) = iprot.readListBegin()
-                    for _i64 in range(_size60):
-                        _elem65 = TOwnerShare()
-                        _elem65.read(iprot)
-                        self.owners.append(_elem65)
+                    (_etype70, _size67) = iprot.readListBegin()
+                    for _i71 in range(_size67):
+                        _elem72 = TOwnerShare()
+                        _elem72.read(iprot)
+                        self.owners.append(_elem72)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.ahead = []
-                    (_etype69, _size66) = iprot.readListBegin()
-                    for _i70 in range(_size66):
-                        _elem71 = TOwnerShare()
-                        _elem71.read(iprot)
-                        self.ahead.append(_elem71)
+                    (_etype76, _size73) = iprot.readListBegin()
+                    for _i77 in range(_size73):
+                        _elem78 = TOwnerShare()
+                        _elem78.read(iprot)
+                        self.ahead.append(_elem78)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2195,36 +2385,36 @@ class TExplanation(object):
         if self.why is not None:
             oprot.writeFieldBegin('why', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.why))
-            for iter72 in self.why:
-                oprot.writeString(iter72.encode('utf-8') if sys.version_info[0] == 2 else iter72)
+            for iter79 in self.why:
+                oprot.writeString(iter79.encode('utf-8') if sys.version_info[0] == 2 else iter79)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter73 in self.groups:
-                iter73.write(oprot)
+            for iter80 in self.groups:
+                iter80.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter74 in self.tasks:
-                iter74.write(oprot)
+            for iter81 in self.tasks:
+                iter81.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter75 in self.owners:
-                iter75.write(oprot)
+            for iter82 in self.owners:
+                iter82.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.ahead is not None:
             oprot.writeFieldBegin('ahead', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.ahead))
-            for iter76 in self.ahead:
-                iter76.write(oprot)
+            for iter83 in self.ahead:
+                iter83.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.classReason is not None:
@@ -2510,11 +2700,11 @@ class TGroupOwners(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype80, _size77) = iprot.readListBegin()
-                    for _i81 in range(_size77):
-                        _elem82 = TOwnerShare()
-                        _elem82.read(iprot)
-                        self.owners.append(_elem82)
+                    (_etype87, _size84) = iprot.readListBegin()
+                    for _i88 in range(_size84):
+                        _elem89 = TOwnerShare()
+                        _elem89.read(iprot)
+                        self.owners.append(_elem89)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2566,8 +2756,8 @@ class TGroupOwners(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter83 in self.owners:
-                iter83.write(oprot)
+            for iter90 in self.owners:
+                iter90.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.omitted is not None:
@@ -2749,11 +2939,11 @@ class TOwnerQuotas(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.quotas = []
-                    (_etype87, _size84) = iprot.readListBegin()
-                    for _i88 in range(_size84):
-                        _elem89 = TQuotaState()
-                        _elem89.read(iprot)
-                        self.quotas.append(_elem89)
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = TQuotaState()
+                        _elem96.read(iprot)
+                        self.quotas.append(_elem96)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2792,8 +2982,8 @@ class TOwnerQuotas(object):
         if self.quotas is not None:
             oprot.writeFieldBegin('quotas', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.quotas))
-            for iter90 in self.quotas:
-                iter90.write(oprot)
+            for iter97 in self.quotas:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.problem is not None:
@@ -2847,11 +3037,11 @@ class TShares(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = TGroupOwners()
-                        _elem96.read(iprot)
-                        self.groups.append(_elem96)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = TGroupOwners()
+                        _elem103.read(iprot)
+                        self.groups.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2874,8 +3064,8 @@ class TShares(object):
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter97 in self.groups:
-                iter97.write(oprot)
+            for iter104 in self.groups:
+                iter104.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.quotas is not None:
@@ -2979,10 +3169,10 @@ class TNode(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.apps = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.apps.append(_elem103)
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.apps.append(_elem110)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2994,10 +3184,10 @@ class TNode(object):
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype107, _size104) = iprot.readListBegin()
-                    for _i108 in range(_size104):
-                        _elem109 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.owners.append(_elem109)
+                    (_etype114, _size111) = iprot.readListBegin()
+                    for _i115 in range(_size111):
+                        _elem116 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.owners.append(_elem116)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3063,8 +3253,8 @@ class TNode(object):
         if self.apps is not None:
             oprot.writeFieldBegin('apps', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.apps))
-            for iter110 in self.apps:
-                oprot.writeString(iter110.encode('utf-8') if sys.version_info[0] == 2 else iter110)
+            for iter117 in self.apps:
+                oprot.writeString(iter117.encode('utf-8') if sys.version_info[0] == 2 else iter117)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.up is not None:
@@ -3074,8 +3264,8 @@ class TNode(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.owners))
-            for iter111 in self.owners:
-                oprot.writeString(iter111.encode('utf-8') if sys.version_info[0] == 2 else iter111)
+            for iter118 in self.owners:
+                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.state is not None:
@@ -3174,10 +3364,10 @@ class TNodeDrain(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.only = []
-                    (_etype115, _size112) = iprot.readListBegin()
-                    for _i116 in range(_size112):
-                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.only.append(_elem117)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.only.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3214,8 +3404,8 @@ class TNodeDrain(object):
         if self.only is not None:
             oprot.writeFieldBegin('only', TType.LIST, 6)
             oprot.writeListBegin(TType.STRING, len(self.only))
-            for iter118 in self.only:
-                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
+            for iter125 in self.only:
+                oprot.writeString(iter125.encode('utf-8') if sys.version_info[0] == 2 else iter125)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3549,11 +3739,11 @@ class TMasterState(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.nodes = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = TNode()
-                        _elem124.read(iprot)
-                        self.nodes.append(_elem124)
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = TNode()
+                        _elem131.read(iprot)
+                        self.nodes.append(_elem131)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3570,11 +3760,11 @@ class TMasterState(object):
             elif fid == 18:
                 if ftype == TType.LIST:
                     self.masters = []
-                    (_etype128, _size125) = iprot.readListBegin()
-                    for _i129 in range(_size125):
-                        _elem130 = TGroupMaster()
-                        _elem130.read(iprot)
-                        self.masters.append(_elem130)
+                    (_etype135, _size132) = iprot.readListBegin()
+                    for _i136 in range(_size132):
+                        _elem137 = TGroupMaster()
+                        _elem137.read(iprot)
+                        self.masters.append(_elem137)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3587,22 +3777,22 @@ class TMasterState(object):
             elif fid == 20:
                 if ftype == TType.LIST:
                     self.frontends = []
-                    (_etype134, _size131) = iprot.readListBegin()
-                    for _i135 in range(_size131):
-                        _elem136 = TDaemonState()
-                        _elem136.read(iprot)
-                        self.frontends.append(_elem136)
+                    (_etype141, _size138) = iprot.readListBegin()
+                    for _i142 in range(_size138):
+                        _elem143 = TDaemonState()
+                        _elem143.read(iprot)
+                        self.frontends.append(_elem143)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 21:
                 if ftype == TType.LIST:
                     self.departed = []
-                    (_etype140, _size137) = iprot.readListBegin()
-                    for _i141 in range(_size137):
-                        _elem142 = TNode()
-                        _elem142.read(iprot)
-                        self.departed.append(_elem142)
+                    (_etype147, _size144) = iprot.readListBegin()
+                    for _i148 in range(_size144):
+                        _elem149 = TNode()
+                        _elem149.read(iprot)
+                        self.departed.append(_elem149)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3675,8 +3865,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter143 in self.nodes:
-                iter143.write(oprot)
+            for iter150 in self.nodes:
+                iter150.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -3690,8 +3880,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter144 in self.masters:
-                iter144.write(oprot)
+            for iter151 in self.masters:
+                iter151.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -3701,15 +3891,15 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter145 in self.frontends:
-                iter145.write(oprot)
+            for iter152 in self.frontends:
+                iter152.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter146 in self.departed:
-                iter146.write(oprot)
+            for iter153 in self.departed:
+                iter153.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3954,6 +4144,19 @@ TExec.thrift_spec = (
     (1, TType.LIST, 'argv', (TType.STRING, 'UTF8', False), None, ),  # 1
     (2, TType.LIST, 'env', (TType.STRING, 'UTF8', False), None, ),  # 2
     (3, TType.STRING, 'dir', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'script', 'BINARY', None, ),  # 4
+)
+all_structs.append(TArray)
+TArray.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'first', None, None, ),  # 1
+    (2, TType.I64, 'step', None, None, ),  # 2
+)
+all_structs.append(TAfter)
+TAfter.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'jobId', 'UTF8', None, ),  # 1
+    (2, TType.BOOL, 'any', None, False, ),  # 2
 )
 all_structs.append(TTaskSpec)
 TTaskSpec.thrift_spec = (
@@ -4011,6 +4214,8 @@ TSchedulingRequest.thrift_spec = (
     (30, TType.I64, 'memoryBytes', None, 0, ),  # 30
     (31, TType.DOUBLE, 'cpus', None, float(0), ),  # 31
     (32, TType.I64, 'timeLimitNanos', None, 0, ),  # 32
+    (33, TType.LIST, 'after', (TType.STRUCT, [TAfter, None], False), None, ),  # 33
+    (34, TType.STRUCT, 'array', [TArray, None], None, ),  # 34
 )
 all_structs.append(TPigeonException)
 TPigeonException.thrift_spec = (
@@ -4051,7 +4256,7 @@ TJobStatus.thrift_spec = (
     (17, TType.I32, 'priority', None, 0, ),  # 17
     (18, TType.STRING, 'name', 'UTF8', "", ),  # 18
     (19, TType.STRING, 'submitter', 'UTF8', "", ),  # 19
-    None,  # 20
+    (20, TType.DOUBLE, 'released', None, float(0), ),  # 20
     None,  # 21
     (22, TType.STRING, 'command', 'UTF8', "", ),  # 22
 )

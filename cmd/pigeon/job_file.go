@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/nearest"
+)
+
+// maxJobFile bounds the bytes of a job file.
+const maxJobFile = 1 << 20
+
+// How the value of a key of a job file is written.
+type valueForm uint8
+
+const (
+	oneValue valueForm = iota
+	valueList
+	valueMap
+)
+
+// fileKeys are the keys of a job file, in the order of its documentation. Each is the flag of
+// submit of that name, with _ for -, but those without a flag.
+var fileKeys = []fileKey{
+	{name: "name"}, {name: "owner"}, {name: "priority"}, {name: "class"}, {name: "estimate"},
+	{name: "command", form: valueList, doc: "the program and its arguments, each an element of the list; no shell reads them"},
+	{name: "script", doc: "in place of command: the text of a script, which is sent with the job; its first line names the interpreter (#!)"},
+	{name: "arguments", form: valueList, doc: "of the script"},
+	{name: "tasks"}, {name: "array"}, {name: "sleep"},
+	{name: "env", form: valueMap, doc: "variables to add to the environment; one without a value is taken from the submitter's environment"},
+	{name: "env_file", form: valueList}, {name: "dir"},
+	{name: "memory"}, {name: "cpus"}, {name: "time_limit"},
+	{name: "retries"}, {name: "restartable"}, {name: "max_disconnect"},
+	{name: "after", form: valueList}, {name: "key"},
+}
+
+// fileKey is one key. Its doc is that of its flag where it is empty.
+type fileKey struct {
+	name, doc string
+	form      valueForm
+}
+
+// flag returns the name of the key's flag, "" for a key without one.
+func (k *fileKey) flag() string {
+	if k.doc != "" {
+		return ""
+	}
+	return strings.ReplaceAll(k.name, "_", "-")
+}
+
+// jobFile is a job file that was read. It is applied to the flags of submit, where what the
+// command line says stays.
+type jobFile struct {
+	path    string
+	command []string
+	script  string
+	env     []string // KEY=value or KEY, in the order of the file
+	values  []fileValue
+}
+
+// fileValue is the value of a flag.
+type fileValue struct {
+	flag string
+	text string
+	line int
+}
+
+// readJobFile reads a job file, or with the path - the input.
+func readJobFile(path string, input io.Reader) (*jobFile, error) {
+	f := &jobFile{path: path}
+	in := input
+	if path == "-" {
+		f.path = "standard input"
+	} else {
+		opened, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--file: %w; name a job file, or - for standard input", err)
+		}
+		defer func() { _ = opened.Close() }() // only read
+		in = opened
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxJobFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--file %s: %w; name a job file, or - for standard input", f.path, err)
+	case len(text) > maxJobFile:
+		return nil, fmt.Errorf("--file %s has more than %d bytes, the limit of a job file", f.path, maxJobFile)
+	}
+	return f, f.parse(text)
+}
+
+func (f *jobFile) parse(text []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" ")) // JSON may be indented by tabs, YAML may not; strings of JSON hold none
+	}
+	var document yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&document); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s says nothing; write at least a command (docs/jobs.md)", f.path)
+	} else if err != nil {
+		return fmt.Errorf("%s is neither YAML nor JSON: %w", f.path, err)
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s holds more than one document; write one job in a file", f.path)
+	}
+	top := document.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return f.fault(top, "a job is written as keys with values, such as name: nightly")
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key, value := top.Content[i], top.Content[i+1]
+		if before := seen[key.Value]; before > 0 {
+			return f.fault(key, "the key %q is there already, in line %d", key.Value, before)
+		}
+		seen[key.Value] = key.Line
+		if err := f.add(key, value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case seen["command"] > 0 && seen["script"] > 0:
+		return fmt.Errorf("%s has a command and a script; leave one out", f.path)
+	case seen["arguments"] > 0 && seen["script"] == 0:
+		return fmt.Errorf("%s, line %d: arguments are those of a script, and there is none; write them into command", f.path, seen["arguments"])
+	}
+	return nil
+}
+
+func (f *jobFile) fault(at *yaml.Node, what string, args ...any) error {
+	return fmt.Errorf("%s, line %d: %s", f.path, at.Line, fmt.Sprintf(what, args...))
+}
+
+// add takes one key with its value.
+func (f *jobFile) add(key, value *yaml.Node) error {
+	at := slices.IndexFunc(fileKeys, func(k fileKey) bool { return k.name == key.Value })
+	if at < 0 {
+		return f.unknown(key)
+	}
+	k := &fileKeys[at]
+	values, err := f.texts(k, key, value)
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		switch k.name {
+		case "command", "arguments":
+			f.command = append(f.command, v.text)
+		case "script":
+			if f.script = v.text; !strings.HasPrefix(f.script, "#!") {
+				return f.fault(value, "the first line of the script does not name its interpreter; begin it with #!/bin/sh or the like")
+			}
+		case "env":
+			f.env = append(f.env, v.text)
+		default:
+			values[i].flag = k.flag()
+			f.values = append(f.values, values[i])
+		}
+	}
+	return nil
+}
+
+// unknown names the nearest key.
+func (f *jobFile) unknown(key *yaml.Node) error {
+	names := make([]string, len(fileKeys))
+	for i := range fileKeys {
+		names[i] = fileKeys[i].name
+	}
+	if meant := nearest.Close(strings.ReplaceAll(key.Value, "-", "_"), names); meant != "" {
+		return f.fault(key, "a job has no key %q; the nearest is %q", key.Value, meant)
+	}
+	return f.fault(key, "a job has no key %q; it has %s", key.Value, strings.Join(names, ", "))
+}
+
+// texts returns the texts of a value: one, those of a list, or KEY=value of a map.
+func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, err error) {
+	value = resolved(value)
+	one := func(n *yaml.Node) error {
+		n = resolved(n)
+		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+			return f.fault(n, "%s: here is a text or a number to be written", k.name)
+		}
+		list = append(list, fileValue{text: n.Value, line: n.Line})
+		return nil
+	}
+	switch {
+	case k.form == valueMap && value.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(value.Content) && err == nil; i += 2 {
+			name, v := value.Content[i], resolved(value.Content[i+1])
+			if name.Value == "" || strings.Contains(name.Value, "=") {
+				return nil, f.fault(name, "%s: %q is no name of a variable", k.name, name.Value)
+			}
+			if v.Kind == yaml.ScalarNode && v.Tag == "!!null" {
+				list = append(list, fileValue{text: name.Value, line: name.Line})
+				continue
+			}
+			if err = one(v); err == nil {
+				list[len(list)-1].text = name.Value + "=" + v.Value
+			}
+		}
+	case k.form == valueMap:
+		err = f.fault(key, "%s: write a map of names and values", k.name)
+	case k.form == valueList && value.Kind == yaml.SequenceNode:
+		for _, n := range value.Content {
+			if err = one(n); err != nil {
+				break
+			}
+		}
+	case k.form == valueList:
+		err = f.fault(key, "%s: write a list, such as %s: [%s]", k.name, k.name, example(k, value))
+	default:
+		err = one(value)
+	}
+	return list, err
+}
+
+// example shows how a list would be written for a value that is none.
+func example(k *fileKey, value *yaml.Node) string {
+	if words := strings.Fields(value.Value); value.Kind == yaml.ScalarNode && len(words) > 0 && len(words) < 8 {
+		return strings.Join(words, ", ")
+	}
+	return k.name
+}
+
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// alreadySet returns the flags that are set, and those whose place they take.
+func alreadySet(fs *pflag.FlagSet) map[string]bool {
+	set := map[string]bool{}
+	fs.Visit(func(f *pflag.Flag) { set[f.Name] = true })
+	set["tasks"], set["array"] = set["tasks"] || set["array"], set["tasks"] || set["array"]
+	return set
+}
+
+// apply sets the flags that were not set before; a program on the command line takes the place of
+// sleeping, too.
+func (f *jobFile) apply(fs *pflag.FlagSet, hasProgram bool) error {
+	before := alreadySet(fs)
+	before["sleep"] = before["sleep"] || hasProgram
+	for _, v := range f.values {
+		if before[v.flag] {
+			continue
+		}
+		if err := fs.Set(v.flag, v.text); err != nil {
+			if e, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
+				err = e.Unwrap()
+			}
+			return fmt.Errorf("%s, line %d: %s %q: %w", f.path, v.line, strings.ReplaceAll(v.flag, "-", "_"), v.text, err)
+		}
+	}
+	return nil
+}
+
+// program returns the script of the file, nil for none, and the command line.
+func (f *jobFile) program() (script []byte, argv []string) {
+	if f.script == "" {
+		return nil, f.command
+	}
+	return []byte(f.script), append([]string{scriptOfFile}, f.command...)
+}
+
+// scriptOfFile is the name of a script that is written in a job file.
+const scriptOfFile = "script"
+
+// checkScript bounds a script.
+func checkScript(name string, text []byte) error {
+	if len(text) > api.MaxScript {
+		return fmt.Errorf("the script %s has more than %d bytes, the limit of one that is sent with its job; put it on the nodes and run it with -- %s", name, api.MaxScript, name)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// asked returns what a command line of submit asks a frontend for; nothing is sent.
+func asked(t *testing.T, stdin string, args ...string) (r *api.Request, stderr string, err error) {
+	t.Helper()
+	cmd := &cobra.Command{Use: "submit", SilenceErrors: true, SilenceUsage: true}
+	cmd.SetFlagErrorFunc(explainFlag)
+	job, own := addJobFlags(cmd), submitFlags{}
+	own.add(cmd.Flags())
+	addClientFlags(cmd)
+	var errs bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetErr(&errs)
+	cmd.RunE = func(cmd *cobra.Command, argv []string) (err error) {
+		r, _, err = own.request(cmd, job, argv)
+		return err
+	}
+	err = cmd.Execute()
+	return r, errs.String(), err
+}
+
+// write writes a file into a new folder and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// everyKey is a job file with every key but script, arguments, sleep and tasks.
+const everyKey = `# a comment
+name: nightly
+owner: team/alice
+priority: -3
+class: long
+estimate: 20s
+command: [render, "--quality", 9]
+array: 0-90:10
+env:
+  SCENE: forest
+  SEED: 7
+  EMPTY: ""
+env_file: [%s]
+dir: /tmp
+memory: 2G
+cpus: 1.5
+time_limit: 1:30:00
+retries: 2
+restartable: true
+max_disconnect: 1m
+after: [one, "two:any"]
+key: nightly-7
+`
+
+func TestJobFileHasEveryKey(t *testing.T) {
+	path := write(t, "job.yaml", fmt.Sprintf(everyKey, write(t, "env", "FROM=file\nSEED=1\n")))
+	r, _, err := asked(t, "", "--file", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.Tasks[0].Payload.Exec
+	got := fmt.Sprintln(r.Name, r.Owner, r.Priority, r.Class, r.Estimate, len(r.Tasks), r.Array, r.Limits, r.Retries, r.Restartable, r.MaxDisconnect, r.After, r.Key, e.Argv, e.Dir, strings.Join(e.Env, " "))
+	const want = "nightly team/alice -3 long 20s 10 {0 10} memory 2G, cpus 1.5, time limit 1h30m0s 2 true 1m0s [one:ok two:any] nightly-7 [render --quality 9] /tmp SCENE=forest EMPTY= FROM=file SEED=1\n"
+	if got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+	for i := range fileKeys {
+		if k := fileKeys[i].name; !strings.Contains(everyKey, "\n"+k+":") && !slices.Contains([]string{"script", "arguments", "tasks", "sleep"}, k) {
+			t.Errorf("the test has no key %s", k)
+		}
+	}
+}
+
+// Every flag of submit is a key of a job file, but those about the command itself.
+func TestJobFileAndFlagsAgree(t *testing.T) {
+	cmd := submitCommand()
+	client := pflag.NewFlagSet("", pflag.ContinueOnError)
+	clients := &cobra.Command{}
+	addClientFlags(clients)
+	client.AddFlagSet(clients.Flags())
+	own := map[string]bool{"file": true, "schema": true, "wait": true, "output": true, "progress": true, "quiet": true}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		inFile := slices.ContainsFunc(fileKeys, func(k fileKey) bool { return k.name == strings.ReplaceAll(f.Name, "-", "_") })
+		if !inFile && !own[f.Name] && client.Lookup(f.Name) == nil {
+			t.Errorf("flag --%s is no key of a job file", f.Name)
+		}
+	})
+	for i := range fileKeys {
+		if name := fileKeys[i].flag(); name != "" && cmd.Flags().Lookup(name) == nil {
+			t.Errorf("key %s has no flag", fileKeys[i].name)
+		}
+	}
+}
+
+// The command line counts before a script's lines, and these before a job file.
+func TestWhatCountsFirst(t *testing.T) {
+	script := write(t, "job.sh", "#!/bin/bash -l\n# of mine\n#PIGEON --name script --retries 2 --env 'A=of the script'\n\n#PIGEONS are no flags\necho hi\n#PIGEON --retries 9\n")
+	file := write(t, "job.yaml", "name: file\nretries: 1\npriority: 4\ntasks: 3\ncommand: [no, matter]\nenv: {A: file, B: file}\n")
+	r, errs, err := asked(t, "", "--file", file, "--retries", "3", "--env", "C=flag", script, "x", "--y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.Tasks[0].Payload.Exec
+	got := fmt.Sprint(r.Name, r.Retries, r.Priority, len(r.Tasks), e.Argv, e.Env)
+	if want := "script3 4 3 [job.sh x --y] [B=file A=of the script C=flag]"; got != want || !strings.HasPrefix(string(e.Script), "#!/bin/bash -l\n") {
+		t.Errorf("got %s want %s", got, want)
+	}
+	if !strings.Contains(errs, "line 7: flags after the first command count for nothing") {
+		t.Errorf("said %q", errs)
+	}
+	if r, _, err = asked(t, "", "--file", file, "--array", "1-2", "--", "program"); err != nil || len(r.Tasks) != 2 || r.Tasks[0].Payload.Exec.Argv[0] != "program" {
+		t.Errorf("an array in place of the file's tasks: %+v, %v", r, err)
+	}
+	if r, _, err = asked(t, "", "--file", write(t, "sleep.yaml", "sleep: 1s\n"), "--", "program"); err != nil || r.Backend != api.BackendExec {
+		t.Errorf("a program in place of the file's sleep: %+v, %v", r, err)
+	}
+	if r, _, err = asked(t, "", "--", script); err != nil || r.Tasks[0].Payload.Exec.Script != nil || r.Name != "" {
+		t.Errorf("after --, a script is a program of the nodes: %+v, %v", r, err)
+	}
+}
+
+func TestJobFileForms(t *testing.T) {
+	for name, text := range map[string]string{
+		"JSON":           "{\n\t\"command\": [\"echo\", \"hi\"],\n\t\"tasks\": 2, \"env\": {\"A\": \"b\"}\n}",
+		"YAML":           "command: [echo, hi]\ntasks: 2\nenv: {A: b}\n",
+		"with an anchor": "command: &c [echo, hi]\ntasks: 2\nenv: {A: b}\n",
+	} {
+		r, _, err := asked(t, text, "--file", "-")
+		if err != nil || len(r.Tasks) != 2 || r.Tasks[1].Payload.Exec.Argv[1] != "hi" || r.Tasks[0].Payload.Exec.Env[0] != "A=b" {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	r, _, err := asked(t, "name: inline\nscript: |\n  #!/bin/sh\n  echo $1\narguments: [x]\n", "--file", "-")
+	if err != nil || string(r.Tasks[0].Payload.Exec.Script) != "#!/bin/sh\necho $1\n" || fmt.Sprint(r.Tasks[0].Payload.Exec.Argv) != "[script x]" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	t.Setenv("FROM_ME", "mine")
+	if r, _, err = asked(t, "command: [env]\nenv: {FROM_ME: }\n", "--file", "-"); err != nil || r.Tasks[0].Payload.Exec.Env[0] != "FROM_ME=mine" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Mistakes in a job file are named with their line.
+func TestMistakesInJobFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                  "standard input says nothing",
+		"command: [a\n":                                     "neither YAML nor JSON",
+		"- a\n":                                             "line 1: a job is written as keys",
+		"command: [a]\nnmae: x\n":                           `line 2: a job has no key "nmae"; the nearest is "name"`,
+		"command: [a]\ntime-limit: 1s\n":                    `the nearest is "time_limit"`,
+		"command: [a]\nqqqqqqqq: x\n":                       `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
+		"command: [a]\n\ncommand: [b]\n":                    `line 3: the key "command" is there already, in line 1`,
+		"command: make -j 2\n":                              "line 1: command: write a list, such as command: [make, -j, 2]",
+		"command: [a]\nname: [x]\n":                         "line 2: name: here is a text or a number",
+		"command: [a]\nname:\n":                             "line 2: name: here is a text or a number",
+		"command: [[a]]\n":                                  "line 1: command: here is a text",
+		"command: [a]\nenv: [A=b]\n":                        "line 2: env: write a map",
+		"command: [a]\nenv: {A=b: c}\n":                     `line 2: env: "A=b" is no name`,
+		"command: [a]\ntasks: many\n":                       `line 2: tasks "many": must be an integer`,
+		"command: [a]\nmemory: 5\n":                         `line 2: memory "5": "5" has no unit`,
+		"command: [a]\narray: 1-1000%50\n":                  "at most 50 tasks at once",
+		"command: [a]\nafter: [\":ok\"]\n":                  "--after:",
+		"command: [a]\n---\ncommand: [b]\n":                 "more than one document",
+		"command: [a]\nscript: \"#!/bin/sh\"\n":             "a command and a script",
+		"script: echo\n":                                    "line 1: the first line of the script does not name its interpreter",
+		"command: [a]\narguments: [b]\n":                    "line 2: arguments are those of a script",
+		"name: x\n":                                         "no program to run",
+		"command: [a]\nsleep: 1s\n":                         "both --sleep and a program",
+		"command: [a]\ntasks: 2\narray: 1-2\n":              "both --tasks and --array",
+		"command: [a]\nenv: {NO_SUCH_VARIABLE_X: }\n":       "env: NO_SUCH_VARIABLE_X: your environment has no such variable",
+		"command: [a]\n#" + strings.Repeat("x", maxJobFile): "the limit of a job file",
+	} {
+		_, _, err := asked(t, text, "--file", "-")
+		if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+	if _, _, err := asked(t, "", "--file", "/no/such/file"); err == nil || !strings.Contains(err.Error(), "name a job file") {
+		t.Error(err)
+	}
+}
+
+func TestMistakesInScripts(t *testing.T) {
+	for text, want := range map[string]string{
+		"#!/bin/sh\n#PIGEON --nmae x\n":             "job.sh, line 2: flag --nmae is unknown to \"submit\"; the nearest it knows is --name",
+		"#!/bin/sh\n\n#PIGEON --name 'x\n":          "line 3: its quotes have no end",
+		"#!/bin/sh\n#PIGEON name x\n":               `line 2: "name" is no flag`,
+		"#!/bin/sh\n#PIGEON --file x\n":             "line 2: --file is for the command line",
+		"#!/bin/sh\n#PIGEON --help\n":               "line 2: --help is for the command line",
+		"#!/bin/sh\n#PIGEON --tasks 0\n":            "--tasks 0 is outside",
+		"#!/bin/sh\n#PIGEON --tasks\n":              "line 2: flag needs an argument",
+		"#PIGEON --tasks 2\necho\n":                 "its first line does not name its interpreter",
+		"#!/bin/sh\n" + strings.Repeat("#", 262144): "more than 262144 bytes",
+	} {
+		_, _, err := asked(t, "", write(t, "job.sh", text))
+		if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The schema is one, names every key, and nothing else.
+func TestJobSchema(t *testing.T) {
+	code, out, errs := program(t, "submit", "--schema")
+	var s struct {
+		Properties map[string]struct {
+			Type        any
+			Description string
+		}
+		AdditionalProperties bool
+	}
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone || errs != "" {
+		t.Fatalf("%d, %v, %s", code, err, errs)
+	}
+	if len(s.Properties) != len(fileKeys) || s.AdditionalProperties {
+		t.Errorf("%d keys of %d, others %v", len(s.Properties), len(fileKeys), s.AdditionalProperties)
+	}
+	for i := range fileKeys {
+		if p := s.Properties[fileKeys[i].name]; p.Type == nil || p.Description == "" {
+			t.Errorf("%s is %+v", fileKeys[i].name, p)
+		}
+	}
+	for key, want := range map[string]string{"retries": "integer", "cpus": "number", "restartable": "boolean", "memory": "string", "command": "array", "env": "object"} {
+		if got := s.Properties[key].Type; got != want {
+			t.Errorf("%s is %v", key, got)
+		}
+	}
+}
+
+// The job file, the script and the chain of docs/jobs.md run as they are shown there.
+func TestJobFilesOnACluster(t *testing.T) {
+	runDev(t, "--groups", "1", "--nodes", "1", "--slots", "2")
+	script := write(t, "render.sh", "#!/bin/sh\n#PIGEON --array 10-20:5 --name render\necho \"frame $PIGEON_ARRAY_INDEX of $1\"\n")
+	first := succeed(t, "submit", "--wait", script, "forest")
+	if got := succeed(t, "logs", first, "--task", "2"); got != "frame 20 of forest" {
+		t.Errorf("%q", got)
+	}
+	file := write(t, "job.yaml", fmt.Sprintf("name: report\nscript: |\n  #!/bin/sh\n  echo $WHO $1\narguments: [done]\nenv: {WHO: me}\nafter: [%s, \"%[1]s-not:any\"]\n", first))
+	if code, _, errs := program(t, "submit", "--file", file); code != exitFailed || !strings.Contains(errs, first+"-not") {
+		t.Errorf("after a job that does not exist: %d %s", code, errs)
+	}
+	gate := filepath.Join(t.TempDir(), "gate")
+	slow := succeed(t, "submit", "--", "sh", "-c", "while ! [ -e "+gate+" ]; do sleep 0.01; done")
+	held := succeed(t, "submit", "--after", first, "--after", slow, "--", "sh", "-c", "echo then")
+	if got := succeed(t, "explain", held); !strings.Contains(got, "It is held until job "+slow+" has completed.") {
+		t.Errorf("%s", got)
+	}
+	if got := succeed(t, "status", held); !strings.Contains(got, "held") {
+		t.Errorf("%s", got)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last := succeed(t, "submit", "--wait", "--after", held, "--", "true")
+	if got := succeed(t, "logs", held); got != "then" {
+		t.Errorf("%q", got)
+	}
+	failed := succeed(t, "submit", "--", "false")
+	if code, _, errs := program(t, "submit", "--wait", "--after", failed, "--", "true"); code != exitFailed || !strings.Contains(errs, "job "+failed+", after which it was to start, failed") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if code, _, errs := program(t, "submit", "--after", last, "--after", "nothing", "--", "true"); code != exitFailed || !strings.Contains(errs, `job "nothing"`) {
+		t.Errorf("%d %s", code, errs)
+	}
+}

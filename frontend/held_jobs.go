@@ -1,0 +1,195 @@
+package frontend
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/frontend/after"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// endedOthers looks up how the jobs have ended after which one starts, as far as the journal
+// knows it. It may be called from anywhere.
+func endedOthers(j *journal.Journal, frontend string, list []api.After) (ended map[sched.JobID]api.State, err error) {
+	for _, a := range list {
+		id := sched.NewJobID(frontend, a.Job)
+		known, err := j.Lookup(id)
+		if err != nil {
+			return nil, err
+		}
+		if known.Ended == nil {
+			continue
+		}
+		if ended == nil {
+			ended = map[sched.JobID]api.State{}
+		}
+		ended[id] = known.Ended.Status.State
+	}
+	return ended, nil
+}
+
+// others returns the jobs after which one starts, and adds to ended how those of the table have
+// ended. The error names one that is not known.
+func (s *submissions) others(sub *journal.Submission, ended map[sched.JobID]api.State) (list []after.Other, err error) {
+	for i, a := range sub.Request.After {
+		id := sched.NewJobID(s.frontend, a.Job)
+		j := s.jobs.Known(id)
+		_, known := ended[id]
+		switch {
+		case j != nil && j.Grant == nil && j.Ended:
+			ended[id] = j.Status.State
+		case j != nil && j.Grant == nil, known:
+		default:
+			return nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", a.Job, s.frontend), Subject: fmt.Sprintf("job %q", sub.Request.Key),
+				Tried: "accepting it; nothing was accepted", Next: "check that id with pigeon status; a job and those after which it starts are at one frontend, and a job that ended long ago is forgotten: leave it out"}
+		}
+		list = append(list, after.Other{Job: id, After: a, Index: int32(i)}) //nolint:gosec // validated
+	}
+	return list, nil
+}
+
+// hold holds a job that was entered in the table until others have ended; ended are the states
+// of those that have.
+func (o *owner) hold(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State) {
+	o.after.Hold(j.ID, list)
+	o.jobs.Hold(j, heldReason(list))
+	for _, other := range list {
+		if s, has := ended[other.Job]; has {
+			o.othersEnded(other.Job, s)
+		}
+	}
+}
+
+// othersEnded applies the end of a job to those that are held for it.
+func (o *owner) othersEnded(id sched.JobID, s api.State) {
+	for _, step := range o.after.Ended(id, s) {
+		j := o.jobs.Get(step.Job)
+		switch {
+		case j == nil || !j.Held():
+		case step.Hopeless:
+			o.endHeld(j, sched.Failed, hopelessReason(&step.Other.After, s))
+		default:
+			record := o.jobs.Met(j, step.Other.Index)
+			o.outbox.Add(record)
+			if !step.Free {
+				o.jobs.Hold(j, heldReason(o.after.Waits(j.ID)))
+				continue
+			}
+			// Only when that is on the disk: a restart would give a job that was distributed and is
+			// held again the same attempt numbers.
+			e := o.outbox.Effects()
+			e.free = append(e.free, freed{j, record.At})
+		}
+	}
+}
+
+// freed is a held job for which nothing is to be waited any more, and since when.
+type freed struct {
+	*jobs.Job
+	at int64 // Unix nanoseconds
+}
+
+// free steps a job into the core.
+func (o *owner) free(j freed) {
+	if !j.Held() {
+		return // cancelled meanwhile
+	}
+	o.jobs.Free(j.Job, j.at)
+	m := j.Submit()
+	o.dispatch.Step(&m)
+}
+
+// endHeld ends a job that is held.
+func (o *owner) endHeld(j *jobs.Job, how sched.Outcome, reason string) {
+	o.after.Drop(j.ID)
+	coreJobs{o.jobs, o}.Persist(&sched.Message{Kind: sched.JobEnded, Job: j.ID, Outcome: how, Reason: reason})
+}
+
+// cancel ends a job that has not ended.
+func (o *owner) cancel(j *jobs.Job, reason string) {
+	if j.Held() {
+		o.endHeld(j, sched.Killed, reason)
+		return
+	}
+	o.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: j.ID, Reason: reason})
+}
+
+// restoreHeld enters a job of the journal as held, unless it was released. It returns whether it
+// is held.
+func (o *owner) restoreHeld(j *jobs.Job, events []journal.Record) bool {
+	list, met, at := []after.Other(nil), map[int32]bool{}, int64(0)
+	for i := range events {
+		if e := &events[i]; e.Kind == journal.Met {
+			met[e.First], at = true, e.At
+		}
+	}
+	for i, a := range j.Submission.Request.After {
+		if !met[int32(i)] { //nolint:gosec // validated
+			list = append(list, after.Other{Job: sched.NewJobID(o.frontend, a.Job), After: a, Index: int32(i)}) //nolint:gosec // likewise
+		}
+	}
+	if len(list) == 0 {
+		if at != 0 {
+			o.jobs.FreeSince(j, at)
+		}
+		return false
+	}
+	o.after.Hold(j.ID, list)
+	o.jobs.Hold(j, heldReason(list))
+	return true
+}
+
+// resumeHeld applies what has ended of the jobs for which held ones wait, after a restart. What is
+// not known any more has ended, and nobody knows how.
+func (o *owner) resumeHeld(j *journal.Journal) error {
+	for _, id := range o.after.Awaited() {
+		if known := o.jobs.Known(id); known != nil {
+			if known.Ended {
+				o.othersEnded(id, known.Status.State)
+			}
+			continue
+		}
+		s := stateForgotten
+		known, err := j.Lookup(id)
+		if err != nil {
+			return err
+		}
+		if known.Ended != nil {
+			s = known.Ended.Status.State
+		}
+		o.othersEnded(id, s)
+	}
+	return nil
+}
+
+// stateForgotten stands for the end of a job of which nothing is known any more.
+const stateForgotten = api.StateFailed + " or cancelled, or is not known any more"
+
+// heldReason says for what a job is held.
+func heldReason(list []after.Other) string {
+	const most = 5
+	var parts []string
+	for i := range list[:min(len(list), most)] {
+		how := "has completed"
+		if list[i].After.Any {
+			how = "has ended"
+		}
+		parts = append(parts, fmt.Sprintf("job %s %s", list[i].After.Job, how))
+	}
+	if more := len(list) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more have ended", more))
+	}
+	return "held until " + strings.Join(parts, " and ")
+}
+
+// hopelessReason says why a job can never start.
+func hopelessReason(a *api.After, s api.State) string {
+	how := string(s)
+	if s == api.StateCancelled {
+		how = "was cancelled"
+	}
+	return fmt.Sprintf("job %s, after which it was to start, %s; 'pigeon explain %s' says more, and --after %s:any starts a job whatever becomes of the other", a.Job, how, a.Job, a.Job)
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseAfter(t *testing.T) {
+	for text, want := range map[string]After{
+		"a": {Job: "a"}, "a:ok": {Job: "a"}, "a:any": {Job: "a", Any: true}, "a:b": {Job: "a:b"}, "a:b:any": {Job: "a:b", Any: true},
+	} {
+		got, err := ParseAfter(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+		if back, err := ParseAfter(got.String()); err != nil || back != want {
+			t.Errorf("%q comes back as %+v, %v", got, back, err)
+		}
+	}
+	for _, text := range []string{"", ":ok", ":any"} {
+		if a, err := ParseAfter(text); err == nil {
+			t.Errorf("%q is %+v", text, a)
+		}
+	}
+}
+
+func TestAfterMet(t *testing.T) {
+	for state, want := range map[State][2]bool{ // ok, any
+		StateHeld: {}, StateQueued: {}, StateRunning: {}, StateCompleted: {true, true}, StateFailed: {false, true}, StateCancelled: {false, true},
+	} {
+		if got := [2]bool{After{Job: "a"}.Met(state), After{Job: "a", Any: true}.Met(state)}; got != want {
+			t.Errorf("%s: ok and any are met: %v, want %v", state, got, want)
+		}
+	}
+}
+
+func TestJobsAfterWhichOneStartsAreChecked(t *testing.T) {
+	many := make([]After, MaxAfter+1)
+	for want, after := range map[string][]After{
+		"after itself": {{Job: "k"}}, "twice": {{Job: "a"}, {Job: "a", Any: true}}, "the limit of 100": many, "is empty": {{}},
+	} {
+		r := twoTasks()
+		r.Key, r.After = "k", after
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestParseArray(t *testing.T) {
+	for text, want := range map[string]struct {
+		Array
+		n int
+	}{
+		"1-1000": {Array{1, 1}, 1000}, "0-0": {Array{0, 1}, 1}, "0-90:10": {Array{0, 10}, 10}, "5-9:3": {Array{5, 3}, 2},
+	} {
+		a, n, err := ParseArray(text)
+		if err != nil || a != want.Array || n != want.n {
+			t.Errorf("%s: %+v, %d, %v", text, a, n, err)
+		}
+	}
+	if i := (Array{5, 3}).Index(1); i != 8 {
+		t.Errorf("the second index is %d", i)
+	}
+	for text, want := range map[string]string{
+		"": "are no indices", "7": "are no indices", "3-1": "are no indices", "1-9:0": "are no indices", "1-9:": "are no indices", "-1-3": "are no indices", "1-3,7": "are no indices",
+		"0-9999999999": "are no indices", "1-100001": "the limit of 100000 tasks", "1-1000%50": "at most 50 tasks at once",
+	} {
+		if _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestArraysOfProcessesOnly(t *testing.T) {
+	r := twoTasks()
+	r.Array = Array{First: 1, Step: 1}
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+	r.Array.Step = 0
+	if err := r.Validate(); err == nil {
+		t.Error("steps of 0 are accepted")
+	}
+	r.Array = Array{First: 1, Step: 1}
+	r.Backend = BackendSleep
+	for i := range r.Tasks {
+		r.Tasks[i].Payload = Payload{Backend: BackendSleep}
+	}
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "only processes") {
+		t.Error(err)
+	}
+}
+
+func TestScriptsAreBounded(t *testing.T) {
+	r := twoTasks()
+	r.Tasks[1].Payload.Exec.Script = make([]byte, MaxScript)
+	if err := r.Validate(); err != nil {
+		t.Error(err)
+	}
+	r.Tasks[1].Payload.Exec.Script = make([]byte, MaxScript+1)
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "the limit of 262144") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Array are the indices of the tasks of a job: task k has the index First + k * Step. The zero
+// Array is none.
+type Array struct{ First, Step int64 }
+
+// Index returns the index of a task.
+func (a Array) Index(task int) int64 { return a.First + int64(task)*a.Step }
+
+// GoString implements [fmt.GoStringer]: fingerprints of requests are made of it.
+func (a Array) GoString() string { return fmt.Sprintf("{%d %d}", a.First, a.Step) }
+
+// ParseArray reads the indices FIRST-LAST or FIRST-LAST:STEP, and returns how many there are.
+func ParseArray(text string) (a Array, n int, err error) {
+	indices, most, capped := strings.Cut(text, "%")
+	if capped {
+		return a, 0, fmt.Errorf("%q asks for at most %s tasks at once, and that cannot be had: a job's tasks are spread over groups that share no state; leave %%%s out, and bound what runs at once with the max of an owner (pigeon shares), or submit parts of %s with --after PART:any", text, most, most, most)
+	}
+	problem := fmt.Errorf("%q are no indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10", text)
+	span, step, stepped := strings.Cut(indices, ":")
+	first, last, isSpan := strings.Cut(span, "-")
+	if !isSpan || stepped && step == "" {
+		return a, 0, problem
+	}
+	var numbers [3]int64
+	for i, digits := range [...]string{first, last, step} {
+		if i == 2 && !stepped {
+			numbers[i] = 1
+			break
+		}
+		v, err := strconv.ParseUint(digits, 10, 31)
+		if err != nil || v > math.MaxInt32 {
+			return a, 0, problem
+		}
+		numbers[i] = int64(v)
+	}
+	if numbers[2] == 0 || numbers[1] < numbers[0] {
+		return a, 0, problem
+	}
+	a = Array{First: numbers[0], Step: numbers[2]}
+	count := (numbers[1]-numbers[0])/numbers[2] + 1
+	if count > MaxTasks {
+		return a, 0, fmt.Errorf("%q are %d indices, more than the limit of %d tasks of a job; split it into several jobs", text, count, MaxTasks)
+	}
+	return a, int(count), nil
+}
+
+// equal reports whether both are the same indices; nil are none.
+func (a *Array) equal(o *Array) bool {
+	if a == nil || o == nil {
+		return a == o
+	}
+	return *a == *o
+}
+
+// fault returns what is wrong with the indices of so many tasks, "" when nothing.
+func (a Array) fault(b Backend, tasks int) (what, next string) {
+	switch {
+	case a == Array{}:
+		return "", ""
+	case b != BackendExec:
+		return "it has an array of indices, which only processes find in their environment", "leave the array out, or use the exec backend"
+	case a.First < 0 || a.Step < 1 || a.First > math.MaxInt32 || a.Step > math.MaxInt32 || a.Index(tasks-1) > math.MaxInt32:
+		return fmt.Sprintf("the indices of its array, from %d in steps of %d, are not all within 0 to %d", a.First, a.Step, math.MaxInt32), "use smaller ones"
+	}
+	return "", ""
+}
