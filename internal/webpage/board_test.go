@@ -96,7 +96,7 @@ func stream(t *testing.T, address string) (next func() *sent, end func()) {
 
 // Viewers are sent everything once, then what changed, and nothing is read when nobody looks.
 func TestStream(t *testing.T) {
-	c := &changing{nodes: []api.Node{{ID: "n-0", Slots: 1, SlotUse: ".-", Up: true}, {ID: "n-1", Slots: 1, SlotUse: ".-", Up: true}}, list: []api.Status{{Job: "j-0", Submitter: "alice", Reason: "secret"}}}
+	c := &changing{nodes: []api.Node{{ID: "n-0", Slots: 1, SlotUse: ".-", Up: true}, {ID: "n-1", Slots: 1, SlotUse: ".-", Up: true}}, list: []api.Status{{Job: "j-0", Submitter: "alice", Command: "secret"}, {Job: "j-9", Submitter: "alice", Reason: "secret"}}}
 	p := New(Place{Name: "f-0", Source: c})
 	address := as(t, p, identity.Principal{Role: identity.Viewer, Name: "vera", Proof: identity.Token})
 	if n := c.requests.Load(); n != 0 {
@@ -104,11 +104,13 @@ func TestStream(t *testing.T) {
 	}
 	next, end := stream(t, address)
 	e := next()
-	if !e.Reset || len(e.Groups) != 1 || e.Groups[0].Nodes != nil || len(e.Nodes) != 2 || len(e.Jobs) != 1 || e.You == nil || e.You.Name != "vera" || e.You.Role != "viewer" || e.You.Frontends[0] != "f-0" {
+	if !e.Reset || len(e.Groups) != 1 || e.Groups[0].Nodes != nil || len(e.Nodes) != 2 || len(e.Jobs) != 2 || e.You == nil || e.You.Name != "vera" || e.You.Role != "viewer" || e.You.Frontends[0] != "f-0" {
 		t.Errorf("first: %+v", e)
 	}
-	if strings.Contains(e.Jobs[0].Reason, "secret") {
-		t.Errorf("a viewer sees the reason of another's job: %+v", e.Jobs[0])
+	for _, j := range e.Jobs {
+		if strings.Contains(j.Reason+j.Command, "secret") {
+			t.Errorf("a viewer sees the reason or the command of another's job: %+v", j)
+		}
 	}
 	c.mu.Lock()
 	c.nodes = []api.Node{{ID: "n-1", Slots: 1, Busy: 1, SlotUse: "s-", Up: true}}

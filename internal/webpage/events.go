@@ -64,7 +64,7 @@ func (b *board) since(revision int64, p identity.Principal) (e event, at int64, 
 
 // shownJob returns a job as a viewer may see it.
 func shownJob(p identity.Principal, r *row[job]) json.RawMessage {
-	if s := access.Shown(p, r.value.Status); s.Reason != r.value.Reason {
+	if s := access.Shown(p, r.value.Status); s != r.value.Status { // whatever it hides
 		return encode(jobRow{Key: r.value.key(), job: job{Status: s, Frontend: r.value.Frontend}})
 	}
 	return r.text
