@@ -13,8 +13,8 @@ import (
 // that matter less are left out.
 func printStatusTable(out io.Writer, list []api.Status, screen terminal, now time.Time) error {
 	table := fitted{painted: 5, columns: []column{
-		{head: "JOB"}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 2}, {head: "OWNER", least: 6, leaves: 7}, {head: "CLASS", leaves: 5}, {head: "STATE"},
-		{head: "DONE"}, {head: "RUNNING", leaves: 3}, {head: "FAILED", leaves: 4}, {head: "AGE"}, {head: "TOOK", leaves: 8}, {head: "SUBMITTED", leaves: 1},
+		{head: "JOB"}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 7}, {head: "OWNER", least: 6, leaves: 8}, {head: "CLASS", leaves: 5}, {head: "STATE"},
+		{head: "DONE"}, {head: "RUNNING", leaves: 2}, {head: "FAILED", leaves: 3}, {head: "AGE"}, {head: "TOOK", leaves: 4}, {head: "SUBMITTED", leaves: 1},
 	}}
 	for i := range list {
 		s := &list[i]
