@@ -81,7 +81,7 @@ func (f *Frontend) cancelUnfit() {
 	}
 	slices.SortFunc(unfit, func(a, b *jobs.Job) int { return strings.Compare(a.Status.Job, b.Status.Job) })
 	for _, j := range unfit {
-		f.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name, telemetry.LogTrace(telemetry.Carrier(j.Submission.Request.Trace)))
+		telemetry.LogTrace(f.log, telemetry.Carrier(j.Submission.Request.Trace)).Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name)
 		f.owner.cancel(j, fmt.Sprintf("the frontend was restarted with policy %s, which runs sleep and exec tasks only", f.policy.Name))
 	}
 }

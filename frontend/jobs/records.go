@@ -176,8 +176,7 @@ func (t *Table) Release(e *Effects) {
 // logEnd writes at level debug how a job ended, with the id of its trace.
 func (t *Table) logEnd(j *Job) {
 	if log := t.opts.Log; log != nil && log.Enabled(context.Background(), slog.LevelDebug) {
-		log.Debug("a job ended", "job", j.Status.Job, "state", j.Status.State, "seconds", j.Status.Seconds, "attempts", j.Status.Attempts,
-			telemetry.LogTrace(telemetry.Carrier(j.trace.carrier)))
+		telemetry.LogTrace(log, telemetry.Carrier(j.trace.carrier)).Debug("a job ended", "job", j.Status.Job, "state", j.Status.State, "seconds", j.Status.Seconds, "attempts", j.Status.Attempts)
 	}
 }
 

@@ -141,7 +141,7 @@ func TestEveryAlertHasItsRunbook(t *testing.T) {
 		t.Fatal(err)
 	}
 	sections := map[string]string{}
-	at := anchors.FindAllStringSubmatchIndex(string(page), -1)
+	at := anchors.FindAllSubmatchIndex(page, -1)
 	for i, m := range at {
 		end := len(page)
 		if i+1 < len(at) {

@@ -36,11 +36,11 @@ func (c Carrier) TraceID() string {
 	return ""
 }
 
-// LogTrace returns the id of a job's trace for a line of the log, trace_id; nothing when the
+// LogTrace returns a log whose lines have the id of a job's trace, trace_id; log itself when the
 // job is not sampled.
-func LogTrace(from Carrier) slog.Attr {
+func LogTrace(log *slog.Logger, from Carrier) *slog.Logger {
 	if id := from.TraceID(); id != "" {
-		return slog.String(traceIDLabel, id)
+		return log.With(traceIDLabel, id)
 	}
-	return slog.Attr{}
+	return log
 }

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"bytes"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -82,8 +81,8 @@ func TestLogTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.Info("one", LogTrace(Carrier{Traceparent: sampled}))
-	log.Info("two", LogTrace(Carrier{Traceparent: dropped}), slog.Int("n", 2))
+	LogTrace(log, Carrier{Traceparent: sampled}).Info("one")
+	LogTrace(log, Carrier{Traceparent: dropped}).Info("two", "n", 2)
 	first, second, _ := strings.Cut(out.String(), "\n")
 	if !strings.Contains(first, `"trace_id":"`+testTrace+`"`) || strings.Contains(second, "trace_id") || !strings.Contains(second, `"n":2`) {
 		t.Errorf("%s", out.String())

@@ -116,7 +116,7 @@ func (s *Workers) restore(w *worker) {
 			s.cores.run.suspend(a, false) // nothing runs in its place by now
 		}
 		if !w.core.Holds(a.id) {
-			s.cfg.Log.Error("an attempt of an earlier process has no place in its slot and is killed", "attempt", a.id, "slot", w.number, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+			telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Error("an attempt of an earlier process has no place in its slot and is killed", "attempt", a.id, "slot", w.number)
 			a.kill()
 		}
 	}

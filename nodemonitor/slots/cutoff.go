@@ -41,7 +41,7 @@ func (s *Workers) StopCutOff() {
 				continue
 			}
 			if a.cut = s.attempts.cutOff(a); a.cut != "" {
-				s.cfg.Log.Warn("stopping an attempt whose job limits for how long its node is cut off", "attempt", a.id, "job", a.JobName, "reason", a.cut, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+				telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Warn("stopping an attempt whose job limits for how long its node is cut off", "attempt", a.id, "job", a.JobName, "reason", a.cut)
 				a.kill()
 			}
 		}

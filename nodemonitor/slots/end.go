@@ -50,7 +50,7 @@ func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID, before time.Time
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
 			if a.id.Job == job && a.distributor == frontend && !a.received.After(before) {
-				s.cfg.Log.Warn("killing an attempt of a job that its frontend does not know", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+				telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Warn("killing an attempt of a job that its frontend does not know", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)
 			}
 		}

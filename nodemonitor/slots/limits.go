@@ -93,7 +93,7 @@ func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
 		return
 	}
 	a.overtime = true
-	s.cfg.Log.Info("ending an attempt whose time limit is over", "attempt", a.id, "job", a.JobName, "limit", a.limits.Time, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+	telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Info("ending an attempt whose time limit is over", "attempt", a.id, "job", a.JobName, "limit", a.limits.Time)
 	a.kill()
 }
 

@@ -95,14 +95,14 @@ func (r *runner) suspend(a *attempt, stop bool) {
 	switch {
 	case a.duplicate:
 	case !can:
-		r.cfg.Log.Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+		telemetry.LogTrace(r.cfg.Log, telemetry.Carrier(a.Trace)).Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName)
 	case stop:
 		err = b.Suspend(a.id)
 	default:
 		err = b.Resume(a.id)
 	}
 	if err != nil {
-		r.cfg.Log.Debug("an attempt ended before it could be suspended or resumed", "attempt", a.id, "error", err, telemetry.LogTrace(telemetry.Carrier(a.Trace)))
+		telemetry.LogTrace(r.cfg.Log, telemetry.Carrier(a.Trace)).Debug("an attempt ended before it could be suspended or resumed", "attempt", a.id, "error", err)
 	}
 }
 
