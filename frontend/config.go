@@ -46,6 +46,8 @@ type Config struct {
 	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`
 	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
+	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the file history.db of the folder of the journal; 0: it is not"`
+	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in history.db at most, about 400 bytes each; beyond it the oldest are removed before history_retention is over"`
 	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
 	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
 	JournalFaults             string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
@@ -56,7 +58,7 @@ func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
 		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Journal: journalLocal, JournalBytes: 512 << 20, LeadershipSettings: daemon.DefaultLeadershipSettings(), DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
-		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000, InboxBytes: 256 << 20,
+		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, HistoryRetention: 90 * 24 * time.Hour, HistoryLimit: 1_000_000, InboxLimit: 100_000, InboxBytes: 256 << 20,
 	}
 }
 
@@ -87,6 +89,8 @@ func (c Config) Validate() error {
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"),
 		daemon.Refuse("trace_url", c.TraceURL != "" && !traceAddress.MatchString(c.TraceURL), "use an address that begins with http:// or https:// and has {trace} where the id goes"),
+		daemon.Refuse("history_retention", c.HistoryRetention < 0, "use a duration above zero, or 0 to keep none"),
+		daemon.Refuse("history_limit", c.HistoryLimit < 1, "use 1 or more; history_retention: 0 keeps none"),
 		daemon.Refuse("journal_faults", c.journalFaultsFault() != "", c.journalFaultsFault()),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),

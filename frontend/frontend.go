@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
@@ -50,6 +51,7 @@ type Frontend struct {
 	applications applications
 	standby      *standby // nil with a local journal
 	classes      classesFile
+	history      *usage.Keeper
 
 	schedulerServer *server.Server
 	internalServer  *server.Server
@@ -104,6 +106,7 @@ func (f *Frontend) assemble() error {
 	}
 	f.codec = wire.NewCodec(names, clock.Now)
 	f.codec.OnUnknown(f.metrics.unknown.Report(f.log))
+	f.newHistory()
 	if err := f.newJobs(clock); err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (f *Frontend) assemble() error {
 	}
 	f.service = &schedulerService{
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
-		owner: o, listeners: f.listeners, applications: &f.applications, to: f.life.To,
+		owner: o, listeners: f.listeners, applications: &f.applications, history: f.history, to: f.life.To,
 	}
 	f.begin = func(life uint64) error { return f.newDispatcher(params, clock, names, life) }
 	if err := f.checkFolder(); err != nil {
@@ -140,7 +143,7 @@ func (f *Frontend) closed() func() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log, Usage: f.history}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}

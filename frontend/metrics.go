@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
@@ -58,9 +59,25 @@ func Metrics() *telemetry.Metrics {
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
 	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
 	m.watchStandby(func() bool { return false })
+	m.watchHistory(func() usage.Stats { return usage.Stats{} })
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)
 	return m.Metrics
+}
+
+// watchHistory exports what is kept of ended jobs for pigeon history.
+func (m *metrics) watchHistory(stats func() usage.Stats) {
+	m.GaugeFunc("history_jobs", "Ended jobs in the history that pigeon history shows, of at most history_limit.", func() float64 { return float64(stats().Kept) })
+	m.CounterFuncs("history_dropped_total", "Ended jobs that are not in the history, because too many waited to be written (queue) or because the file could not be written (write).",
+		telemetry.Label{Name: "reason", Values: []string{"queue", "write"}}, func(reason int) float64 {
+			s := stats()
+			return float64([]int64{s.NoRoom, s.Failed}[reason])
+		})
+	m.CounterFuncs("history_removed_total", "Ended jobs removed from the history, because history_retention was over or because there were more than history_limit.",
+		telemetry.Label{Name: "reason", Values: []string{"history_retention", "history_limit"}}, func(reason int) float64 {
+			s := stats()
+			return float64([]int64{s.Expired, s.Removed}[reason])
+		})
 }
 
 // watchReplica exports the state of a replicated journal and of its snapshots.

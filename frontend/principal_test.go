@@ -45,6 +45,10 @@ func (s asPrincipal) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogCh
 	return s.Scheduler.TaskLog(s.with(ctx), r)
 }
 
+func (s asPrincipal) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	return s.Scheduler.History(s.with(ctx), q)
+}
+
 func (s asPrincipal) Shares(ctx context.Context) (api.OwnerShares, error) {
 	return s.Scheduler.Shares(s.with(ctx))
 }

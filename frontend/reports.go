@@ -54,6 +54,7 @@ func (f *Frontend) stepReports(b *wire.Batch, bare bool) acknowledgement {
 		}
 		o.report = it
 		o.dispatch.StepReport(it)
+		o.jobs.Unused(it)
 		a.attempts, a.numbers = append(a.attempts, it.Msg.AttemptID()), append(a.numbers, it.ResultNumber)
 	}
 	o.report = nil

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
@@ -34,6 +35,7 @@ type schedulerService struct {
 	journal       *journal.Journal
 	listeners     *listeners.Listeners
 	applications  *applications
+	history       *usage.Keeper
 	to            func(wire.Ref) client.Security
 	keys          *keys.Keeper // nil where keys are this frontend's alone
 }

@@ -433,6 +433,85 @@ struct TLogChunk {
   5: optional string why = ""
 }
 
+// What a job that ended used. Times in Unix seconds; started: a task is known to have started,
+// and the waits count.
+struct TJobUsage {
+  1: string job
+  2: string name
+  3: string owner
+  4: string submitter
+  5: string app
+  6: string jobClass
+  7: string state
+  8: string reason
+  9: double submitted
+  10: double ended
+  11: i32 tasks
+  12: i32 completed
+  13: i32 failed
+  14: i32 attempts
+  15: i32 again
+  16: double slotSeconds
+  17: double lostSeconds
+  18: bool started
+  19: double wait
+  20: double longestWait
+}
+
+// The sum over jobs that are equal in the keys of a query. A bucket of waits is the rounded up
+// logarithm to the base 1.02 of microseconds; counts are the jobs in each.
+struct TUsageSum {
+  1: list<string> keys
+  2: i64 jobs
+  3: i64 completed
+  4: i64 failed
+  5: i64 cancelled
+  6: i64 tasks
+  7: i64 failedTasks
+  8: i64 attempts
+  9: i64 again
+  10: double slotSeconds
+  11: double lostSeconds
+  12: i64 started
+  13: double waitSeconds
+  14: double longestWait
+  15: list<i32> buckets
+  16: list<i64> counts
+}
+
+// Which jobs that ended. by: owner, class, day, name, state; without them the jobs themselves.
+// The last three are those of the last job of the page before.
+struct THistoryQuery {
+  1: optional double since = 0
+  2: optional double before = 0
+  3: optional string owner = ""
+  4: optional string jobClass = ""
+  5: optional string job = ""
+  6: optional string state = ""
+  7: optional string name = ""
+  8: optional list<string> by
+  9: optional i32 limit = 0
+  10: optional bool descending = false
+  11: optional string afterJob = ""
+  12: optional double afterEnded = 0
+  13: optional double afterSubmitted = 0
+}
+
+// The answer of one frontend. kept: jobs that it keeps, the oldest of which ended then; limit:
+// at most so many. removed and dropped count since its start. problem: why it keeps none.
+struct THistoryPage {
+  1: string frontend
+  2: list<TJobUsage> jobs
+  3: bool more
+  4: list<TUsageSum> sums
+  5: i64 kept
+  6: double oldest
+  7: i64 limit
+  8: i64 removed
+  9: i64 dropped
+  10: string problem
+}
+
 // ---- Services ----
 
 // Served by the frontend daemon on 20503. Job ids are the user's: the
@@ -470,6 +549,8 @@ service SchedulerService {
   TNodeDrain resumeNode(1: string node) throws (1: TPigeonException e)
   // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
+  // Jobs that ended and what they used: those of the caller, or all for an operator.
+  THistoryPage history(1: THistoryQuery query) throws (1: TPigeonException e)
 }
 
 // Served by an application.

@@ -50,6 +50,8 @@ func printedObjects() []printed {
 		{"submit", "with --wait, when the job has ended", reflect.TypeFor[api.Status]()},
 		{"explain", "", reflect.TypeFor[api.Explanation]()},
 		{"cancel", "for each job", reflect.TypeFor[api.Status]()},
+		{"history", "", reflect.TypeFor[usageLine]()},
+		{"history", "with --jobs or --job, for each job", reflect.TypeFor[api.JobUsage]()},
 		{"whoami", "for each frontend", reflect.TypeFor[whoamiLine]()},
 		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
 		{"nodes", "for each node", reflect.TypeFor[api.Node]()},

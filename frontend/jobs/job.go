@@ -40,6 +40,8 @@ type Job struct {
 	turn        turn
 	run         classes.Run // what is learned from it
 	earlier     []earlier   // attempts that were followed by others
+	usage       journal.Usage
+	inVain      map[vain]bool // attempts whose time is in usage.Lost; nil for none
 
 	older, newer *Job // among the jobs that were submitted
 }

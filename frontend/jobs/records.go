@@ -34,6 +34,8 @@ type records struct {
 	spans spans
 	nodes nodeNames
 	apart sched.Owed // sums over the held jobs, which the core does not know
+
+	applied *wire.Item // the report whose attempt was counted last
 }
 
 // Record applies a record of the core to the status of its job, adds its effects, and
@@ -70,6 +72,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		if m.Count == 0 {
 			t.retried(j, m, report)
 		}
+		t.countRetried(j, m, report)
 		j.newAttempts(m)
 	case sched.NotLost:
 		r.Kind = journal.NotLost
@@ -100,6 +103,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		}
 		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.due, report.Elapsed)
 		t.spans.reported(j, report)
+		t.countAccepted(j, report)
 		t.learn(j, report, !rep.failed)
 	}
 	j.countResult(rep.failed)
@@ -137,7 +141,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	t.join(j)
 	t.opts.Metrics.jobEnded(j, t.opts.Clock.Now()-j.due)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Trace: j.trace.own}
+	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Trace: j.trace.own, Usage: j.usage}
 }
 
 // addLife adds an event to the history.
@@ -187,6 +191,9 @@ func (t *Table) retire(j *Job) {
 	}
 	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
 	j.Submission = nil
+	if t.opts.Usage != nil {
+		t.opts.Usage.Add(UsageOf(&j.Status, &j.usage))
+	}
 	t.held.remove(j)
 	t.logEnd(j)
 	t.spans.ended(j)

@@ -61,6 +61,7 @@ func (t *Table) EndRestore() {
 // again.
 func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Message, ok bool) {
 	m = sched.Message{Job: j.ID, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason, Node: r.Node}
+	j.restoreUsage(r)
 	switch r.Kind {
 	case journal.Placed, journal.Moved:
 		if int(r.Group) >= groups {

@@ -24,6 +24,7 @@ type Options struct {
 	Learner   *classes.Learner // nil: one that knows nothing
 	History   *History         // nil when none is written
 	Log       *slog.Logger     // nil discards
+	Usage     Usage            // nil when nobody wants it
 }
 
 // Table holds the jobs of a frontend: the unfinished ones and those that ended recently.

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"time"
+
 	"errors"
 	"fmt"
 
@@ -108,7 +110,16 @@ func (c *coder) ended(e *Ended) {
 		optional{8, s.Released == 0, func(c *coder) { c.float(&s.Released) }},
 		optional{9, s.Command == "", func(c *coder) { text(c, &s.Command) }},
 		optional{12, e.Trace == (api.Trace{}), func(c *coder) { text(c, &e.Trace.Traceparent); text(c, &e.Trace.Tracestate) }},
+		optional{13, e.Usage == Usage{}, func(c *coder) { c.usage(&e.Usage) }},
 	)
+}
+
+func (c *coder) usage(u *Usage) {
+	for _, d := range [...]*time.Duration{&u.Slot, &u.Lost, &u.Wait, &u.LongestWait} {
+		signed(c, d)
+	}
+	number(c, &u.Again)
+	c.bits(&u.Started)
 }
 
 func encodeEnded(e *Ended) []byte {

@@ -105,6 +105,17 @@ type Ended struct {
 	Results     []byte    // of its tasks, as the frontend keeps them; nil for none
 	Earlier     []byte    // of attempts that others followed, likewise
 	Trace       api.Trace // with which its span is resumed; zero where it was not sampled
+	Usage       Usage
+}
+
+// Usage is what a job has used so far.
+type Usage struct {
+	Slot  time.Duration // of the attempts whose results count: for how long they had a slot
+	Lost  time.Duration // likewise of others that have ended, as far as their nodes reported them
+	Again int           // attempts that were followed by another one
+
+	Started           bool          // a task is known to have started
+	Wait, LongestWait time.Duration // until the first and the last task started
 }
 
 // Job is one unfinished job as read back: what was accepted, and everything

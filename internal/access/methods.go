@@ -23,7 +23,7 @@ var methods = map[string]map[string]Action{
 		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages,
 		"submit": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
-		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput,
+		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "history": SeeJob,
 	},
 	ApplicationService: {
 		"registerApplication": RunApplication, "putFile": RunApplication, "want": RunApplication, "news": RunApplication,

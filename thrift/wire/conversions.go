@@ -503,6 +503,78 @@ func heldExecutorFrom(t *peer.THeldExecutor) (v HeldExecutor) {
 	}
 }
 
+func historyPageTo(v api.HistoryPage) *published.THistoryPage {
+	return &published.THistoryPage{
+		Frontend: v.Frontend,
+		Jobs:     mapped(v.Jobs, jobUsageTo),
+		More:     v.More,
+		Sums:     mapped(v.Sums, usageSumTo),
+		Kept:     v.Kept,
+		Oldest:   v.Oldest,
+		Limit:    v.Limit,
+		Removed:  v.Removed,
+		Dropped:  v.Dropped,
+		Problem:  v.Problem,
+	}
+}
+
+func historyPageFrom(t *published.THistoryPage) (v api.HistoryPage) {
+	if t == nil {
+		return v
+	}
+	return api.HistoryPage{
+		Frontend: t.Frontend,
+		Jobs:     mapped(t.Jobs, jobUsageFrom),
+		More:     t.More,
+		Sums:     mapped(t.Sums, usageSumFrom),
+		Kept:     t.Kept,
+		Oldest:   t.Oldest,
+		Limit:    t.Limit,
+		Removed:  t.Removed,
+		Dropped:  t.Dropped,
+		Problem:  t.Problem,
+	}
+}
+
+func historyQueryTo(v api.HistoryQuery) *published.THistoryQuery {
+	return &published.THistoryQuery{
+		Since:          v.Since,
+		Before:         v.Before,
+		Owner:          v.Owner,
+		JobClass:       v.Class,
+		Job:            v.Job,
+		State:          v.State,
+		Name:           v.Name,
+		By:             v.By,
+		Limit:          n32(v.Limit),
+		Descending:     v.Descending,
+		AfterJob:       v.AfterJob,
+		AfterEnded:     v.AfterEnded,
+		AfterSubmitted: v.AfterSubmitted,
+	}
+}
+
+func historyQueryFrom(t *published.THistoryQuery) (v api.HistoryQuery) {
+	if t == nil {
+		return v
+	}
+	return api.HistoryQuery{
+		Since:          t.Since,
+		Before:         t.Before,
+		Owner:          t.Owner,
+		Class:          t.JobClass,
+		Job:            t.Job,
+		State:          t.State,
+		Name:           t.Name,
+		By:             t.By,
+		Limit:          int(t.Limit),
+		Descending:     t.Descending,
+		AfterJob:       t.AfterJob,
+		AfterEnded:     t.AfterEnded,
+		AfterSubmitted: t.AfterSubmitted,
+	}
+}
+
 func holdingsTo(v Holdings) *peer.THoldings {
 	return &peer.THoldings{
 		Incarnation:  v.Incarnation,
@@ -619,6 +691,59 @@ func jobIDFrom(t *peer.TJobId) (v sched.JobID) {
 	return sched.JobID{
 		Hi: unbits(t.Hi),
 		Lo: unbits(t.Lo),
+	}
+}
+
+func jobUsageTo(v api.JobUsage) *published.TJobUsage {
+	return &published.TJobUsage{
+		Job:         v.Job,
+		Name:        v.Name,
+		Owner:       v.Owner,
+		Submitter:   v.Submitter,
+		App:         v.App,
+		JobClass:    v.Class,
+		State:       string(v.State),
+		Reason:      v.Reason,
+		Submitted:   v.Submitted,
+		Ended:       v.Ended,
+		Tasks:       n32(v.Tasks),
+		Completed:   n32(v.Completed),
+		Failed:      n32(v.Failed),
+		Attempts:    n32(v.Attempts),
+		Again:       n32(v.Again),
+		SlotSeconds: v.SlotSeconds,
+		LostSeconds: v.LostSeconds,
+		Started:     v.Started,
+		Wait:        v.Wait,
+		LongestWait: v.LongestWait,
+	}
+}
+
+func jobUsageFrom(t *published.TJobUsage) (v api.JobUsage) {
+	if t == nil {
+		return v
+	}
+	return api.JobUsage{
+		Job:         t.Job,
+		Name:        t.Name,
+		Owner:       t.Owner,
+		Submitter:   t.Submitter,
+		App:         t.App,
+		Class:       t.JobClass,
+		State:       api.State(t.State),
+		Reason:      t.Reason,
+		Submitted:   t.Submitted,
+		Ended:       t.Ended,
+		Tasks:       int(t.Tasks),
+		Completed:   int(t.Completed),
+		Failed:      int(t.Failed),
+		Attempts:    int(t.Attempts),
+		Again:       int(t.Again),
+		SlotSeconds: t.SlotSeconds,
+		LostSeconds: t.LostSeconds,
+		Started:     t.Started,
+		Wait:        t.Wait,
+		LongestWait: t.LongestWait,
 	}
 }
 
@@ -1267,6 +1392,51 @@ func templateFrom(t *application.TTemplate) (v api.Template) {
 		Runtime:      optionalFrom(t.Runtime, runtimeFrom),
 		Reach:        t.Reach,
 		ReachSetting: t.ReachSetting,
+	}
+}
+
+func usageSumTo(v api.UsageSum) *published.TUsageSum {
+	return &published.TUsageSum{
+		Keys:        v.Keys,
+		Jobs:        v.Jobs,
+		Completed:   v.Completed,
+		Failed:      v.Failed,
+		Cancelled:   v.Cancelled,
+		Tasks:       v.Tasks,
+		FailedTasks: v.FailedTasks,
+		Attempts:    v.Attempts,
+		Again:       v.Again,
+		SlotSeconds: v.SlotSeconds,
+		LostSeconds: v.LostSeconds,
+		Started:     v.Started,
+		WaitSeconds: v.WaitSeconds,
+		LongestWait: v.LongestWait,
+		Buckets:     v.Buckets,
+		Counts:      v.Counts,
+	}
+}
+
+func usageSumFrom(t *published.TUsageSum) (v api.UsageSum) {
+	if t == nil {
+		return v
+	}
+	return api.UsageSum{
+		Keys:        t.Keys,
+		Jobs:        t.Jobs,
+		Completed:   t.Completed,
+		Failed:      t.Failed,
+		Cancelled:   t.Cancelled,
+		Tasks:       t.Tasks,
+		FailedTasks: t.FailedTasks,
+		Attempts:    t.Attempts,
+		Again:       t.Again,
+		SlotSeconds: t.SlotSeconds,
+		LostSeconds: t.LostSeconds,
+		Started:     t.Started,
+		WaitSeconds: t.WaitSeconds,
+		LongestWait: t.LongestWait,
+		Buckets:     t.Buckets,
+		Counts:      t.Counts,
 	}
 }
 

@@ -91,6 +91,10 @@ func (s *fakeScheduler) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogC
 	return filled[wire.LogChunk](), s.note("log %+v", r)
 }
 
+func (s *fakeScheduler) History(_ context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	return filled[api.HistoryPage](), s.note("history %+v", q)
+}
+
 func (s *fakeScheduler) ForgetNode(_ context.Context, name string) ([]int32, error) {
 	return []int32{0, 3}, s.note("forget %s", name)
 }

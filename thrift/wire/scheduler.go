@@ -29,6 +29,8 @@ type Jobs interface {
 	Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error)
 	Explain(ctx context.Context, job string) (*api.Explanation, error)
 	TaskLog(ctx context.Context, r LogRequest) (LogChunk, error)
+	// History returns jobs that ended, or sums over them.
+	History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error)
 }
 
 // Cluster is the port for the machines: their state, and drains.
@@ -189,6 +191,11 @@ func (h schedulerHandler) ResumeNode(ctx context.Context, node string) (*publish
 func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
 	c, err := h.Scheduler.TaskLog(ctx, LogRequest{Job: job, Task: int(task), Attempt: int(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
 	return logChunkTo(c), refusal(err)
+}
+
+func (h schedulerHandler) History(ctx context.Context, q *published.THistoryQuery) (*published.THistoryPage, error) {
+	p, err := h.Scheduler.History(ctx, historyQueryFrom(q))
+	return historyPageTo(p), refusal(err)
 }
 
 // whileWaiting ends the context when the caller will have stopped waiting.

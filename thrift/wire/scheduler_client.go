@@ -141,6 +141,14 @@ func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, 
 	return logChunkFrom(t), err
 }
 
+// History returns jobs that ended, or sums over them.
+func (s *SchedulerClient) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	t, err := invoke(ctx, s.caller, "asking for the history of jobs", func(ctx context.Context, c thrift.TClient) (*published.THistoryPage, error) {
+		return published.NewSchedulerServiceClient(c).History(ctx, historyQueryTo(q))
+	})
+	return historyPageFrom(t), err
+}
+
 // RegisterFrontend announces where the application serves FrontendService.
 func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
 	ok, err := invoke(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {

@@ -28,6 +28,10 @@ var pairs = []pair{
 	{plain: "api.Array", thrift: "published.TArray"},
 	{plain: "api.FrontendIdentity", thrift: "published.TFrontendIdentity"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
+	{plain: "api.JobUsage", thrift: "published.TJobUsage"},
+	{plain: "api.UsageSum", thrift: "published.TUsageSum"},
+	{plain: "api.HistoryQuery", thrift: "published.THistoryQuery"},
+	{plain: "api.HistoryPage", thrift: "published.THistoryPage"},
 
 	{plain: "api.Application", thrift: "application.TApplication"},
 	{plain: "api.Template", thrift: "application.TTemplate"},

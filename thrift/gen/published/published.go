@@ -12741,6 +12741,3132 @@ func (p *TLogChunk) String() string {
 	return fmt.Sprintf("TLogChunk(%+v)", *p)
 }
 
+// Attributes:
+//   - Job
+//   - Name
+//   - Owner
+//   - Submitter
+//   - App
+//   - JobClass
+//   - State
+//   - Reason
+//   - Submitted
+//   - Ended
+//   - Tasks
+//   - Completed
+//   - Failed
+//   - Attempts
+//   - Again
+//   - SlotSeconds
+//   - LostSeconds
+//   - Started
+//   - Wait
+//   - LongestWait
+type TJobUsage struct {
+	Job         string  `thrift:"job,1" db:"job" json:"job"`
+	Name        string  `thrift:"name,2" db:"name" json:"name"`
+	Owner       string  `thrift:"owner,3" db:"owner" json:"owner"`
+	Submitter   string  `thrift:"submitter,4" db:"submitter" json:"submitter"`
+	App         string  `thrift:"app,5" db:"app" json:"app"`
+	JobClass    string  `thrift:"jobClass,6" db:"jobClass" json:"jobClass"`
+	State       string  `thrift:"state,7" db:"state" json:"state"`
+	Reason      string  `thrift:"reason,8" db:"reason" json:"reason"`
+	Submitted   float64 `thrift:"submitted,9" db:"submitted" json:"submitted"`
+	Ended       float64 `thrift:"ended,10" db:"ended" json:"ended"`
+	Tasks       int32   `thrift:"tasks,11" db:"tasks" json:"tasks"`
+	Completed   int32   `thrift:"completed,12" db:"completed" json:"completed"`
+	Failed      int32   `thrift:"failed,13" db:"failed" json:"failed"`
+	Attempts    int32   `thrift:"attempts,14" db:"attempts" json:"attempts"`
+	Again       int32   `thrift:"again,15" db:"again" json:"again"`
+	SlotSeconds float64 `thrift:"slotSeconds,16" db:"slotSeconds" json:"slotSeconds"`
+	LostSeconds float64 `thrift:"lostSeconds,17" db:"lostSeconds" json:"lostSeconds"`
+	Started     bool    `thrift:"started,18" db:"started" json:"started"`
+	Wait        float64 `thrift:"wait,19" db:"wait" json:"wait"`
+	LongestWait float64 `thrift:"longestWait,20" db:"longestWait" json:"longestWait"`
+}
+
+func NewTJobUsage() *TJobUsage {
+	return &TJobUsage{}
+}
+
+func (p *TJobUsage) GetJob() string {
+	return p.Job
+}
+
+func (p *TJobUsage) GetName() string {
+	return p.Name
+}
+
+func (p *TJobUsage) GetOwner() string {
+	return p.Owner
+}
+
+func (p *TJobUsage) GetSubmitter() string {
+	return p.Submitter
+}
+
+func (p *TJobUsage) GetApp() string {
+	return p.App
+}
+
+func (p *TJobUsage) GetJobClass() string {
+	return p.JobClass
+}
+
+func (p *TJobUsage) GetState() string {
+	return p.State
+}
+
+func (p *TJobUsage) GetReason() string {
+	return p.Reason
+}
+
+func (p *TJobUsage) GetSubmitted() float64 {
+	return p.Submitted
+}
+
+func (p *TJobUsage) GetEnded() float64 {
+	return p.Ended
+}
+
+func (p *TJobUsage) GetTasks() int32 {
+	return p.Tasks
+}
+
+func (p *TJobUsage) GetCompleted() int32 {
+	return p.Completed
+}
+
+func (p *TJobUsage) GetFailed() int32 {
+	return p.Failed
+}
+
+func (p *TJobUsage) GetAttempts() int32 {
+	return p.Attempts
+}
+
+func (p *TJobUsage) GetAgain() int32 {
+	return p.Again
+}
+
+func (p *TJobUsage) GetSlotSeconds() float64 {
+	return p.SlotSeconds
+}
+
+func (p *TJobUsage) GetLostSeconds() float64 {
+	return p.LostSeconds
+}
+
+func (p *TJobUsage) GetStarted() bool {
+	return p.Started
+}
+
+func (p *TJobUsage) GetWait() float64 {
+	return p.Wait
+}
+
+func (p *TJobUsage) GetLongestWait() float64 {
+	return p.LongestWait
+}
+func (p *TJobUsage) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 14:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField14(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 15:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 20:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Job = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Submitter = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.JobClass = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Submitted = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Ended = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Tasks = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Completed = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Failed = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 14: ", err)
+	} else {
+		p.Attempts = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 15: ", err)
+	} else {
+		p.Again = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.SlotSeconds = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.LostSeconds = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 18: ", err)
+	} else {
+		p.Started = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.Wait = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.LongestWait = v
+	}
+	return nil
+}
+
+func (p *TJobUsage) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TJobUsage"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TJobUsage) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "job", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:job: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Job)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.job (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:job: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:name: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:owner: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.owner (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:owner: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "submitter", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:submitter: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Submitter)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.submitter (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:submitter: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:app: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:jobClass: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobClass (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:jobClass: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:state: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:state: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:reason: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reason (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:reason: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "submitted", thrift.DOUBLE, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:submitted: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Submitted)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.submitted (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:submitted: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "ended", thrift.DOUBLE, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:ended: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Ended)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.ended (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:ended: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.I32, 11); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:tasks: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Tasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tasks (11) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 11:tasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "completed", thrift.I32, 12); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:completed: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Completed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.completed (12) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 12:completed: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "failed", thrift.I32, 13); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:failed: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Failed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.failed (13) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 13:failed: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "attempts", thrift.I32, 14); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:attempts: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Attempts)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempts (14) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 14:attempts: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "again", thrift.I32, 15); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:again: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Again)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.again (15) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 15:again: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "slotSeconds", thrift.DOUBLE, 16); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:slotSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.SlotSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.slotSeconds (16) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 16:slotSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "lostSeconds", thrift.DOUBLE, 17); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:lostSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LostSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.lostSeconds (17) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 17:lostSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "started", thrift.BOOL, 18); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:started: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Started)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.started (18) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 18:started: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "wait", thrift.DOUBLE, 19); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:wait: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Wait)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.wait (19) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 19:wait: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "longestWait", thrift.DOUBLE, 20); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:longestWait: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LongestWait)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.longestWait (20) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 20:longestWait: ", p), err)
+	}
+	return err
+}
+
+func (p *TJobUsage) Equals(other *TJobUsage) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Job != other.Job {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Submitter != other.Submitter {
+		return false
+	}
+	if p.App != other.App {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.Submitted != other.Submitted {
+		return false
+	}
+	if p.Ended != other.Ended {
+		return false
+	}
+	if p.Tasks != other.Tasks {
+		return false
+	}
+	if p.Completed != other.Completed {
+		return false
+	}
+	if p.Failed != other.Failed {
+		return false
+	}
+	if p.Attempts != other.Attempts {
+		return false
+	}
+	if p.Again != other.Again {
+		return false
+	}
+	if p.SlotSeconds != other.SlotSeconds {
+		return false
+	}
+	if p.LostSeconds != other.LostSeconds {
+		return false
+	}
+	if p.Started != other.Started {
+		return false
+	}
+	if p.Wait != other.Wait {
+		return false
+	}
+	if p.LongestWait != other.LongestWait {
+		return false
+	}
+	return true
+}
+
+func (p *TJobUsage) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TJobUsage(%+v)", *p)
+}
+
+// Attributes:
+//   - Keys
+//   - Jobs
+//   - Completed
+//   - Failed
+//   - Cancelled
+//   - Tasks
+//   - FailedTasks
+//   - Attempts
+//   - Again
+//   - SlotSeconds
+//   - LostSeconds
+//   - Started
+//   - WaitSeconds
+//   - LongestWait
+//   - Buckets
+//   - Counts
+type TUsageSum struct {
+	Keys        []string `thrift:"keys,1" db:"keys" json:"keys"`
+	Jobs        int64    `thrift:"jobs,2" db:"jobs" json:"jobs"`
+	Completed   int64    `thrift:"completed,3" db:"completed" json:"completed"`
+	Failed      int64    `thrift:"failed,4" db:"failed" json:"failed"`
+	Cancelled   int64    `thrift:"cancelled,5" db:"cancelled" json:"cancelled"`
+	Tasks       int64    `thrift:"tasks,6" db:"tasks" json:"tasks"`
+	FailedTasks int64    `thrift:"failedTasks,7" db:"failedTasks" json:"failedTasks"`
+	Attempts    int64    `thrift:"attempts,8" db:"attempts" json:"attempts"`
+	Again       int64    `thrift:"again,9" db:"again" json:"again"`
+	SlotSeconds float64  `thrift:"slotSeconds,10" db:"slotSeconds" json:"slotSeconds"`
+	LostSeconds float64  `thrift:"lostSeconds,11" db:"lostSeconds" json:"lostSeconds"`
+	Started     int64    `thrift:"started,12" db:"started" json:"started"`
+	WaitSeconds float64  `thrift:"waitSeconds,13" db:"waitSeconds" json:"waitSeconds"`
+	LongestWait float64  `thrift:"longestWait,14" db:"longestWait" json:"longestWait"`
+	Buckets     []int32  `thrift:"buckets,15" db:"buckets" json:"buckets"`
+	Counts      []int64  `thrift:"counts,16" db:"counts" json:"counts"`
+}
+
+func NewTUsageSum() *TUsageSum {
+	return &TUsageSum{}
+}
+
+func (p *TUsageSum) GetKeys() []string {
+	return p.Keys
+}
+
+func (p *TUsageSum) GetJobs() int64 {
+	return p.Jobs
+}
+
+func (p *TUsageSum) GetCompleted() int64 {
+	return p.Completed
+}
+
+func (p *TUsageSum) GetFailed() int64 {
+	return p.Failed
+}
+
+func (p *TUsageSum) GetCancelled() int64 {
+	return p.Cancelled
+}
+
+func (p *TUsageSum) GetTasks() int64 {
+	return p.Tasks
+}
+
+func (p *TUsageSum) GetFailedTasks() int64 {
+	return p.FailedTasks
+}
+
+func (p *TUsageSum) GetAttempts() int64 {
+	return p.Attempts
+}
+
+func (p *TUsageSum) GetAgain() int64 {
+	return p.Again
+}
+
+func (p *TUsageSum) GetSlotSeconds() float64 {
+	return p.SlotSeconds
+}
+
+func (p *TUsageSum) GetLostSeconds() float64 {
+	return p.LostSeconds
+}
+
+func (p *TUsageSum) GetStarted() int64 {
+	return p.Started
+}
+
+func (p *TUsageSum) GetWaitSeconds() float64 {
+	return p.WaitSeconds
+}
+
+func (p *TUsageSum) GetLongestWait() float64 {
+	return p.LongestWait
+}
+
+func (p *TUsageSum) GetBuckets() []int32 {
+	return p.Buckets
+}
+
+func (p *TUsageSum) GetCounts() []int64 {
+	return p.Counts
+}
+func (p *TUsageSum) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 14:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField14(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 15:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Keys = tSlice
+	for i := 0; i < size; i++ {
+		var _elem44 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem44 = v
+		}
+		p.Keys = append(p.Keys, _elem44)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Jobs = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Completed = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Failed = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Cancelled = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Tasks = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.FailedTasks = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Attempts = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Again = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.SlotSeconds = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.LostSeconds = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Started = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.WaitSeconds = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 14: ", err)
+	} else {
+		p.LongestWait = v
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int32, 0, size)
+	p.Buckets = tSlice
+	for i := 0; i < size; i++ {
+		var _elem45 int32
+		if v, err := iprot.ReadI32(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem45 = v
+		}
+		p.Buckets = append(p.Buckets, _elem45)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TUsageSum) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Counts = tSlice
+	for i := 0; i < size; i++ {
+		var _elem46 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem46 = v
+		}
+		p.Counts = append(p.Counts, _elem46)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TUsageSum) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TUsageSum"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TUsageSum) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "keys", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:keys: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Keys)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Keys {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:keys: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobs", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:jobs: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Jobs)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobs (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:jobs: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "completed", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:completed: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Completed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.completed (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:completed: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "failed", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:failed: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Failed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.failed (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:failed: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "cancelled", thrift.I64, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:cancelled: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Cancelled)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.cancelled (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:cancelled: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.I64, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:tasks: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Tasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tasks (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:tasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "failedTasks", thrift.I64, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:failedTasks: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.FailedTasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.failedTasks (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:failedTasks: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "attempts", thrift.I64, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:attempts: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Attempts)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempts (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:attempts: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "again", thrift.I64, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:again: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Again)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.again (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:again: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "slotSeconds", thrift.DOUBLE, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:slotSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.SlotSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.slotSeconds (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:slotSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "lostSeconds", thrift.DOUBLE, 11); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:lostSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LostSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.lostSeconds (11) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 11:lostSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "started", thrift.I64, 12); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:started: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Started)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.started (12) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 12:started: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "waitSeconds", thrift.DOUBLE, 13); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:waitSeconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.WaitSeconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.waitSeconds (13) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 13:waitSeconds: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "longestWait", thrift.DOUBLE, 14); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:longestWait: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.LongestWait)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.longestWait (14) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 14:longestWait: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "buckets", thrift.LIST, 15); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:buckets: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.I32, len(p.Buckets)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Buckets {
+		if err := oprot.WriteI32(ctx, int32(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 15:buckets: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "counts", thrift.LIST, 16); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:counts: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Counts)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Counts {
+		if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 16:counts: ", p), err)
+	}
+	return err
+}
+
+func (p *TUsageSum) Equals(other *TUsageSum) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Keys) != len(other.Keys) {
+		return false
+	}
+	for i, _tgt := range p.Keys {
+		_src47 := other.Keys[i]
+		if _tgt != _src47 {
+			return false
+		}
+	}
+	if p.Jobs != other.Jobs {
+		return false
+	}
+	if p.Completed != other.Completed {
+		return false
+	}
+	if p.Failed != other.Failed {
+		return false
+	}
+	if p.Cancelled != other.Cancelled {
+		return false
+	}
+	if p.Tasks != other.Tasks {
+		return false
+	}
+	if p.FailedTasks != other.FailedTasks {
+		return false
+	}
+	if p.Attempts != other.Attempts {
+		return false
+	}
+	if p.Again != other.Again {
+		return false
+	}
+	if p.SlotSeconds != other.SlotSeconds {
+		return false
+	}
+	if p.LostSeconds != other.LostSeconds {
+		return false
+	}
+	if p.Started != other.Started {
+		return false
+	}
+	if p.WaitSeconds != other.WaitSeconds {
+		return false
+	}
+	if p.LongestWait != other.LongestWait {
+		return false
+	}
+	if len(p.Buckets) != len(other.Buckets) {
+		return false
+	}
+	for i, _tgt := range p.Buckets {
+		_src48 := other.Buckets[i]
+		if _tgt != _src48 {
+			return false
+		}
+	}
+	if len(p.Counts) != len(other.Counts) {
+		return false
+	}
+	for i, _tgt := range p.Counts {
+		_src49 := other.Counts[i]
+		if _tgt != _src49 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *TUsageSum) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TUsageSum(%+v)", *p)
+}
+
+// Attributes:
+//   - Since
+//   - Before
+//   - Owner
+//   - JobClass
+//   - Job
+//   - State
+//   - Name
+//   - By
+//   - Limit
+//   - Descending
+//   - AfterJob
+//   - AfterEnded
+//   - AfterSubmitted
+type THistoryQuery struct {
+	Since          float64  `thrift:"since,1" db:"since" json:"since"`
+	Before         float64  `thrift:"before,2" db:"before" json:"before"`
+	Owner          string   `thrift:"owner,3" db:"owner" json:"owner"`
+	JobClass       string   `thrift:"jobClass,4" db:"jobClass" json:"jobClass"`
+	Job            string   `thrift:"job,5" db:"job" json:"job"`
+	State          string   `thrift:"state,6" db:"state" json:"state"`
+	Name           string   `thrift:"name,7" db:"name" json:"name"`
+	By             []string `thrift:"by,8" db:"by" json:"by,omitempty"`
+	Limit          int32    `thrift:"limit,9" db:"limit" json:"limit"`
+	Descending     bool     `thrift:"descending,10" db:"descending" json:"descending"`
+	AfterJob       string   `thrift:"afterJob,11" db:"afterJob" json:"afterJob"`
+	AfterEnded     float64  `thrift:"afterEnded,12" db:"afterEnded" json:"afterEnded"`
+	AfterSubmitted float64  `thrift:"afterSubmitted,13" db:"afterSubmitted" json:"afterSubmitted"`
+}
+
+func NewTHistoryQuery() *THistoryQuery {
+	return &THistoryQuery{}
+}
+
+var THistoryQuery_Since_DEFAULT float64 = 0
+
+func (p *THistoryQuery) GetSince() float64 {
+	return p.Since
+}
+
+var THistoryQuery_Before_DEFAULT float64 = 0
+
+func (p *THistoryQuery) GetBefore() float64 {
+	return p.Before
+}
+
+var THistoryQuery_Owner_DEFAULT string = ""
+
+func (p *THistoryQuery) GetOwner() string {
+	return p.Owner
+}
+
+var THistoryQuery_JobClass_DEFAULT string = ""
+
+func (p *THistoryQuery) GetJobClass() string {
+	return p.JobClass
+}
+
+var THistoryQuery_Job_DEFAULT string = ""
+
+func (p *THistoryQuery) GetJob() string {
+	return p.Job
+}
+
+var THistoryQuery_State_DEFAULT string = ""
+
+func (p *THistoryQuery) GetState() string {
+	return p.State
+}
+
+var THistoryQuery_Name_DEFAULT string = ""
+
+func (p *THistoryQuery) GetName() string {
+	return p.Name
+}
+
+var THistoryQuery_By_DEFAULT []string
+
+func (p *THistoryQuery) GetBy() []string {
+	return p.By
+}
+
+var THistoryQuery_Limit_DEFAULT int32 = 0
+
+func (p *THistoryQuery) GetLimit() int32 {
+	return p.Limit
+}
+
+var THistoryQuery_Descending_DEFAULT bool = false
+
+func (p *THistoryQuery) GetDescending() bool {
+	return p.Descending
+}
+
+var THistoryQuery_AfterJob_DEFAULT string = ""
+
+func (p *THistoryQuery) GetAfterJob() string {
+	return p.AfterJob
+}
+
+var THistoryQuery_AfterEnded_DEFAULT float64 = 0
+
+func (p *THistoryQuery) GetAfterEnded() float64 {
+	return p.AfterEnded
+}
+
+var THistoryQuery_AfterSubmitted_DEFAULT float64 = 0
+
+func (p *THistoryQuery) GetAfterSubmitted() float64 {
+	return p.AfterSubmitted
+}
+func (p *THistoryQuery) IsSetSince() bool {
+	return p.Since != THistoryQuery_Since_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetBefore() bool {
+	return p.Before != THistoryQuery_Before_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetOwner() bool {
+	return p.Owner != THistoryQuery_Owner_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetJobClass() bool {
+	return p.JobClass != THistoryQuery_JobClass_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetJob() bool {
+	return p.Job != THistoryQuery_Job_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetState() bool {
+	return p.State != THistoryQuery_State_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetName() bool {
+	return p.Name != THistoryQuery_Name_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetBy() bool {
+	return p.By != nil
+}
+
+func (p *THistoryQuery) IsSetLimit() bool {
+	return p.Limit != THistoryQuery_Limit_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetDescending() bool {
+	return p.Descending != THistoryQuery_Descending_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetAfterJob() bool {
+	return p.AfterJob != THistoryQuery_AfterJob_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetAfterEnded() bool {
+	return p.AfterEnded != THistoryQuery_AfterEnded_DEFAULT
+}
+
+func (p *THistoryQuery) IsSetAfterSubmitted() bool {
+	return p.AfterSubmitted != THistoryQuery_AfterSubmitted_DEFAULT
+}
+
+func (p *THistoryQuery) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Since = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Before = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.JobClass = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Job = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.By = tSlice
+	for i := 0; i < size; i++ {
+		var _elem50 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem50 = v
+		}
+		p.By = append(p.By, _elem50)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Descending = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.AfterJob = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.AfterEnded = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.AfterSubmitted = v
+	}
+	return nil
+}
+
+func (p *THistoryQuery) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THistoryQuery"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THistoryQuery) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSince() {
+		if err := oprot.WriteFieldBegin(ctx, "since", thrift.DOUBLE, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:since: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Since)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.since (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:since: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetBefore() {
+		if err := oprot.WriteFieldBegin(ctx, "before", thrift.DOUBLE, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:before: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Before)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.before (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:before: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobClass() {
+		if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:jobClass: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobClass (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:jobClass: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJob() {
+		if err := oprot.WriteFieldBegin(ctx, "job", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:job: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Job)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.job (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:job: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetState() {
+		if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:state: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.state (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:state: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetName() {
+		if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:name: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.name (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:name: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetBy() {
+		if err := oprot.WriteFieldBegin(ctx, "by", thrift.LIST, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:by: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.By)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.By {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:by: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLimit() {
+		if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:limit: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.limit (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:limit: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDescending() {
+		if err := oprot.WriteFieldBegin(ctx, "descending", thrift.BOOL, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:descending: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Descending)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.descending (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:descending: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAfterJob() {
+		if err := oprot.WriteFieldBegin(ctx, "afterJob", thrift.STRING, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:afterJob: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.AfterJob)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.afterJob (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:afterJob: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAfterEnded() {
+		if err := oprot.WriteFieldBegin(ctx, "afterEnded", thrift.DOUBLE, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:afterEnded: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.AfterEnded)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.afterEnded (12) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:afterEnded: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAfterSubmitted() {
+		if err := oprot.WriteFieldBegin(ctx, "afterSubmitted", thrift.DOUBLE, 13); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:afterSubmitted: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.AfterSubmitted)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.afterSubmitted (13) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 13:afterSubmitted: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THistoryQuery) Equals(other *THistoryQuery) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Since != other.Since {
+		return false
+	}
+	if p.Before != other.Before {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.Job != other.Job {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if len(p.By) != len(other.By) {
+		return false
+	}
+	for i, _tgt := range p.By {
+		_src51 := other.By[i]
+		if _tgt != _src51 {
+			return false
+		}
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	if p.Descending != other.Descending {
+		return false
+	}
+	if p.AfterJob != other.AfterJob {
+		return false
+	}
+	if p.AfterEnded != other.AfterEnded {
+		return false
+	}
+	if p.AfterSubmitted != other.AfterSubmitted {
+		return false
+	}
+	return true
+}
+
+func (p *THistoryQuery) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THistoryQuery(%+v)", *p)
+}
+
+// Attributes:
+//   - Frontend
+//   - Jobs
+//   - More
+//   - Sums
+//   - Kept
+//   - Oldest
+//   - Limit
+//   - Removed
+//   - Dropped
+//   - Problem
+type THistoryPage struct {
+	Frontend string       `thrift:"frontend,1" db:"frontend" json:"frontend"`
+	Jobs     []*TJobUsage `thrift:"jobs,2" db:"jobs" json:"jobs"`
+	More     bool         `thrift:"more,3" db:"more" json:"more"`
+	Sums     []*TUsageSum `thrift:"sums,4" db:"sums" json:"sums"`
+	Kept     int64        `thrift:"kept,5" db:"kept" json:"kept"`
+	Oldest   float64      `thrift:"oldest,6" db:"oldest" json:"oldest"`
+	Limit    int64        `thrift:"limit,7" db:"limit" json:"limit"`
+	Removed  int64        `thrift:"removed,8" db:"removed" json:"removed"`
+	Dropped  int64        `thrift:"dropped,9" db:"dropped" json:"dropped"`
+	Problem  string       `thrift:"problem,10" db:"problem" json:"problem"`
+}
+
+func NewTHistoryPage() *THistoryPage {
+	return &THistoryPage{}
+}
+
+func (p *THistoryPage) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *THistoryPage) GetJobs() []*TJobUsage {
+	return p.Jobs
+}
+
+func (p *THistoryPage) GetMore() bool {
+	return p.More
+}
+
+func (p *THistoryPage) GetSums() []*TUsageSum {
+	return p.Sums
+}
+
+func (p *THistoryPage) GetKept() int64 {
+	return p.Kept
+}
+
+func (p *THistoryPage) GetOldest() float64 {
+	return p.Oldest
+}
+
+func (p *THistoryPage) GetLimit() int64 {
+	return p.Limit
+}
+
+func (p *THistoryPage) GetRemoved() int64 {
+	return p.Removed
+}
+
+func (p *THistoryPage) GetDropped() int64 {
+	return p.Dropped
+}
+
+func (p *THistoryPage) GetProblem() string {
+	return p.Problem
+}
+func (p *THistoryPage) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TJobUsage, 0, size)
+	p.Jobs = tSlice
+	for i := 0; i < size; i++ {
+		_elem52 := &TJobUsage{}
+		if err := _elem52.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
+		}
+		p.Jobs = append(p.Jobs, _elem52)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.More = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TUsageSum, 0, size)
+	p.Sums = tSlice
+	for i := 0; i < size; i++ {
+		_elem53 := &TUsageSum{}
+		if err := _elem53.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem53), err)
+		}
+		p.Sums = append(p.Sums, _elem53)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Kept = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Oldest = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Removed = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Dropped = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Problem = v
+	}
+	return nil
+}
+
+func (p *THistoryPage) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THistoryPage"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THistoryPage) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobs", thrift.LIST, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:jobs: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Jobs)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Jobs {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:jobs: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "more", thrift.BOOL, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:more: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.More)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.more (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:more: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "sums", thrift.LIST, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:sums: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Sums)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Sums {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:sums: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "kept", thrift.I64, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:kept: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Kept)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.kept (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:kept: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "oldest", thrift.DOUBLE, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:oldest: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Oldest)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.oldest (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:oldest: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I64, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:limit: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "removed", thrift.I64, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:removed: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Removed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.removed (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:removed: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "dropped", thrift.I64, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:dropped: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Dropped)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.dropped (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:dropped: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "problem", thrift.STRING, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:problem: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Problem)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problem (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:problem: ", p), err)
+	}
+	return err
+}
+
+func (p *THistoryPage) Equals(other *THistoryPage) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if len(p.Jobs) != len(other.Jobs) {
+		return false
+	}
+	for i, _tgt := range p.Jobs {
+		_src54 := other.Jobs[i]
+		if !_tgt.Equals(_src54) {
+			return false
+		}
+	}
+	if p.More != other.More {
+		return false
+	}
+	if len(p.Sums) != len(other.Sums) {
+		return false
+	}
+	for i, _tgt := range p.Sums {
+		_src55 := other.Sums[i]
+		if !_tgt.Equals(_src55) {
+			return false
+		}
+	}
+	if p.Kept != other.Kept {
+		return false
+	}
+	if p.Oldest != other.Oldest {
+		return false
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	if p.Removed != other.Removed {
+		return false
+	}
+	if p.Dropped != other.Dropped {
+		return false
+	}
+	if p.Problem != other.Problem {
+		return false
+	}
+	return true
+}
+
+func (p *THistoryPage) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THistoryPage(%+v)", *p)
+}
+
 type SchedulerService interface {
 	// Parameters:
 	//  - App
@@ -12798,6 +15924,9 @@ type SchedulerService interface {
 	//  - Offset
 	//  - Limit
 	TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error)
+	// Parameters:
+	//  - Query
+	History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error)
 }
 
 type SchedulerServiceClient struct {
@@ -12839,34 +15968,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args44 SchedulerServiceRegisterFrontendArgs
-	_args44.App = app
-	_args44.SocketAddress = socketAddress
-	var _result46 SchedulerServiceRegisterFrontendResult
-	var _meta45 thrift.ResponseMeta
-	_meta45, _err = p.Client_().Call(ctx, "registerFrontend", &_args44, &_result46)
-	p.SetLastResponseMeta_(_meta45)
+	var _args56 SchedulerServiceRegisterFrontendArgs
+	_args56.App = app
+	_args56.SocketAddress = socketAddress
+	var _result58 SchedulerServiceRegisterFrontendResult
+	var _meta57 thrift.ResponseMeta
+	_meta57, _err = p.Client_().Call(ctx, "registerFrontend", &_args56, &_result58)
+	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
 	}
-	return _result46.GetSuccess(), nil
+	return _result58.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args47 SchedulerServiceSubmitJobArgs
-	_args47.Req = req
-	var _result49 SchedulerServiceSubmitJobResult
-	var _meta48 thrift.ResponseMeta
-	_meta48, _err = p.Client_().Call(ctx, "submitJob", &_args47, &_result49)
-	p.SetLastResponseMeta_(_meta48)
+	var _args59 SchedulerServiceSubmitJobArgs
+	_args59.Req = req
+	var _result61 SchedulerServiceSubmitJobResult
+	var _meta60 thrift.ResponseMeta
+	_meta60, _err = p.Client_().Call(ctx, "submitJob", &_args59, &_result61)
+	p.SetLastResponseMeta_(_meta60)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result49.E != nil:
-		return _result49.E
+	case _result61.E != nil:
+		return _result61.E
 	}
 
 	return nil
@@ -12878,15 +16007,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args50 SchedulerServiceSendFrontendMessageArgs
-	_args50.App = app
-	_args50.TaskId = taskId
-	_args50.Status = status
-	_args50.Message = message
-	var _result52 SchedulerServiceSendFrontendMessageResult
-	var _meta51 thrift.ResponseMeta
-	_meta51, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args50, &_result52)
-	p.SetLastResponseMeta_(_meta51)
+	var _args62 SchedulerServiceSendFrontendMessageArgs
+	_args62.App = app
+	_args62.TaskId = taskId
+	_args62.Status = status
+	_args62.Message = message
+	var _result64 SchedulerServiceSendFrontendMessageResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
@@ -12896,22 +16025,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args53 SchedulerServiceSubmitArgs
-	_args53.Req = req
-	var _result55 SchedulerServiceSubmitResult
-	var _meta54 thrift.ResponseMeta
-	_meta54, _err = p.Client_().Call(ctx, "submit", &_args53, &_result55)
-	p.SetLastResponseMeta_(_meta54)
+	var _args65 SchedulerServiceSubmitArgs
+	_args65.Req = req
+	var _result67 SchedulerServiceSubmitResult
+	var _meta66 thrift.ResponseMeta
+	_meta66, _err = p.Client_().Call(ctx, "submit", &_args65, &_result67)
+	p.SetLastResponseMeta_(_meta66)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result55.E != nil:
-		return _r, _result55.E
+	case _result67.E != nil:
+		return _r, _result67.E
 	}
 
-	if _ret56 := _result55.GetSuccess(); _ret56 != nil {
-		return _ret56, nil
+	if _ret68 := _result67.GetSuccess(); _ret68 != nil {
+		return _ret68, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -12919,22 +16048,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args57 SchedulerServiceJobStatusArgs
-	_args57.JobId = jobId
-	var _result59 SchedulerServiceJobStatusResult
-	var _meta58 thrift.ResponseMeta
-	_meta58, _err = p.Client_().Call(ctx, "jobStatus", &_args57, &_result59)
-	p.SetLastResponseMeta_(_meta58)
+	var _args69 SchedulerServiceJobStatusArgs
+	_args69.JobId = jobId
+	var _result71 SchedulerServiceJobStatusResult
+	var _meta70 thrift.ResponseMeta
+	_meta70, _err = p.Client_().Call(ctx, "jobStatus", &_args69, &_result71)
+	p.SetLastResponseMeta_(_meta70)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result59.E != nil:
-		return _r, _result59.E
+	case _result71.E != nil:
+		return _r, _result71.E
 	}
 
-	if _ret60 := _result59.GetSuccess(); _ret60 != nil {
-		return _ret60, nil
+	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
+		return _ret72, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -12944,101 +16073,35 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - After
 //   - Filter
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args61 SchedulerServiceListJobsArgs
-	_args61.Limit = limit
-	_args61.After = after
-	_args61.Filter = filter
-	var _result63 SchedulerServiceListJobsResult
-	var _meta62 thrift.ResponseMeta
-	_meta62, _err = p.Client_().Call(ctx, "listJobs", &_args61, &_result63)
-	p.SetLastResponseMeta_(_meta62)
+	var _args73 SchedulerServiceListJobsArgs
+	_args73.Limit = limit
+	_args73.After = after
+	_args73.Filter = filter
+	var _result75 SchedulerServiceListJobsResult
+	var _meta74 thrift.ResponseMeta
+	_meta74, _err = p.Client_().Call(ctx, "listJobs", &_args73, &_result75)
+	p.SetLastResponseMeta_(_meta74)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result63.E != nil:
-		return _r, _result63.E
+	case _result75.E != nil:
+		return _r, _result75.E
 	}
 
-	return _result63.GetSuccess(), nil
+	return _result75.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args64 SchedulerServiceWaitJobArgs
-	_args64.JobId = jobId
-	_args64.TimeoutMillis = timeoutMillis
-	var _result66 SchedulerServiceWaitJobResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "waitJob", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result66.E != nil:
-		return _r, _result66.E
-	}
-
-	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
-		return _ret67, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
-}
-
-// Parameters:
-//   - JobId
-func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args68 SchedulerServiceCancelJobArgs
-	_args68.JobId = jobId
-	var _result70 SchedulerServiceCancelJobResult
-	var _meta69 thrift.ResponseMeta
-	_meta69, _err = p.Client_().Call(ctx, "cancelJob", &_args68, &_result70)
-	p.SetLastResponseMeta_(_meta69)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result70.E != nil:
-		return _r, _result70.E
-	}
-
-	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
-		return _ret71, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
-}
-
-// Parameters:
-//   - JobId
-func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args72 SchedulerServiceExplainJobArgs
-	_args72.JobId = jobId
-	var _result74 SchedulerServiceExplainJobResult
-	var _meta73 thrift.ResponseMeta
-	_meta73, _err = p.Client_().Call(ctx, "explainJob", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result74.E != nil:
-		return _r, _result74.E
-	}
-
-	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
-		return _ret75, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
-}
-
-func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args76 SchedulerServiceListNodesArgs
-	var _result78 SchedulerServiceListNodesResult
+	var _args76 SchedulerServiceWaitJobArgs
+	_args76.JobId = jobId
+	_args76.TimeoutMillis = timeoutMillis
+	var _result78 SchedulerServiceWaitJobResult
 	var _meta77 thrift.ResponseMeta
-	_meta77, _err = p.Client_().Call(ctx, "listNodes", &_args76, &_result78)
+	_meta77, _err = p.Client_().Call(ctx, "waitJob", &_args76, &_result78)
 	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
@@ -13048,104 +16111,100 @@ func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterSt
 		return _r, _result78.E
 	}
 
-	return _result78.GetSuccess(), nil
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
+}
+
+// Parameters:
+//   - JobId
+func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
+	var _args80 SchedulerServiceCancelJobArgs
+	_args80.JobId = jobId
+	var _result82 SchedulerServiceCancelJobResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "cancelJob", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result82.E != nil:
+		return _r, _result82.E
+	}
+
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
+}
+
+// Parameters:
+//   - JobId
+func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
+	var _args84 SchedulerServiceExplainJobArgs
+	_args84.JobId = jobId
+	var _result86 SchedulerServiceExplainJobResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "explainJob", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result86.E != nil:
+		return _r, _result86.E
+	}
+
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
+}
+
+func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
+	var _args88 SchedulerServiceListNodesArgs
+	var _result90 SchedulerServiceListNodesResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "listNodes", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result90.E != nil:
+		return _r, _result90.E
+	}
+
+	return _result90.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args79 SchedulerServiceForgetNodeArgs
-	_args79.Node = node
-	var _result81 SchedulerServiceForgetNodeResult
-	var _meta80 thrift.ResponseMeta
-	_meta80, _err = p.Client_().Call(ctx, "forgetNode", &_args79, &_result81)
-	p.SetLastResponseMeta_(_meta80)
+	var _args91 SchedulerServiceForgetNodeArgs
+	_args91.Node = node
+	var _result93 SchedulerServiceForgetNodeResult
+	var _meta92 thrift.ResponseMeta
+	_meta92, _err = p.Client_().Call(ctx, "forgetNode", &_args91, &_result93)
+	p.SetLastResponseMeta_(_meta92)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result81.E != nil:
-		return _r, _result81.E
+	case _result93.E != nil:
+		return _r, _result93.E
 	}
 
-	return _result81.GetSuccess(), nil
+	return _result93.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args82 SchedulerServiceListSharesArgs
-	var _result84 SchedulerServiceListSharesResult
-	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "listShares", &_args82, &_result84)
-	p.SetLastResponseMeta_(_meta83)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result84.E != nil:
-		return _r, _result84.E
-	}
-
-	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
-		return _ret85, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
-}
-
-func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args86 SchedulerServiceIdentifyArgs
-	var _result88 SchedulerServiceIdentifyResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "identify", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
-	}
-
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
-}
-
-// Parameters:
-//   - Node
-//   - DeadlineMillis
-//   - Kill
-func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args90 SchedulerServiceDrainNodeArgs
-	_args90.Node = node
-	_args90.DeadlineMillis = deadlineMillis
-	_args90.Kill = kill
-	var _result92 SchedulerServiceDrainNodeResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "drainNode", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
-	}
-
-	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
-		return _ret93, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
-}
-
-// Parameters:
-//   - Node
-func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args94 SchedulerServiceResumeNodeArgs
-	_args94.Node = node
-	var _result96 SchedulerServiceResumeNodeResult
+	var _args94 SchedulerServiceListSharesArgs
+	var _result96 SchedulerServiceListSharesResult
 	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "resumeNode", &_args94, &_result96)
+	_meta95, _err = p.Client_().Call(ctx, "listShares", &_args94, &_result96)
 	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
@@ -13158,27 +16217,14 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
 		return _ret97, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
-// Parameters:
-//   - JobId
-//   - Task
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args98 SchedulerServiceTaskLogArgs
-	_args98.JobId = jobId
-	_args98.Task = task
-	_args98.Attempt = attempt
-	_args98.Stream = stream
-	_args98.Offset = offset
-	_args98.Limit = limit
-	var _result100 SchedulerServiceTaskLogResult
+func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
+	var _args98 SchedulerServiceIdentifyArgs
+	var _result100 SchedulerServiceIdentifyResult
 	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "taskLog", &_args98, &_result100)
+	_meta99, _err = p.Client_().Call(ctx, "identify", &_args98, &_result100)
 	p.SetLastResponseMeta_(_meta99)
 	if _err != nil {
 		return
@@ -13191,7 +16237,113 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 	if _ret101 := _result100.GetSuccess(); _ret101 != nil {
 		return _ret101, nil
 	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
+}
+
+// Parameters:
+//   - Node
+//   - DeadlineMillis
+//   - Kill
+func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
+	var _args102 SchedulerServiceDrainNodeArgs
+	_args102.Node = node
+	_args102.DeadlineMillis = deadlineMillis
+	_args102.Kill = kill
+	var _result104 SchedulerServiceDrainNodeResult
+	var _meta103 thrift.ResponseMeta
+	_meta103, _err = p.Client_().Call(ctx, "drainNode", &_args102, &_result104)
+	p.SetLastResponseMeta_(_meta103)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result104.E != nil:
+		return _r, _result104.E
+	}
+
+	if _ret105 := _result104.GetSuccess(); _ret105 != nil {
+		return _ret105, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
+}
+
+// Parameters:
+//   - Node
+func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
+	var _args106 SchedulerServiceResumeNodeArgs
+	_args106.Node = node
+	var _result108 SchedulerServiceResumeNodeResult
+	var _meta107 thrift.ResponseMeta
+	_meta107, _err = p.Client_().Call(ctx, "resumeNode", &_args106, &_result108)
+	p.SetLastResponseMeta_(_meta107)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result108.E != nil:
+		return _r, _result108.E
+	}
+
+	if _ret109 := _result108.GetSuccess(); _ret109 != nil {
+		return _ret109, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
+}
+
+// Parameters:
+//   - JobId
+//   - Task
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
+	var _args110 SchedulerServiceTaskLogArgs
+	_args110.JobId = jobId
+	_args110.Task = task
+	_args110.Attempt = attempt
+	_args110.Stream = stream
+	_args110.Offset = offset
+	_args110.Limit = limit
+	var _result112 SchedulerServiceTaskLogResult
+	var _meta111 thrift.ResponseMeta
+	_meta111, _err = p.Client_().Call(ctx, "taskLog", &_args110, &_result112)
+	p.SetLastResponseMeta_(_meta111)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result112.E != nil:
+		return _r, _result112.E
+	}
+
+	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
+		return _ret113, nil
+	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+}
+
+// Parameters:
+//   - Query
+func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
+	var _args114 SchedulerServiceHistoryArgs
+	_args114.Query = query
+	var _result116 SchedulerServiceHistoryResult
+	var _meta115 thrift.ResponseMeta
+	_meta115, _err = p.Client_().Call(ctx, "history", &_args114, &_result116)
+	p.SetLastResponseMeta_(_meta115)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result116.E != nil:
+		return _r, _result116.E
+	}
+
+	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
+		return _ret117, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "history failed: unknown result")
 }
 
 type SchedulerServiceProcessor struct {
@@ -13214,24 +16366,25 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self102 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self102.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self102.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self102.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self102.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self102.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self102.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self102.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self102.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self102.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self102.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self102.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self102.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self102.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self102.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self102.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self102.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	return self102
+	self118 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self118.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self118.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self118.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self118.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self118.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self118.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self118.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self118.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self118.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self118.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self118.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self118.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self118.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self118.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self118.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self118.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self118.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	return self118
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -13244,12 +16397,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x103 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x119 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x103.Write(ctx, oprot)
+	x119.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x103
+	return false, x119
 
 }
 
@@ -13258,7 +16411,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err104 error
+	var _write_err120 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13304,21 +16457,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+			_write_err120 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+			_write_err120 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+			_write_err120 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-			_write_err104 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+			_write_err120 = thrift.WrapTException(err2)
 		}
-		if _write_err104 != nil {
-			return false, thrift.WrapTException(_write_err104)
+		if _write_err120 != nil {
+			return false, thrift.WrapTException(_write_err120)
 		}
 		return true, err
 	} else {
@@ -13326,19 +16479,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err104 != nil {
-		return false, thrift.WrapTException(_write_err104)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -13348,7 +16501,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err106 error
+	var _write_err122 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13398,40 +16551,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err106 != nil {
-				return false, thrift.WrapTException(_write_err106)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err106 != nil {
-		return false, thrift.WrapTException(_write_err106)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
@@ -13441,7 +16594,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err124 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13487,39 +16640,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+			_write_err124 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+			_write_err124 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+			_write_err124 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-			_write_err108 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+			_write_err124 = thrift.WrapTException(err2)
 		}
-		if _write_err108 != nil {
-			return false, thrift.WrapTException(_write_err108)
+		if _write_err124 != nil {
+			return false, thrift.WrapTException(_write_err124)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
+		_write_err124 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err124 != nil {
+		return false, thrift.WrapTException(_write_err124)
 	}
 	return true, err
 }
@@ -13529,7 +16682,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err126 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13579,21 +16732,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+				_write_err126 = thrift.WrapTException(err2)
 			}
-			if _write_err110 != nil {
-				return false, thrift.WrapTException(_write_err110)
+			if _write_err126 != nil {
+				return false, thrift.WrapTException(_write_err126)
 			}
 			return true, err
 		}
@@ -13602,19 +16755,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
+		_write_err126 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err126 != nil {
+		return false, thrift.WrapTException(_write_err126)
 	}
 	return true, err
 }
@@ -13624,7 +16777,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err128 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13674,21 +16827,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+				_write_err128 = thrift.WrapTException(err2)
 			}
-			if _write_err112 != nil {
-				return false, thrift.WrapTException(_write_err112)
+			if _write_err128 != nil {
+				return false, thrift.WrapTException(_write_err128)
 			}
 			return true, err
 		}
@@ -13697,19 +16850,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -13719,7 +16872,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err130 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13769,21 +16922,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if _write_err114 != nil {
-				return false, thrift.WrapTException(_write_err114)
+			if _write_err130 != nil {
+				return false, thrift.WrapTException(_write_err130)
 			}
 			return true, err
 		}
@@ -13792,19 +16945,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -13814,7 +16967,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err116 error
+	var _write_err132 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13864,21 +17017,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+				_write_err132 = thrift.WrapTException(err2)
 			}
-			if _write_err116 != nil {
-				return false, thrift.WrapTException(_write_err116)
+			if _write_err132 != nil {
+				return false, thrift.WrapTException(_write_err132)
 			}
 			return true, err
 		}
@@ -13887,19 +17040,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err116 != nil {
-		return false, thrift.WrapTException(_write_err116)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -13909,7 +17062,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err134 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13959,21 +17112,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if _write_err118 != nil {
-				return false, thrift.WrapTException(_write_err118)
+			if _write_err134 != nil {
+				return false, thrift.WrapTException(_write_err134)
 			}
 			return true, err
 		}
@@ -13982,19 +17135,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -14004,7 +17157,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err136 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14054,21 +17207,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if _write_err120 != nil {
-				return false, thrift.WrapTException(_write_err120)
+			if _write_err136 != nil {
+				return false, thrift.WrapTException(_write_err136)
 			}
 			return true, err
 		}
@@ -14077,19 +17230,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err136 != nil {
+		return false, thrift.WrapTException(_write_err136)
 	}
 	return true, err
 }
@@ -14099,7 +17252,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err122 error
+	var _write_err138 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14149,21 +17302,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if _write_err122 != nil {
-				return false, thrift.WrapTException(_write_err122)
+			if _write_err138 != nil {
+				return false, thrift.WrapTException(_write_err138)
 			}
 			return true, err
 		}
@@ -14172,19 +17325,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err122 != nil {
-		return false, thrift.WrapTException(_write_err122)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -14194,7 +17347,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err124 error
+	var _write_err140 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14244,21 +17397,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-				_write_err124 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if _write_err124 != nil {
-				return false, thrift.WrapTException(_write_err124)
+			if _write_err140 != nil {
+				return false, thrift.WrapTException(_write_err140)
 			}
 			return true, err
 		}
@@ -14267,19 +17420,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err124 != nil {
-		return false, thrift.WrapTException(_write_err124)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -14289,7 +17442,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err126 error
+	var _write_err142 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14339,21 +17492,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if _write_err126 != nil {
-				return false, thrift.WrapTException(_write_err126)
+			if _write_err142 != nil {
+				return false, thrift.WrapTException(_write_err142)
 			}
 			return true, err
 		}
@@ -14362,19 +17515,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err126 != nil {
-		return false, thrift.WrapTException(_write_err126)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -14384,7 +17537,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err144 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14434,21 +17587,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if _write_err128 != nil {
-				return false, thrift.WrapTException(_write_err128)
+			if _write_err144 != nil {
+				return false, thrift.WrapTException(_write_err144)
 			}
 			return true, err
 		}
@@ -14457,19 +17610,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -14479,7 +17632,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err146 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14529,21 +17682,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err130 != nil {
-				return false, thrift.WrapTException(_write_err130)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
@@ -14552,19 +17705,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -14574,7 +17727,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err148 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14624,21 +17777,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if _write_err132 != nil {
-				return false, thrift.WrapTException(_write_err132)
+			if _write_err148 != nil {
+				return false, thrift.WrapTException(_write_err148)
 			}
 			return true, err
 		}
@@ -14647,19 +17800,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
 	}
 	return true, err
 }
@@ -14669,7 +17822,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err134 error
+	var _write_err150 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14719,21 +17872,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err134 != nil {
-				return false, thrift.WrapTException(_write_err134)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -14742,19 +17895,114 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err134 != nil {
-		return false, thrift.WrapTException(_write_err134)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorHistory struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err152 error
+	args := SchedulerServiceHistoryArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceHistoryResult{}
+	if retval, err2 := p.handler.History(ctx, args.Query); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
+			}
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
+	}
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -16318,11 +19566,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem136 := &TJobStatus{}
-		if err := _elem136.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem136), err)
+		_elem154 := &TJobStatus{}
+		if err := _elem154.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem154), err)
 		}
-		p.Success = append(p.Success, _elem136)
+		p.Success = append(p.Success, _elem154)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17368,11 +20616,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem137 := &TMasterState{}
-		if err := _elem137.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem137), err)
+		_elem155 := &TMasterState{}
+		if err := _elem155.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem155), err)
 		}
-		p.Success = append(p.Success, _elem137)
+		p.Success = append(p.Success, _elem155)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17644,13 +20892,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem138 int32
+		var _elem156 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem138 = v
+			_elem156 = v
 		}
-		p.Success = append(p.Success, _elem138)
+		p.Success = append(p.Success, _elem156)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -19226,6 +22474,273 @@ func (p *SchedulerServiceTaskLogResult) String() string {
 	return fmt.Sprintf("SchedulerServiceTaskLogResult(%+v)", *p)
 }
 
+// Attributes:
+//   - Query
+type SchedulerServiceHistoryArgs struct {
+	Query *THistoryQuery `thrift:"query,1" db:"query" json:"query"`
+}
+
+func NewSchedulerServiceHistoryArgs() *SchedulerServiceHistoryArgs {
+	return &SchedulerServiceHistoryArgs{}
+}
+
+var SchedulerServiceHistoryArgs_Query_DEFAULT *THistoryQuery
+
+func (p *SchedulerServiceHistoryArgs) GetQuery() *THistoryQuery {
+	if !p.IsSetQuery() {
+		return SchedulerServiceHistoryArgs_Query_DEFAULT
+	}
+	return p.Query
+}
+func (p *SchedulerServiceHistoryArgs) IsSetQuery() bool {
+	return p.Query != nil
+}
+
+func (p *SchedulerServiceHistoryArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Query = &THistoryQuery{}
+	if err := p.Query.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Query), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "history_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "query", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:query: ", p), err)
+	}
+	if err := p.Query.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Query), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:query: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceHistoryArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceHistoryArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceHistoryResult struct {
+	Success *THistoryPage     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceHistoryResult() *SchedulerServiceHistoryResult {
+	return &SchedulerServiceHistoryResult{}
+}
+
+var SchedulerServiceHistoryResult_Success_DEFAULT *THistoryPage
+
+func (p *SchedulerServiceHistoryResult) GetSuccess() *THistoryPage {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceHistoryResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceHistoryResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceHistoryResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceHistoryResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceHistoryResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceHistoryResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceHistoryResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &THistoryPage{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "history_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceHistoryResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceHistoryResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceHistoryResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceHistoryResult(%+v)", *p)
+}
+
 type FrontendService interface {
 	// Parameters:
 	//  - TaskId
@@ -19274,14 +22789,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args139 FrontendServiceFrontendMessageArgs
-	_args139.TaskId = taskId
-	_args139.Status = status
-	_args139.Message = message
-	var _result141 FrontendServiceFrontendMessageResult
-	var _meta140 thrift.ResponseMeta
-	_meta140, _err = p.Client_().Call(ctx, "frontendMessage", &_args139, &_result141)
-	p.SetLastResponseMeta_(_meta140)
+	var _args157 FrontendServiceFrontendMessageArgs
+	_args157.TaskId = taskId
+	_args157.Status = status
+	_args157.Message = message
+	var _result159 FrontendServiceFrontendMessageResult
+	var _meta158 thrift.ResponseMeta
+	_meta158, _err = p.Client_().Call(ctx, "frontendMessage", &_args157, &_result159)
+	p.SetLastResponseMeta_(_meta158)
 	if _err != nil {
 		return
 	}
@@ -19308,9 +22823,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self142 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self142.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self142
+	self160 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self160.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self160
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19323,12 +22838,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x143 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x143.Write(ctx, oprot)
+	x161.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x143
+	return false, x161
 
 }
 
@@ -19337,7 +22852,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err162 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19383,39 +22898,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+			_write_err162 = thrift.WrapTException(err2)
 		}
-		if _write_err144 != nil {
-			return false, thrift.WrapTException(_write_err144)
+		if _write_err162 != nil {
+			return false, thrift.WrapTException(_write_err162)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -19714,14 +23229,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args146 BackendServiceLaunchTaskArgs
-	_args146.Message = message
-	_args146.TaskId = taskId
-	_args146.User = user
-	var _result148 BackendServiceLaunchTaskResult
-	var _meta147 thrift.ResponseMeta
-	_meta147, _err = p.Client_().Call(ctx, "launchTask", &_args146, &_result148)
-	p.SetLastResponseMeta_(_meta147)
+	var _args164 BackendServiceLaunchTaskArgs
+	_args164.Message = message
+	_args164.TaskId = taskId
+	_args164.User = user
+	var _result166 BackendServiceLaunchTaskResult
+	var _meta165 thrift.ResponseMeta
+	_meta165, _err = p.Client_().Call(ctx, "launchTask", &_args164, &_result166)
+	p.SetLastResponseMeta_(_meta165)
 	if _err != nil {
 		return
 	}
@@ -19748,9 +23263,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self149 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self149.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self149
+	self167 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self167.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self167
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19763,12 +23278,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x150 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x168 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x150.Write(ctx, oprot)
+	x168.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x150
+	return false, x168
 
 }
 
@@ -19777,7 +23292,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err151 error
+	var _write_err169 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19823,39 +23338,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+			_write_err169 = thrift.WrapTException(err2)
 		}
-		if _write_err151 != nil {
-			return false, thrift.WrapTException(_write_err151)
+		if _write_err169 != nil {
+			return false, thrift.WrapTException(_write_err169)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if _write_err151 != nil {
-		return false, thrift.WrapTException(_write_err151)
+	if _write_err169 != nil {
+		return false, thrift.WrapTException(_write_err169)
 	}
 	return true, err
 }
@@ -20172,31 +23687,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args153 MasterServiceRegisterBackendArgs
-	_args153.App = app
-	_args153.ListenSocket = listenSocket
-	_args153.Kind = kind
-	var _result155 MasterServiceRegisterBackendResult
-	var _meta154 thrift.ResponseMeta
-	_meta154, _err = p.Client_().Call(ctx, "registerBackend", &_args153, &_result155)
-	p.SetLastResponseMeta_(_meta154)
+	var _args171 MasterServiceRegisterBackendArgs
+	_args171.App = app
+	_args171.ListenSocket = listenSocket
+	_args171.Kind = kind
+	var _result173 MasterServiceRegisterBackendResult
+	var _meta172 thrift.ResponseMeta
+	_meta172, _err = p.Client_().Call(ctx, "registerBackend", &_args171, &_result173)
+	p.SetLastResponseMeta_(_meta172)
 	if _err != nil {
 		return
 	}
-	return _result155.GetSuccess(), nil
+	return _result173.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args156 MasterServiceTaskFinishedArgs
-	_args156.Tasks = tasks
-	_args156.Worker = worker
-	var _result158 MasterServiceTaskFinishedResult
-	var _meta157 thrift.ResponseMeta
-	_meta157, _err = p.Client_().Call(ctx, "taskFinished", &_args156, &_result158)
-	p.SetLastResponseMeta_(_meta157)
+	var _args174 MasterServiceTaskFinishedArgs
+	_args174.Tasks = tasks
+	_args174.Worker = worker
+	var _result176 MasterServiceTaskFinishedResult
+	var _meta175 thrift.ResponseMeta
+	_meta175, _err = p.Client_().Call(ctx, "taskFinished", &_args174, &_result176)
+	p.SetLastResponseMeta_(_meta175)
 	if _err != nil {
 		return
 	}
@@ -20209,15 +23724,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args159 MasterServiceSendFrontendMessageArgs
-	_args159.App = app
-	_args159.TaskId = taskId
-	_args159.Status = status
-	_args159.Message = message
-	var _result161 MasterServiceSendFrontendMessageResult
-	var _meta160 thrift.ResponseMeta
-	_meta160, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args159, &_result161)
-	p.SetLastResponseMeta_(_meta160)
+	var _args177 MasterServiceSendFrontendMessageArgs
+	_args177.App = app
+	_args177.TaskId = taskId
+	_args177.Status = status
+	_args177.Message = message
+	var _result179 MasterServiceSendFrontendMessageResult
+	var _meta178 thrift.ResponseMeta
+	_meta178, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args177, &_result179)
+	p.SetLastResponseMeta_(_meta178)
 	if _err != nil {
 		return
 	}
@@ -20244,11 +23759,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self162 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self162.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self162.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self162.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self162
+	self180 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self180.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self180.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self180.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self180
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -20261,12 +23776,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x163 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x181 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x163.Write(ctx, oprot)
+	x181.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x163
+	return false, x181
 
 }
 
@@ -20275,7 +23790,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err182 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20321,21 +23836,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+			_write_err182 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+			_write_err182 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+			_write_err182 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-			_write_err164 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+			_write_err182 = thrift.WrapTException(err2)
 		}
-		if _write_err164 != nil {
-			return false, thrift.WrapTException(_write_err164)
+		if _write_err182 != nil {
+			return false, thrift.WrapTException(_write_err182)
 		}
 		return true, err
 	} else {
@@ -20343,19 +23858,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err182 != nil {
+		return false, thrift.WrapTException(_write_err182)
 	}
 	return true, err
 }
@@ -20365,7 +23880,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err184 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20411,39 +23926,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+			_write_err184 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+			_write_err184 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+			_write_err184 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-			_write_err166 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+			_write_err184 = thrift.WrapTException(err2)
 		}
-		if _write_err166 != nil {
-			return false, thrift.WrapTException(_write_err166)
+		if _write_err184 != nil {
+			return false, thrift.WrapTException(_write_err184)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err184 != nil {
+		return false, thrift.WrapTException(_write_err184)
 	}
 	return true, err
 }
@@ -20453,7 +23968,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err186 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20499,39 +24014,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc187 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err168 = thrift.WrapTException(err2)
+			_write_err186 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-			_write_err168 = thrift.WrapTException(err2)
+		if err2 := _exc187.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
+			_write_err186 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-			_write_err168 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
+			_write_err186 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-			_write_err168 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
+			_write_err186 = thrift.WrapTException(err2)
 		}
-		if _write_err168 != nil {
-			return false, thrift.WrapTException(_write_err168)
+		if _write_err186 != nil {
+			return false, thrift.WrapTException(_write_err186)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err186 != nil {
+		return false, thrift.WrapTException(_write_err186)
 	}
 	return true, err
 }
@@ -20914,11 +24429,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem170 := &TFullTaskId{}
-		if err := _elem170.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem170), err)
+		_elem188 := &TFullTaskId{}
+		if err := _elem188.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem188), err)
 		}
-		p.Tasks = append(p.Tasks, _elem170)
+		p.Tasks = append(p.Tasks, _elem188)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -21365,12 +24880,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args171 NodeMonitorServiceTasksFinishedArgs
-	_args171.Tasks = tasks
-	var _result173 NodeMonitorServiceTasksFinishedResult
-	var _meta172 thrift.ResponseMeta
-	_meta172, _err = p.Client_().Call(ctx, "tasksFinished", &_args171, &_result173)
-	p.SetLastResponseMeta_(_meta172)
+	var _args189 NodeMonitorServiceTasksFinishedArgs
+	_args189.Tasks = tasks
+	var _result191 NodeMonitorServiceTasksFinishedResult
+	var _meta190 thrift.ResponseMeta
+	_meta190, _err = p.Client_().Call(ctx, "tasksFinished", &_args189, &_result191)
+	p.SetLastResponseMeta_(_meta190)
 	if _err != nil {
 		return
 	}
@@ -21382,9 +24897,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self174 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self174.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self174
+	self192 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self192.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self192
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -21392,7 +24907,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err175 error
+	var _write_err193 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21438,39 +24953,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc194 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err175 = thrift.WrapTException(err2)
+			_write_err193 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
-			_write_err175 = thrift.WrapTException(err2)
+		if err2 := _exc194.Write(ctx, oprot); _write_err193 == nil && err2 != nil {
+			_write_err193 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
-			_write_err175 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err193 == nil && err2 != nil {
+			_write_err193 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
-			_write_err175 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err193 == nil && err2 != nil {
+			_write_err193 = thrift.WrapTException(err2)
 		}
-		if _write_err175 != nil {
-			return false, thrift.WrapTException(_write_err175)
+		if _write_err193 != nil {
+			return false, thrift.WrapTException(_write_err193)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+		_write_err193 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err193 == nil && err2 != nil {
+		_write_err193 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err193 == nil && err2 != nil {
+		_write_err193 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err193 == nil && err2 != nil {
+		_write_err193 = thrift.WrapTException(err2)
 	}
-	if _write_err175 != nil {
-		return false, thrift.WrapTException(_write_err175)
+	if _write_err193 != nil {
+		return false, thrift.WrapTException(_write_err193)
 	}
 	return true, err
 }
@@ -21537,11 +25052,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem177 := &TFullTaskId{}
-		if err := _elem177.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem177), err)
+		_elem195 := &TFullTaskId{}
+		if err := _elem195.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem195), err)
 		}
-		p.Tasks = append(p.Tasks, _elem177)
+		p.Tasks = append(p.Tasks, _elem195)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -4087,6 +4087,889 @@ class TLogChunk(object):
 
     def __ne__(self, other):
         return not (self == other)
+
+
+class TJobUsage(object):
+    """
+    Attributes:
+     - job
+     - name
+     - owner
+     - submitter
+     - app
+     - jobClass
+     - state
+     - reason
+     - submitted
+     - ended
+     - tasks
+     - completed
+     - failed
+     - attempts
+     - again
+     - slotSeconds
+     - lostSeconds
+     - started
+     - wait
+     - longestWait
+
+    """
+
+
+    def __init__(self, job=None, name=None, owner=None, submitter=None, app=None, jobClass=None, state=None, reason=None, submitted=None, ended=None, tasks=None, completed=None, failed=None, attempts=None, again=None, slotSeconds=None, lostSeconds=None, started=None, wait=None, longestWait=None,):
+        self.job = job
+        self.name = name
+        self.owner = owner
+        self.submitter = submitter
+        self.app = app
+        self.jobClass = jobClass
+        self.state = state
+        self.reason = reason
+        self.submitted = submitted
+        self.ended = ended
+        self.tasks = tasks
+        self.completed = completed
+        self.failed = failed
+        self.attempts = attempts
+        self.again = again
+        self.slotSeconds = slotSeconds
+        self.lostSeconds = lostSeconds
+        self.started = started
+        self.wait = wait
+        self.longestWait = longestWait
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.job = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.owner = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.submitter = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.app = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.jobClass = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.state = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.STRING:
+                    self.reason = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.DOUBLE:
+                    self.submitted = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.DOUBLE:
+                    self.ended = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.I32:
+                    self.tasks = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.I32:
+                    self.completed = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.I32:
+                    self.failed = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 14:
+                if ftype == TType.I32:
+                    self.attempts = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.I32:
+                    self.again = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.DOUBLE:
+                    self.slotSeconds = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 17:
+                if ftype == TType.DOUBLE:
+                    self.lostSeconds = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 18:
+                if ftype == TType.BOOL:
+                    self.started = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 19:
+                if ftype == TType.DOUBLE:
+                    self.wait = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 20:
+                if ftype == TType.DOUBLE:
+                    self.longestWait = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TJobUsage')
+        if self.job is not None:
+            oprot.writeFieldBegin('job', TType.STRING, 1)
+            oprot.writeString(self.job.encode('utf-8') if sys.version_info[0] == 2 else self.job)
+            oprot.writeFieldEnd()
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 2)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.owner is not None:
+            oprot.writeFieldBegin('owner', TType.STRING, 3)
+            oprot.writeString(self.owner.encode('utf-8') if sys.version_info[0] == 2 else self.owner)
+            oprot.writeFieldEnd()
+        if self.submitter is not None:
+            oprot.writeFieldBegin('submitter', TType.STRING, 4)
+            oprot.writeString(self.submitter.encode('utf-8') if sys.version_info[0] == 2 else self.submitter)
+            oprot.writeFieldEnd()
+        if self.app is not None:
+            oprot.writeFieldBegin('app', TType.STRING, 5)
+            oprot.writeString(self.app.encode('utf-8') if sys.version_info[0] == 2 else self.app)
+            oprot.writeFieldEnd()
+        if self.jobClass is not None:
+            oprot.writeFieldBegin('jobClass', TType.STRING, 6)
+            oprot.writeString(self.jobClass.encode('utf-8') if sys.version_info[0] == 2 else self.jobClass)
+            oprot.writeFieldEnd()
+        if self.state is not None:
+            oprot.writeFieldBegin('state', TType.STRING, 7)
+            oprot.writeString(self.state.encode('utf-8') if sys.version_info[0] == 2 else self.state)
+            oprot.writeFieldEnd()
+        if self.reason is not None:
+            oprot.writeFieldBegin('reason', TType.STRING, 8)
+            oprot.writeString(self.reason.encode('utf-8') if sys.version_info[0] == 2 else self.reason)
+            oprot.writeFieldEnd()
+        if self.submitted is not None:
+            oprot.writeFieldBegin('submitted', TType.DOUBLE, 9)
+            oprot.writeDouble(self.submitted)
+            oprot.writeFieldEnd()
+        if self.ended is not None:
+            oprot.writeFieldBegin('ended', TType.DOUBLE, 10)
+            oprot.writeDouble(self.ended)
+            oprot.writeFieldEnd()
+        if self.tasks is not None:
+            oprot.writeFieldBegin('tasks', TType.I32, 11)
+            oprot.writeI32(self.tasks)
+            oprot.writeFieldEnd()
+        if self.completed is not None:
+            oprot.writeFieldBegin('completed', TType.I32, 12)
+            oprot.writeI32(self.completed)
+            oprot.writeFieldEnd()
+        if self.failed is not None:
+            oprot.writeFieldBegin('failed', TType.I32, 13)
+            oprot.writeI32(self.failed)
+            oprot.writeFieldEnd()
+        if self.attempts is not None:
+            oprot.writeFieldBegin('attempts', TType.I32, 14)
+            oprot.writeI32(self.attempts)
+            oprot.writeFieldEnd()
+        if self.again is not None:
+            oprot.writeFieldBegin('again', TType.I32, 15)
+            oprot.writeI32(self.again)
+            oprot.writeFieldEnd()
+        if self.slotSeconds is not None:
+            oprot.writeFieldBegin('slotSeconds', TType.DOUBLE, 16)
+            oprot.writeDouble(self.slotSeconds)
+            oprot.writeFieldEnd()
+        if self.lostSeconds is not None:
+            oprot.writeFieldBegin('lostSeconds', TType.DOUBLE, 17)
+            oprot.writeDouble(self.lostSeconds)
+            oprot.writeFieldEnd()
+        if self.started is not None:
+            oprot.writeFieldBegin('started', TType.BOOL, 18)
+            oprot.writeBool(self.started)
+            oprot.writeFieldEnd()
+        if self.wait is not None:
+            oprot.writeFieldBegin('wait', TType.DOUBLE, 19)
+            oprot.writeDouble(self.wait)
+            oprot.writeFieldEnd()
+        if self.longestWait is not None:
+            oprot.writeFieldBegin('longestWait', TType.DOUBLE, 20)
+            oprot.writeDouble(self.longestWait)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TUsageSum(object):
+    """
+    Attributes:
+     - keys
+     - jobs
+     - completed
+     - failed
+     - cancelled
+     - tasks
+     - failedTasks
+     - attempts
+     - again
+     - slotSeconds
+     - lostSeconds
+     - started
+     - waitSeconds
+     - longestWait
+     - buckets
+     - counts
+
+    """
+
+
+    def __init__(self, keys=None, jobs=None, completed=None, failed=None, cancelled=None, tasks=None, failedTasks=None, attempts=None, again=None, slotSeconds=None, lostSeconds=None, started=None, waitSeconds=None, longestWait=None, buckets=None, counts=None,):
+        self.keys = keys
+        self.jobs = jobs
+        self.completed = completed
+        self.failed = failed
+        self.cancelled = cancelled
+        self.tasks = tasks
+        self.failedTasks = failedTasks
+        self.attempts = attempts
+        self.again = again
+        self.slotSeconds = slotSeconds
+        self.lostSeconds = lostSeconds
+        self.started = started
+        self.waitSeconds = waitSeconds
+        self.longestWait = longestWait
+        self.buckets = buckets
+        self.counts = counts
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.keys = []
+                    (_etype157, _size154) = iprot.readListBegin()
+                    for _i158 in range(_size154):
+                        _elem159 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.keys.append(_elem159)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.jobs = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I64:
+                    self.completed = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I64:
+                    self.failed = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.I64:
+                    self.cancelled = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.I64:
+                    self.tasks = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.I64:
+                    self.failedTasks = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.I64:
+                    self.attempts = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.I64:
+                    self.again = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.DOUBLE:
+                    self.slotSeconds = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.DOUBLE:
+                    self.lostSeconds = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.I64:
+                    self.started = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.DOUBLE:
+                    self.waitSeconds = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 14:
+                if ftype == TType.DOUBLE:
+                    self.longestWait = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.LIST:
+                    self.buckets = []
+                    (_etype163, _size160) = iprot.readListBegin()
+                    for _i164 in range(_size160):
+                        _elem165 = iprot.readI32()
+                        self.buckets.append(_elem165)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.LIST:
+                    self.counts = []
+                    (_etype169, _size166) = iprot.readListBegin()
+                    for _i170 in range(_size166):
+                        _elem171 = iprot.readI64()
+                        self.counts.append(_elem171)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TUsageSum')
+        if self.keys is not None:
+            oprot.writeFieldBegin('keys', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRING, len(self.keys))
+            for iter172 in self.keys:
+                oprot.writeString(iter172.encode('utf-8') if sys.version_info[0] == 2 else iter172)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.jobs is not None:
+            oprot.writeFieldBegin('jobs', TType.I64, 2)
+            oprot.writeI64(self.jobs)
+            oprot.writeFieldEnd()
+        if self.completed is not None:
+            oprot.writeFieldBegin('completed', TType.I64, 3)
+            oprot.writeI64(self.completed)
+            oprot.writeFieldEnd()
+        if self.failed is not None:
+            oprot.writeFieldBegin('failed', TType.I64, 4)
+            oprot.writeI64(self.failed)
+            oprot.writeFieldEnd()
+        if self.cancelled is not None:
+            oprot.writeFieldBegin('cancelled', TType.I64, 5)
+            oprot.writeI64(self.cancelled)
+            oprot.writeFieldEnd()
+        if self.tasks is not None:
+            oprot.writeFieldBegin('tasks', TType.I64, 6)
+            oprot.writeI64(self.tasks)
+            oprot.writeFieldEnd()
+        if self.failedTasks is not None:
+            oprot.writeFieldBegin('failedTasks', TType.I64, 7)
+            oprot.writeI64(self.failedTasks)
+            oprot.writeFieldEnd()
+        if self.attempts is not None:
+            oprot.writeFieldBegin('attempts', TType.I64, 8)
+            oprot.writeI64(self.attempts)
+            oprot.writeFieldEnd()
+        if self.again is not None:
+            oprot.writeFieldBegin('again', TType.I64, 9)
+            oprot.writeI64(self.again)
+            oprot.writeFieldEnd()
+        if self.slotSeconds is not None:
+            oprot.writeFieldBegin('slotSeconds', TType.DOUBLE, 10)
+            oprot.writeDouble(self.slotSeconds)
+            oprot.writeFieldEnd()
+        if self.lostSeconds is not None:
+            oprot.writeFieldBegin('lostSeconds', TType.DOUBLE, 11)
+            oprot.writeDouble(self.lostSeconds)
+            oprot.writeFieldEnd()
+        if self.started is not None:
+            oprot.writeFieldBegin('started', TType.I64, 12)
+            oprot.writeI64(self.started)
+            oprot.writeFieldEnd()
+        if self.waitSeconds is not None:
+            oprot.writeFieldBegin('waitSeconds', TType.DOUBLE, 13)
+            oprot.writeDouble(self.waitSeconds)
+            oprot.writeFieldEnd()
+        if self.longestWait is not None:
+            oprot.writeFieldBegin('longestWait', TType.DOUBLE, 14)
+            oprot.writeDouble(self.longestWait)
+            oprot.writeFieldEnd()
+        if self.buckets is not None:
+            oprot.writeFieldBegin('buckets', TType.LIST, 15)
+            oprot.writeListBegin(TType.I32, len(self.buckets))
+            for iter173 in self.buckets:
+                oprot.writeI32(iter173)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.counts is not None:
+            oprot.writeFieldBegin('counts', TType.LIST, 16)
+            oprot.writeListBegin(TType.I64, len(self.counts))
+            for iter174 in self.counts:
+                oprot.writeI64(iter174)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class THistoryQuery(object):
+    """
+    Attributes:
+     - since
+     - before
+     - owner
+     - jobClass
+     - job
+     - state
+     - name
+     - by
+     - limit
+     - descending
+     - afterJob
+     - afterEnded
+     - afterSubmitted
+
+    """
+
+
+    def __init__(self, since=float(0), before=float(0), owner="", jobClass="", job="", state="", name="", by=None, limit=0, descending=False, afterJob="", afterEnded=float(0), afterSubmitted=float(0),):
+        self.since = since
+        self.before = before
+        self.owner = owner
+        self.jobClass = jobClass
+        self.job = job
+        self.state = state
+        self.name = name
+        self.by = by
+        self.limit = limit
+        self.descending = descending
+        self.afterJob = afterJob
+        self.afterEnded = afterEnded
+        self.afterSubmitted = afterSubmitted
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.DOUBLE:
+                    self.since = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.DOUBLE:
+                    self.before = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.owner = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.jobClass = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.job = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.state = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.LIST:
+                    self.by = []
+                    (_etype178, _size175) = iprot.readListBegin()
+                    for _i179 in range(_size175):
+                        _elem180 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.by.append(_elem180)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.I32:
+                    self.limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.BOOL:
+                    self.descending = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.STRING:
+                    self.afterJob = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.DOUBLE:
+                    self.afterEnded = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.DOUBLE:
+                    self.afterSubmitted = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('THistoryQuery')
+        if self.since is not None:
+            oprot.writeFieldBegin('since', TType.DOUBLE, 1)
+            oprot.writeDouble(self.since)
+            oprot.writeFieldEnd()
+        if self.before is not None:
+            oprot.writeFieldBegin('before', TType.DOUBLE, 2)
+            oprot.writeDouble(self.before)
+            oprot.writeFieldEnd()
+        if self.owner is not None:
+            oprot.writeFieldBegin('owner', TType.STRING, 3)
+            oprot.writeString(self.owner.encode('utf-8') if sys.version_info[0] == 2 else self.owner)
+            oprot.writeFieldEnd()
+        if self.jobClass is not None:
+            oprot.writeFieldBegin('jobClass', TType.STRING, 4)
+            oprot.writeString(self.jobClass.encode('utf-8') if sys.version_info[0] == 2 else self.jobClass)
+            oprot.writeFieldEnd()
+        if self.job is not None:
+            oprot.writeFieldBegin('job', TType.STRING, 5)
+            oprot.writeString(self.job.encode('utf-8') if sys.version_info[0] == 2 else self.job)
+            oprot.writeFieldEnd()
+        if self.state is not None:
+            oprot.writeFieldBegin('state', TType.STRING, 6)
+            oprot.writeString(self.state.encode('utf-8') if sys.version_info[0] == 2 else self.state)
+            oprot.writeFieldEnd()
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 7)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.by is not None:
+            oprot.writeFieldBegin('by', TType.LIST, 8)
+            oprot.writeListBegin(TType.STRING, len(self.by))
+            for iter181 in self.by:
+                oprot.writeString(iter181.encode('utf-8') if sys.version_info[0] == 2 else iter181)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I32, 9)
+            oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        if self.descending is not None:
+            oprot.writeFieldBegin('descending', TType.BOOL, 10)
+            oprot.writeBool(self.descending)
+            oprot.writeFieldEnd()
+        if self.afterJob is not None:
+            oprot.writeFieldBegin('afterJob', TType.STRING, 11)
+            oprot.writeString(self.afterJob.encode('utf-8') if sys.version_info[0] == 2 else self.afterJob)
+            oprot.writeFieldEnd()
+        if self.afterEnded is not None:
+            oprot.writeFieldBegin('afterEnded', TType.DOUBLE, 12)
+            oprot.writeDouble(self.afterEnded)
+            oprot.writeFieldEnd()
+        if self.afterSubmitted is not None:
+            oprot.writeFieldBegin('afterSubmitted', TType.DOUBLE, 13)
+            oprot.writeDouble(self.afterSubmitted)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class THistoryPage(object):
+    """
+    Attributes:
+     - frontend
+     - jobs
+     - more
+     - sums
+     - kept
+     - oldest
+     - limit
+     - removed
+     - dropped
+     - problem
+
+    """
+
+
+    def __init__(self, frontend=None, jobs=None, more=None, sums=None, kept=None, oldest=None, limit=None, removed=None, dropped=None, problem=None,):
+        self.frontend = frontend
+        self.jobs = jobs
+        self.more = more
+        self.sums = sums
+        self.kept = kept
+        self.oldest = oldest
+        self.limit = limit
+        self.removed = removed
+        self.dropped = dropped
+        self.problem = problem
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.frontend = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.jobs = []
+                    (_etype185, _size182) = iprot.readListBegin()
+                    for _i186 in range(_size182):
+                        _elem187 = TJobUsage()
+                        _elem187.read(iprot)
+                        self.jobs.append(_elem187)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.BOOL:
+                    self.more = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.LIST:
+                    self.sums = []
+                    (_etype191, _size188) = iprot.readListBegin()
+                    for _i192 in range(_size188):
+                        _elem193 = TUsageSum()
+                        _elem193.read(iprot)
+                        self.sums.append(_elem193)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.I64:
+                    self.kept = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.DOUBLE:
+                    self.oldest = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.I64:
+                    self.limit = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.I64:
+                    self.removed = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.I64:
+                    self.dropped = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.STRING:
+                    self.problem = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('THistoryPage')
+        if self.frontend is not None:
+            oprot.writeFieldBegin('frontend', TType.STRING, 1)
+            oprot.writeString(self.frontend.encode('utf-8') if sys.version_info[0] == 2 else self.frontend)
+            oprot.writeFieldEnd()
+        if self.jobs is not None:
+            oprot.writeFieldBegin('jobs', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.jobs))
+            for iter194 in self.jobs:
+                iter194.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.more is not None:
+            oprot.writeFieldBegin('more', TType.BOOL, 3)
+            oprot.writeBool(self.more)
+            oprot.writeFieldEnd()
+        if self.sums is not None:
+            oprot.writeFieldBegin('sums', TType.LIST, 4)
+            oprot.writeListBegin(TType.STRUCT, len(self.sums))
+            for iter195 in self.sums:
+                iter195.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.kept is not None:
+            oprot.writeFieldBegin('kept', TType.I64, 5)
+            oprot.writeI64(self.kept)
+            oprot.writeFieldEnd()
+        if self.oldest is not None:
+            oprot.writeFieldBegin('oldest', TType.DOUBLE, 6)
+            oprot.writeDouble(self.oldest)
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I64, 7)
+            oprot.writeI64(self.limit)
+            oprot.writeFieldEnd()
+        if self.removed is not None:
+            oprot.writeFieldBegin('removed', TType.I64, 8)
+            oprot.writeI64(self.removed)
+            oprot.writeFieldEnd()
+        if self.dropped is not None:
+            oprot.writeFieldBegin('dropped', TType.I64, 9)
+            oprot.writeI64(self.dropped)
+            oprot.writeFieldEnd()
+        if self.problem is not None:
+            oprot.writeFieldBegin('problem', TType.STRING, 10)
+            oprot.writeString(self.problem.encode('utf-8') if sys.version_info[0] == 2 else self.problem)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
 all_structs.append(THostPort)
 THostPort.thrift_spec = (
     None,  # 0
@@ -4466,6 +5349,81 @@ TLogChunk.thrift_spec = (
     (3, TType.BOOL, 'ended', None, None, ),  # 3
     (4, TType.I64, 'missing', None, 0, ),  # 4
     (5, TType.STRING, 'why', 'UTF8', "", ),  # 5
+)
+all_structs.append(TJobUsage)
+TJobUsage.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'job', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'name', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'owner', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'submitter', 'UTF8', None, ),  # 4
+    (5, TType.STRING, 'app', 'UTF8', None, ),  # 5
+    (6, TType.STRING, 'jobClass', 'UTF8', None, ),  # 6
+    (7, TType.STRING, 'state', 'UTF8', None, ),  # 7
+    (8, TType.STRING, 'reason', 'UTF8', None, ),  # 8
+    (9, TType.DOUBLE, 'submitted', None, None, ),  # 9
+    (10, TType.DOUBLE, 'ended', None, None, ),  # 10
+    (11, TType.I32, 'tasks', None, None, ),  # 11
+    (12, TType.I32, 'completed', None, None, ),  # 12
+    (13, TType.I32, 'failed', None, None, ),  # 13
+    (14, TType.I32, 'attempts', None, None, ),  # 14
+    (15, TType.I32, 'again', None, None, ),  # 15
+    (16, TType.DOUBLE, 'slotSeconds', None, None, ),  # 16
+    (17, TType.DOUBLE, 'lostSeconds', None, None, ),  # 17
+    (18, TType.BOOL, 'started', None, None, ),  # 18
+    (19, TType.DOUBLE, 'wait', None, None, ),  # 19
+    (20, TType.DOUBLE, 'longestWait', None, None, ),  # 20
+)
+all_structs.append(TUsageSum)
+TUsageSum.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'keys', (TType.STRING, 'UTF8', False), None, ),  # 1
+    (2, TType.I64, 'jobs', None, None, ),  # 2
+    (3, TType.I64, 'completed', None, None, ),  # 3
+    (4, TType.I64, 'failed', None, None, ),  # 4
+    (5, TType.I64, 'cancelled', None, None, ),  # 5
+    (6, TType.I64, 'tasks', None, None, ),  # 6
+    (7, TType.I64, 'failedTasks', None, None, ),  # 7
+    (8, TType.I64, 'attempts', None, None, ),  # 8
+    (9, TType.I64, 'again', None, None, ),  # 9
+    (10, TType.DOUBLE, 'slotSeconds', None, None, ),  # 10
+    (11, TType.DOUBLE, 'lostSeconds', None, None, ),  # 11
+    (12, TType.I64, 'started', None, None, ),  # 12
+    (13, TType.DOUBLE, 'waitSeconds', None, None, ),  # 13
+    (14, TType.DOUBLE, 'longestWait', None, None, ),  # 14
+    (15, TType.LIST, 'buckets', (TType.I32, None, False), None, ),  # 15
+    (16, TType.LIST, 'counts', (TType.I64, None, False), None, ),  # 16
+)
+all_structs.append(THistoryQuery)
+THistoryQuery.thrift_spec = (
+    None,  # 0
+    (1, TType.DOUBLE, 'since', None, float(0), ),  # 1
+    (2, TType.DOUBLE, 'before', None, float(0), ),  # 2
+    (3, TType.STRING, 'owner', 'UTF8', "", ),  # 3
+    (4, TType.STRING, 'jobClass', 'UTF8', "", ),  # 4
+    (5, TType.STRING, 'job', 'UTF8', "", ),  # 5
+    (6, TType.STRING, 'state', 'UTF8', "", ),  # 6
+    (7, TType.STRING, 'name', 'UTF8', "", ),  # 7
+    (8, TType.LIST, 'by', (TType.STRING, 'UTF8', False), None, ),  # 8
+    (9, TType.I32, 'limit', None, 0, ),  # 9
+    (10, TType.BOOL, 'descending', None, False, ),  # 10
+    (11, TType.STRING, 'afterJob', 'UTF8', "", ),  # 11
+    (12, TType.DOUBLE, 'afterEnded', None, float(0), ),  # 12
+    (13, TType.DOUBLE, 'afterSubmitted', None, float(0), ),  # 13
+)
+all_structs.append(THistoryPage)
+THistoryPage.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'frontend', 'UTF8', None, ),  # 1
+    (2, TType.LIST, 'jobs', (TType.STRUCT, [TJobUsage, None], False), None, ),  # 2
+    (3, TType.BOOL, 'more', None, None, ),  # 3
+    (4, TType.LIST, 'sums', (TType.STRUCT, [TUsageSum, None], False), None, ),  # 4
+    (5, TType.I64, 'kept', None, None, ),  # 5
+    (6, TType.DOUBLE, 'oldest', None, None, ),  # 6
+    (7, TType.I64, 'limit', None, None, ),  # 7
+    (8, TType.I64, 'removed', None, None, ),  # 8
+    (9, TType.I64, 'dropped', None, None, ),  # 9
+    (10, TType.STRING, 'problem', 'UTF8', None, ),  # 10
 )
 fix_spec(all_structs)
 del all_structs

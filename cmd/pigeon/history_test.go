@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// TestHistoryVerb: jobs of several frontends are summed up, listed and exported.
+func TestHistoryVerb(t *testing.T) {
+	b, _ := runDev(t, "--nodes", "1", "--groups", "1", "--frontends", "2", "--slots", "2")
+	defer b.stop()
+	if code, out, errs := program(t, "history"); code != exitDone || out != "" || !strings.Contains(errs, "no such job has ended") {
+		t.Errorf("before the first job: %d, %q, %s", code, out, errs)
+	}
+	for i := range 6 { // their keys lead to both frontends
+		succeed(t, "submit", "--key", "short-"+strconv.Itoa(i), "--owner", "team/ann", "--name", "nightly", "--class", "short", "--tasks", "2", "--sleep", "20ms", "--wait")
+	}
+	succeed(t, "submit", "--owner", "bob", "--class", "long", "--sleep", "10ms", "--wait")
+	if code, _, errs := program(t, "submit", "--owner", "bob", "--class", "long", "--wait", "--", "sh", "-c", "exit 3"); code != exitFailed {
+		t.Fatalf("%d %s", code, errs)
+	}
+	t.Run("sums", testHistorySums)
+	t.Run("list", testHistoryList)
+	t.Run("export", testHistoryExport)
+	t.Run("mistakes", testHistoryMistakes)
+	t.Run("page", testHistoryPage)
+}
+
+func testHistorySums(t *testing.T) {
+	got := lines[usageLine](t, succeed(t, "history", "-o", "json"))
+	slices.SortFunc(got, func(a, b usageLine) int { return strings.Compare(*a.Owner, *b.Owner) })
+	if len(got) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	bob, ann := got[0], got[1]
+	if *ann.Owner != "team/ann" || ann.Class != "short" || ann.Jobs != 6 || ann.Completed != 6 || ann.Tasks != 12 || ann.SlotSeconds < 0.24 || ann.WaitMean == nil || *ann.WaitP50 > *ann.WaitP99 || *ann.WaitP99 > ann.LongestWait {
+		t.Errorf("%+v", ann)
+	}
+	if *bob.Owner != "bob" || bob.Class != "long" || bob.Jobs != 2 || bob.Failed != 1 || bob.FailedTasks != 1 || math.Abs(bob.Share+ann.Share-1) > 1e-9 {
+		t.Errorf("%+v", bob)
+	}
+	text := succeed(t, "history")
+	for _, want := range []string{"OWNER", "SLOT-SECONDS", "team/ann  short  6", "all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	for flags, jobs := range map[string]int64{
+		"--owner team": 6, "--owner tea": 0, "--class long": 2, "--state failed": 1, "--name nightly": 6, "--since 1h": 8, "--until 1h": 0, "--since " + time.Now().Add(-time.Hour).Format(time.RFC3339): 8,
+		"--until 2001-02-03": 0, "--since 7d --by day": 8,
+	} {
+		var sum int64
+		for _, l := range lines[usageLine](t, succeed(t, append([]string{"history", "-o", "json"}, strings.Fields(flags)...)...)) {
+			sum += l.Jobs
+		}
+		if sum != jobs {
+			t.Errorf("%s: %d jobs, want %d", flags, sum, jobs)
+		}
+	}
+}
+
+func testHistoryList(t *testing.T) {
+	list := lines[api.JobUsage](t, succeed(t, "history", "--jobs", "-o", "json"))
+	if len(list) != 8 || !slices.IsSortedFunc(list, func(a, b api.JobUsage) int { return int(math.Copysign(1, b.Ended-a.Ended)) }) {
+		t.Errorf("%+v", list)
+	}
+	if got := lines[api.JobUsage](t, succeed(t, "history", "--jobs", "--limit", "3", "-o", "json")); !slices.Equal(got, list[:3]) {
+		t.Errorf("%+v", got)
+	}
+	if text := succeed(t, "history", "--job", "short-3"); !strings.Contains(text, "short-3") || strings.Contains(text, "short-2") {
+		t.Errorf("%s", text)
+	}
+}
+
+func testHistoryExport(t *testing.T) {
+	folder := t.TempDir()
+	table, file := filepath.Join(folder, "jobs.csv"), filepath.Join(folder, "jobs.parquet")
+	succeed(t, "history", "--export", table)
+	succeed(t, "history", "--export", file)
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil || len(rows) != 9 || !slices.Equal(rows[0], usageColumns()) {
+		t.Fatalf("%q, %v", rows, err)
+	}
+	jobs, err := parquet.ReadFile[exportedUsage](file)
+	if err != nil || len(jobs) != 8 {
+		t.Fatalf("%+v, %v", jobs, err)
+	}
+	for _, j := range jobs {
+		at := slices.IndexFunc(rows, func(r []string) bool { return r[0] == j.Job })
+		if at < 0 || rows[at][slices.Index(rows[0], "slot_seconds")] != strconv.FormatFloat(j.SlotSeconds, 'f', -1, 64) || j.Wait == nil {
+			t.Errorf("%+v in %q", j, rows)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(folder, "*.part")); err != nil || len(left) > 0 {
+		t.Errorf("%q, %v", left, err)
+	}
+	if code, _, errs := program(t, "history", "--export", filepath.Join(folder, "no", "jobs.csv")); code != exitFailed || !strings.Contains(errs, "name another file") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+func testHistoryMistakes(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--by weather":                         "owner, class, day, name, state",
+		"--since yesterday":                    "2026-01-31",
+		"--since -5m":                          "2026-01-31",
+		"--since 1h --until 2h":                "not before",
+		"--state running":                      "completed, failed or cancelled",
+		"--class medium":                       "short and long",
+		"--export jobs.txt":                    ".parquet",
+		"--export jobs.csv --by owner":         "leave one out",
+		"--jobs --by owner":                    "leave one out",
+		"--jobs --limit 0":                     "1 or more",
+		"--owner team/":                        "team/",
+		"job":                                  "job",
+		"--since 99999999999999999999h --jobs": "2026-01-31",
+		"--until 2026-13-01":                   "2026-01-31",
+	} {
+		if code, _, errs := program(t, append([]string{"history"}, strings.Fields(flags)...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d: %s", flags, code, errs)
+		}
+	}
+}
+
+// testHistoryPage runs the commands of docs/history.md.
+func testHistoryPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/history.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	_, commands, _ := strings.Cut(string(page), "```sh\n")
+	commands, _, _ = strings.Cut(commands, "```")
+	n := 0
+	for line := range strings.Lines(commands) {
+		n++
+		words := strings.Fields(line)
+		if words[0] != "pigeon" {
+			t.Fatalf("%q", line)
+		}
+		succeed(t, words[1:]...)
+	}
+	if n < 8 {
+		t.Errorf("%d commands", n)
+	}
+	if info, err := os.Stat("jobs.parquet"); err != nil || info.Size() == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
