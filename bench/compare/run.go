@@ -175,16 +175,16 @@ func (p *Prepared) references(cell *CellResult, seed int) (*outcome, error) {
 	return &outcome{Refs: &keptReferences{r.longest, r.clairvoyant, r.curves, r.timelines}}, nil
 }
 
-func (c *CellResult) takeReferences(r *keptReferences, seed int) {
+func (r *CellResult) takeReferences(kept *keptReferences, seed int) {
 	last := seed + 1
-	if !c.Cell.drawn() { // all seeds have this workload
-		last = len(c.Longest)
+	if !r.Cell.drawn() { // all seeds have this workload
+		last = len(r.Longest)
 	}
 	for s := seed; s < last; s++ {
-		c.Longest[s], c.Clairvoyant[s] = r.Longest, r.Clairvoyant
+		r.Longest[s], r.Clairvoyant[s] = kept.Longest, kept.Clairvoyant
 	}
 	if seed == 0 {
-		c.references = &references{r.Longest, r.Clairvoyant, r.Curves, r.Timelines}
+		r.references = &references{kept.Longest, kept.Clairvoyant, kept.Curves, kept.Timelines}
 	}
 }
 
@@ -207,9 +207,9 @@ func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) 
 }
 
 // takeRun takes a simulated run; the references of its seed were taken before.
-func (c *CellResult) takeRun(o *outcome, policy, seed int) {
-	into := &c.Policies[policy]
-	o.Result.References.Clairvoyant = &c.Clairvoyant[seed]
+func (r *CellResult) takeRun(o *outcome, policy, seed int) {
+	into := &r.Policies[policy]
+	o.Result.References.Clairvoyant = &r.Clairvoyant[seed]
 	into.Results[seed] = *o.Result
 	into.curves = joinCurves(into.curves, o.Curves)
 }

@@ -114,7 +114,7 @@ func TestDistancesOfGenerators(t *testing.T) {
 			continue
 		}
 		seen = true
-		real, err := workload.Open(tr.File(dir))
+		file, err := workload.Open(tr.File(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestDistancesOfGenerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range Distances(real, like) {
+		for _, d := range Distances(file, like) {
 			t.Logf("%s %s: %.3f", tr.Name, d.Of, d.KS)
 			limit := 0.1
 			if tr.Name == "goog_sub" && strings.HasPrefix(d.Of, "time between") {

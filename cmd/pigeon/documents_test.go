@@ -104,7 +104,7 @@ func TestCallFault(t *testing.T) {
 		"status [--output=json]":  "",
 		"config check frontend x": "",
 		"rum":                     "no such verb",
-		"run --clas short":        "no flag --clas",
+		"run --klass short":       "no flag --klass",
 		"logs -z JOB":             "no flag -z",
 		"config chekc frontend":   "no such verb below config",
 	} {

@@ -129,7 +129,7 @@ func instant(flag, text string, now time.Time) (float64, error) {
 	}
 	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"} {
 		if err != nil {
-			at, err = time.ParseInLocation(layout, text, time.Local)
+			at, err = time.ParseInLocation(layout, text, time.Local) //nolint:gosmopolitan // a day is that of who asks
 		}
 	}
 	if err != nil || ago < 0 || at.Unix() < 0 || ago > 100*365*24*time.Hour {

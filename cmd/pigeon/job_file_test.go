@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -165,7 +166,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 		"":                                                  "standard input says nothing",
 		"command: [a\n":                                     "neither YAML nor JSON",
 		"- a\n":                                             "line 1: a job is written as keys",
-		"command: [a]\nnmae: x\n":                           `line 2: a job has no key "nmae"; the nearest is "name"`,
+		"command: [a]\nnam: x\n":                            `line 2: a job has no key "nam"; the nearest is "name"`,
 		"command: [a]\ntime-limit: 1s\n":                    `the nearest is "time_limit"`,
 		"command: [a]\nqqqqqqqq: x\n":                       `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
 		"command: [a]\n\ncommand: [b]\n":                    `line 3: the key "command" is there already, in line 1`,
@@ -190,7 +191,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 		"command: [a]\n#" + strings.Repeat("x", maxJobFile): "the limit of a job file",
 	} {
 		_, _, err := asked(t, text, "--file", "-")
-		if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}
@@ -201,7 +202,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 
 func TestMistakesInScripts(t *testing.T) {
 	for text, want := range map[string]string{
-		"#!/bin/sh\n#PIGEON --nmae x\n":             "job.sh, line 2: flag --nmae is unknown to \"submit\"; the nearest it knows is --name",
+		"#!/bin/sh\n#PIGEON --nam x\n":              "job.sh, line 2: flag --nam is unknown to \"submit\"; the nearest it knows is --name",
 		"#!/bin/sh\n\n#PIGEON --name 'x\n":          "line 3: its quotes have no end",
 		"#!/bin/sh\n#PIGEON name x\n":               `line 2: "name" is no flag`,
 		"#!/bin/sh\n#PIGEON --file x\n":             "line 2: --file is for the command line",
@@ -212,7 +213,7 @@ func TestMistakesInScripts(t *testing.T) {
 		"#!/bin/sh\n" + strings.Repeat("#", 262144): "more than 262144 bytes",
 	} {
 		_, _, err := asked(t, "", write(t, "job.sh", text))
-		if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}

@@ -35,7 +35,7 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 		return err
 	})
 	if len(found) == 0 || slices.ContainsFunc(found, func(s api.Status) bool { return s.Job == given }) {
-		return given, nil //nolint:nilerr // the call about it meets the same error, and says more
+		return given, nil // the call about it meets the same error, and says more
 	}
 	if err != nil {
 		return "", err // others may fit too
@@ -46,7 +46,7 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 	})
 	switch {
 	case !hasProblem(err, api.NotFound):
-		return given, nil //nolint:nilerr // it is known, or the call about it meets the same error
+		return given, nil // it is known, or the call about it meets the same error
 	case len(found) == 1:
 		return found[0].Job, nil
 	}

@@ -33,7 +33,7 @@ func findScript(cmd *cobra.Command, argv []string) (*jobScript, error) {
 	}
 	path := argv[0]
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, nil //nolint:nilnil,nilerr // a program of the nodes
+		return nil, nil //nolint:nilnil // a program of the nodes
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -55,7 +55,7 @@ func words(text string) []string {
 	}
 	text = strings.TrimSuffix(text, " &")
 	var list []string
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		if w == "--" {
 			break
 		}
