@@ -68,6 +68,12 @@ func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// Click clicks an element, wherever it is by then: what stands above it may still grow.
+func (b *Tab) Click(selector string) {
+	b.t.Helper()
+	b.Text(fmt.Sprintf("document.querySelector(%q).click()", selector))
+}
+
 // Screenshot returns a picture of what can be seen, as PNG.
 func (b *Tab) Screenshot() []byte {
 	b.t.Helper()

@@ -202,10 +202,10 @@ func TestPageInChromium(t *testing.T) {
 		t.Errorf("the label of the map is %q", label)
 	}
 	// By owner, the legend names the owners.
-	b.Do(chromedp.Click(chromedp.CSS("input[value=owner]")))
+	b.Click("input[value=owner]")
 	b.Await(`document.querySelector("#legend").textContent.includes("research/alice")`, whole)
 	// The list of nodes, filtered.
-	b.Do(chromedp.Click(chromedp.CSS("#nodes-text summary")))
+	b.Click("#nodes-text summary")
 	b.Await(`document.querySelectorAll("#nodes [data-index]").length >= 4`, whole)
 	b.Do(chromedp.SendKeys(chromedp.CSS("#node-filter"), "node-1-001"))
 	b.Await(`document.querySelector("#nodes [role=grid]").getAttribute("aria-rowcount") === "2"`, whole)
@@ -221,13 +221,16 @@ func TestPageInChromium(t *testing.T) {
 	}))
 	b.Await(rowsNow+` === 1 && document.querySelector("#job-count").textContent === "1 of 6 jobs"`, whole)
 	// A click explains a job, and its attempts' output is read.
-	b.Do(chromedp.Click(chromedp.CSS("#job-list [data-index='0']")))
+	b.Click("#job-list [data-index='0']")
 	b.Await(`document.querySelectorAll("#why li").length === 2 && document.querySelectorAll("#why tbody tr").length === 2`, whole)
 	if got := text(b, "#panel"); !strings.Contains(got, "job-3 (nightly build)") || !strings.Contains(got, "exit 3 <img") {
 		t.Errorf("the panel shows %q", got)
 	}
-	b.Do(chromedp.Click(chromedp.CSS("#why tbody button")))
+	b.Click("#why tbody button")
 	b.Await(`document.querySelector("#log pre[data-stream=stdout]").textContent.startsWith("hello <img") && document.querySelector("#log h3").textContent.includes("ended")`, whole)
+	// A job that is opened before the browser has told that the panel was closed is explained.
+	b.Text(`document.getElementById("panel").close(); document.querySelector("#job-list [data-index='0']").click(); 0`)
+	b.Await(`document.querySelectorAll("#why li").length === 2 && document.getElementById("panel").open`, whole)
 	if got := b.Text(`window.broken + " " + document.querySelectorAll("img").length + " " + document.querySelectorAll("body script").length`); got != "undefined 0 0" {
 		t.Errorf("a name became markup: %s", got)
 	}
@@ -295,7 +298,7 @@ func TestPageOnANarrowDarkScreen(t *testing.T) {
 	if b.Text(wide) != "true" {
 		t.Errorf("something is wider than the screen: %s", b.Text(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > 361 && !e.closest(".scroll")).map(e => e.outerHTML.slice(0, 120)).join("\n")`))
 	}
-	b.Do(chromedp.Click(chromedp.CSS("#job-list [data-index='1']")))
+	b.Click("#job-list [data-index='1']")
 	b.Await(`document.querySelectorAll("#why li").length === 2`, whole)
 	if b.Text(wide) != "true" {
 		t.Error("the panel is wider than the screen")

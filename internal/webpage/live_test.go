@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
@@ -51,7 +49,7 @@ func TestPageOfALiveCluster(t *testing.T) {
 	b := chromiumtest.Open(t, "http://"+c.Web()[0]+"/", 1280, 1000)
 	b.Await(live+` && document.querySelector("#slots").dataset.cells === "16" && document.querySelector("#slots").dataset.busy >= "14"`, whole)
 	b.Await(`document.querySelector(".queue.long").textContent.includes("the idle workers are reserved for short tasks") && document.querySelector("#job-list").textContent.includes("<img src=x")`, whole)
-	b.Do(chromedp.Click(chromedp.CSS("input[value=owner]")))
+	b.Click("input[value=owner]")
 	b.Await(`document.querySelector("#legend").textContent.includes("research/alice")`, whole)
 	if *update {
 		picture := b.Screenshot()
@@ -59,16 +57,16 @@ func TestPageOfALiveCluster(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(picture), err)
 		}
 	}
-	b.Do(chromedp.Click(chromedp.CSS("#job-list [data-key='frontend-0/training']")))
+	b.Click("#job-list [data-key='frontend-0/training']")
 	b.Await(`document.querySelector("#why .why")?.textContent.includes("wait")`, whole)
 	if got := text(b, "#panel"); !strings.Contains(got, "training (train model)") || !strings.Contains(got, "It runs for research/alice.") {
 		t.Errorf("the panel shows %q", got)
 	}
-	b.Do(chromedp.Click(chromedp.CSS("#panel-close")))
+	b.Click("#panel-close")
 	b.Await(`!document.getElementById("panel").open`, whole)
-	b.Do(chromedp.Click(chromedp.CSS("#job-list [data-key='frontend-0/report']")))
+	b.Click("#job-list [data-key='frontend-0/report']")
 	b.Await(`document.querySelector("#why p button")`, whole)
-	b.Do(chromedp.Click(chromedp.CSS("#why p button")))
+	b.Click("#why p button")
 	b.Await(`document.querySelector("#log pre").textContent === "begins\n"`, whole)
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ const REFRESH = 2000;
 export class Panel {
   constructor() {
     this.dialog = byId("panel");
-    this.dialog.addEventListener("close", () => this.end());
+    this.dialog.addEventListener("close", () => { if (!this.dialog.open) this.end(); }); // the event comes late: it may have been opened again
   }
 
   open(job) {
