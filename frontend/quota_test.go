@@ -92,7 +92,10 @@ func TestQuotasAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "owners.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil { // nobody reads half of it
 			t.Fatal(err)
 		}
 	}
