@@ -19,7 +19,7 @@ import (
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history",
-		GroupID: groupJobs,
+		GroupID: groupWatch,
 		Short:   "Show what jobs that ended used: slot-seconds, waits, failures",
 		Long: `Sums up the jobs that ended at all frontends of the cluster: how many, for how many
 seconds their attempts had a slot, how long they waited for their first task, and how
