@@ -89,6 +89,7 @@ func (s *Master) next(r *queue.Run) work {
 
 // launch sends a task to a worker: a Launch, or a Preempt.
 func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) *sched.Message {
+	x.seq = w.seq
 	s.workers.occupy(w, x)
 	s.counts.Launches++
 	s.charge(w)

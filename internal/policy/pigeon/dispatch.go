@@ -73,6 +73,10 @@ func (w *weight) longIsDue() bool { return w.every > 0 && w.passed >= w.every-1 
 // refused puts a task that its slot refused back at the head of its queue. The slot's
 // own Idle makes it usable again. If that notice arrived first, the task was recorded as
 // ended and is no longer known here: it is returned to its distributor.
+//
+// A refusal names the state of its slot, which is no older than the one that the launch
+// named. An older one is about a former launch of the attempt to the slot: that message
+// came twice, and was refused twice.
 func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil {
 		return
@@ -81,11 +85,14 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	var x work
 	var ok bool
 	if w.job != nil && w.id() == id {
+		if m.Seq < w.work.seq {
+			return
+		}
 		x, ok = w.work, true
 		w.bill.since = s.now // it never ran
 		s.unlink(w)
 	} else {
-		x, ok = s.hooks.takeRefused(w, id)
+		x, ok = s.hooks.takeRefused(w, id, m.Seq)
 	}
 	if !ok {
 		if distributor, ok := w.ended.Remove(id); ok {

@@ -58,8 +58,9 @@ type workerHooks interface {
 	continues(w *worker, next *queue.Run, out *sched.Actions) bool
 	// becameIdle is called when nothing waits for a free worker.
 	becameIdle(w *worker, out *sched.Actions)
-	// takeRefused returns the suspended task whose continuation the worker refused.
-	takeRefused(w *worker, id sched.AttemptID) (x work, ok bool)
+	// takeRefused returns the suspended task whose launch the worker refused, in that state
+	// of its slot.
+	takeRefused(w *worker, id sched.AttemptID, seq uint64) (x work, ok bool)
 	// preemptRefused is called when the task of a refused launch has been placed.
 	preemptRefused(w *worker, out *sched.Actions)
 	// mayAdopt reports whether a registering worker should be recorded as holding another
@@ -87,28 +88,28 @@ type groupHooks interface {
 // noHooks change nothing.
 type noHooks struct{}
 
-func (noHooks) jobAdded(*queue.Job, sched.Time, int32)                 {}
-func (noHooks) jobRepeated(*queue.Job, sched.Time, int32, sched.Marks) {}
-func (noHooks) jobDropped(*queue.Job, int32, int32, *sched.Actions)    {}
-func (noHooks) jobForgotten(*queue.Job)                                {}
-func (noHooks) jobReclassed(*queue.Job)                                {}
-func (noHooks) suspended(*queue.Job) int32                             { return 0 }
-func (noHooks) eachSuspended(*queue.Job, func(task, attempt int32))    {}
-func (noHooks) isTrial(*queue.Job, sched.Marks) bool                   { return false }
-func (noHooks) started(*worker, *sched.Actions)                        {}
-func (noHooks) released(*worker, *queue.Job)                           {}
-func (noHooks) continues(*worker, *queue.Run, *sched.Actions) bool     { return false }
-func (noHooks) becameIdle(*worker, *sched.Actions)                     {}
-func (noHooks) takeRefused(*worker, sched.AttemptID) (work, bool)      { return work{}, false }
-func (noHooks) preemptRefused(*worker, *sched.Actions)                 {}
-func (noHooks) mayAdopt(*worker, sched.AttemptID) bool                 { return false }
-func (noHooks) adopt(*worker, work)                                    {}
-func (noHooks) lost(*worker, *sched.Message, *sched.Actions)           {}
-func (noHooks) stepBegins(sched.Time)                                  {}
-func (noHooks) timeout(uint64, *sched.Actions)                         {}
-func (noHooks) masterChanged(sched.Addr, bool)                         {}
-func (noHooks) tasksFrom(sched.Addr, bool, *sched.Actions)             {}
-func (noHooks) valid() error                                           { return nil }
+func (noHooks) jobAdded(*queue.Job, sched.Time, int32)                    {}
+func (noHooks) jobRepeated(*queue.Job, sched.Time, int32, sched.Marks)    {}
+func (noHooks) jobDropped(*queue.Job, int32, int32, *sched.Actions)       {}
+func (noHooks) jobForgotten(*queue.Job)                                   {}
+func (noHooks) jobReclassed(*queue.Job)                                   {}
+func (noHooks) suspended(*queue.Job) int32                                { return 0 }
+func (noHooks) eachSuspended(*queue.Job, func(task, attempt int32))       {}
+func (noHooks) isTrial(*queue.Job, sched.Marks) bool                      { return false }
+func (noHooks) started(*worker, *sched.Actions)                           {}
+func (noHooks) released(*worker, *queue.Job)                              {}
+func (noHooks) continues(*worker, *queue.Run, *sched.Actions) bool        { return false }
+func (noHooks) becameIdle(*worker, *sched.Actions)                        {}
+func (noHooks) takeRefused(*worker, sched.AttemptID, uint64) (work, bool) { return work{}, false }
+func (noHooks) preemptRefused(*worker, *sched.Actions)                    {}
+func (noHooks) mayAdopt(*worker, sched.AttemptID) bool                    { return false }
+func (noHooks) adopt(*worker, work)                                       {}
+func (noHooks) lost(*worker, *sched.Message, *sched.Actions)              {}
+func (noHooks) stepBegins(sched.Time)                                     {}
+func (noHooks) timeout(uint64, *sched.Actions)                            {}
+func (noHooks) masterChanged(sched.Addr, bool)                            {}
+func (noHooks) tasksFrom(sched.Addr, bool, *sched.Actions)                {}
+func (noHooks) valid() error                                              { return nil }
 
 func (noHooks) asShort(_ *queue.Job, count int32) int32 { return count }
 

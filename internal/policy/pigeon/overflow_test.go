@@ -191,7 +191,7 @@ func TestMovedOnce(t *testing.T) {
 		t.Errorf("moved on from the queue: %q", m)
 	}
 	r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})
-	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 2}, Attempt: 1})
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 2}, Attempt: 1, Seq: 3})
 	if m := moves(r.step(group(3), spare(false))); len(m) != 0 || r.master.Queued() != 1 {
 		t.Errorf("moved on after a refusal: %q", m)
 	}

@@ -180,6 +180,23 @@ func TestIdleOvertakesRefused(t *testing.T) {
 	describe(t, r.step(worker(0), refused))
 }
 
+// A launch that came twice is refused twice. The second refusal arrives when the attempt has
+// been launched at that slot again: it runs there, and must not be launched elsewhere under
+// the same number.
+func TestOldRefusal(t *testing.T) {
+	r := newRig(t, 0, general(2))
+	r.tasks(1, sched.Short, 2)
+	refusal := func(seq uint64) *sched.Message {
+		return &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1, Seq: seq}
+	}
+	idle := func(seq uint64) *sched.Message { return &sched.Message{Kind: sched.Idle, Seq: seq} }
+	r.step(worker(0), refusal(1))
+	want(t, "the notice", launches(r.step(worker(0), idle(2))), "0:1/0")
+	r.step(worker(0), refusal(1))
+	want(t, "nothing waits for the other", launches(r.step(worker(1), idle(2))))
+	want(t, "a refusal of that launch", launches(r.step(worker(0), refusal(3))), "1:1/0")
+}
+
 // A node dies with the results that were not acknowledged: the master reports the
 // last attempts of its slots lost, those of which it knew only by the node too.
 func TestLostReports(t *testing.T) {

@@ -178,9 +178,9 @@ func (e *extension) sendContinue(w *worker, out *sched.Actions) {
 }
 
 // takeRefused implements hooks.
-func (e *extension) takeRefused(w *worker, id sched.AttemptID) (x work, ok bool) {
+func (e *extension) takeRefused(w *worker, id sched.AttemptID, seq uint64) (x work, ok bool) {
 	h := w.holding(id)
-	if h == nil {
+	if h == nil || seq < h.seq {
 		return x, false
 	}
 	e.settle(&h.bill, true)
