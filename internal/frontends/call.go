@@ -40,11 +40,11 @@ func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
 	for round := 0; ; round++ {
 		r := c.round(ctx, &q, round)
 		switch {
-		case r.by != nil && r.err == nil:
+		case r.by != nil: // a refusal, such as an output that is not there yet, is an answer too
 			notice.continues(r.by)
-			return r.by, nil
-		case r.by != nil || ctx.Err() != nil || len(r.silent) == 0:
 			return r.by, r.err
+		case ctx.Err() != nil || len(r.silent) == 0:
+			return nil, r.err
 		}
 		left := c.patience(q.retry) - time.Since(began)
 		if left <= 0 {

@@ -102,3 +102,28 @@ func TestEachFrontendIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// A refusal ends the wait for a frontend too: its user is told that it answers.
+func TestARefusalIsAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0 := newJournal("f0")
+		f0.accept("0")
+		w.start("a:1", &process{journal: f0})
+		c, said := w.client("a:1")
+		j, _, err := c.Find(t.Context(), "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.kill("a:1")
+		delete(f0.jobs, "0")
+		time.AfterFunc(2*time.Second, func() { w.start("a:1", &process{journal: f0}) })
+		_, err = j.WaitFor(t.Context(), 0)
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.NotFound {
+			t.Errorf("%v", err)
+		}
+		if got := said.all(); len(got) != 2 || got[1] != "frontend a:1 answers" {
+			t.Errorf("told %q", got)
+		}
+	})
+}
