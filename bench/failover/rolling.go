@@ -92,7 +92,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	if o.Standbys {
 		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
 	}
-	r := &RollingResult{Bench: "rolling", Load: Load{Before: loadAverage()}}
+	r := &RollingResult{Bench: "rolling", Load: Load{Before: measure.LoadAverage()}}
 	c, err := cluster.Start(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 		giveUp()
 		<-ended
 	}
-	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), loadAverage()
+	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), measure.LoadAverage()
 	r.count(l.between(0, over+int64(time.Hour)))
 	r.QuietP99, r.RestartP99 = shortP99(l.between(began, restarts)), shortP99(l.between(restarts, over))
 	events, err := history.ReadFolder(tasks)

@@ -1,13 +1,11 @@
 package failover
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
@@ -37,7 +35,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	r := &Result{Bench: "failover", Runs: o.Runs, Load: Load{Before: loadAverage()}}
+	r := &Result{Bench: "failover", Runs: o.Runs, Load: Load{Before: measure.LoadAverage()}}
 	list, leftOut := o.wanted()
 	r.LeftOut = leftOut
 	for _, k := range list {
@@ -47,7 +45,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		}
 		r.Kinds = append(r.Kinds, newMeasure(k, pauses))
 	}
-	r.Load.After = loadAverage()
+	r.Load.After = measure.LoadAverage()
 	return r, nil
 }
 
@@ -204,15 +202,4 @@ func pauseAfter(events []history.Event, at, read int64) (pause time.Duration, er
 		return 0, fmt.Errorf("no task has started for %.1f s after the failure", float64(read-at)/1e9)
 	}
 	return pause, nil
-}
-
-// loadAverage returns that of the last minute, 0 where it is not known.
-func loadAverage() measure.Number {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := bytes.Cut(text, []byte(" "))
-	n, _ := strconv.ParseFloat(string(first), 64) // 0 if it is none
-	return measure.Number(n)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -37,6 +38,17 @@ func Kernel() string {
 		return runtime.GOOS // another system
 	}
 	return runtime.GOOS + " " + strings.TrimSpace(string(text))
+}
+
+// LoadAverage returns that of the last minute, 0 where the system does not say it.
+func LoadAverage() Number {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	n, _ := strconv.ParseFloat(first, 64) // 0 if it is none
+	return Number(n)
 }
 
 const unknown = "unknown"

@@ -55,17 +55,23 @@ func SayOthers(share float64) string {
 	return fmt.Sprintf("other programs used %.0f %% of this machine's processors during the run, and live times are longer for it; run it again when the machine is quiet", 100*share)
 }
 
-func processorSeconds() (all, own float64, known bool) {
+// BusySeconds returns for how long the processors of this machine have been busy, all together;
+// false where the system does not say.
+func BusySeconds() (seconds float64, known bool) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {
-		return 0, 0, false // another system
+		return 0, false // another system
 	}
 	defer func() { _ = f.Close() }() // only read
 	lines := bufio.NewScanner(f)
 	if !lines.Scan() {
-		return 0, 0, false
+		return 0, false
 	}
-	if all, known = busySeconds(lines.Text()); !known {
+	return busySeconds(lines.Text())
+}
+
+func processorSeconds() (all, own float64, known bool) {
+	if all, known = BusySeconds(); !known {
 		return 0, 0, false
 	}
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

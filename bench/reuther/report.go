@@ -90,8 +90,9 @@ func (r *Result) WriteText(out io.Writer) error {
 }
 
 // WriteFigures draws utilization over t and overhead over n, measured and by the model, as
-// utilization and overhead, each .png and .svg, in the folder.
-func (r *Result) WriteFigures(folder string) error {
+// utilization and overhead, each .png and .svg, in the folder. Without a set of constant length
+// above zero there is nothing to draw: drawn is false.
+func (r *Result) WriteFigures(folder string) (drawn bool, err error) {
 	utilization := plot.SeriesPanel{YLabel: "utilization"}
 	overhead := plot.SeriesPanel{YLabel: "T_total - t n (s)"}
 	for _, p := range r.Peers {
@@ -121,11 +122,11 @@ func (r *Result) WriteFigures(folder string) error {
 		utilization.Lines = append(utilization.Lines, model)
 	}
 	if len(utilization.Lines) == 0 {
-		return fmt.Errorf("no set has tasks of constant length above zero; no figure was drawn")
+		return false, nil
 	}
 	setting := fmt.Sprintf("%d slots, t n = %g s", r.Slots, float64(r.Work))
 	if err := (plot.Series{Title: "Utilization: " + setting, XLabel: "length of a task (s)", Panels: []plot.SeriesPanel{utilization}}).WriteFiles(filepath.Join(folder, "utilization")); err != nil {
-		return err
+		return false, err
 	}
-	return plot.Series{Title: "Overhead: " + setting, XLabel: "tasks of a slot", Panels: []plot.SeriesPanel{overhead}}.WriteFiles(filepath.Join(folder, "overhead"))
+	return true, plot.Series{Title: "Overhead: " + setting, XLabel: "tasks of a slot", Panels: []plot.SeriesPanel{overhead}}.WriteFiles(filepath.Join(folder, "overhead"))
 }

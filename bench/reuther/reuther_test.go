@@ -143,8 +143,8 @@ func TestRealPeers(t *testing.T) {
 		t.Errorf("%v were measured; left out: %v", names, r.LeftOut)
 	}
 	folder := t.TempDir()
-	if err := r.WriteFigures(folder); err != nil {
-		t.Fatal(err)
+	if drawn, err := r.WriteFigures(folder); err != nil || !drawn {
+		t.Fatal(drawn, err)
 	}
 	if info, err := os.Stat(filepath.Join(folder, "utilization.png")); err != nil || info.Size() == 0 {
 		t.Error(err)

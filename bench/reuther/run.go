@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,13 +128,15 @@ func (m *measurement) rounds(ctx context.Context) error {
 // one runs a set on a peer.
 func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) error {
 	into := &m.result.Peers[i].Sets[s]
-	into.Load = append(into.Load, loadAverage())
-	busy, began := processorTime(), time.Now()
+	into.Load = append(into.Load, float64(measure.LoadAverage()))
+	busy, _ := measure.BusySeconds() // 0 where it is not known
+	began := time.Now()
 	if err := m.peers[i].Run(ctx, programs); err != nil {
 		return err
 	}
 	into.Total = append(into.Total, time.Since(began).Seconds())
-	m.cpu[i][s] = append(m.cpu[i][s], (processorTime()-busy).Seconds()/float64(into.Tasks))
+	after, _ := measure.BusySeconds()
+	m.cpu[i][s] = append(m.cpu[i][s], (after-busy)/float64(into.Tasks))
 	return nil
 }
 
@@ -164,37 +164,4 @@ func (m *measurement) finish() {
 func median(sorted []float64) measure.Number {
 	n := len(sorted)
 	return measure.Number((sorted[(n-1)/2] + sorted[n/2]) / 2)
-}
-
-// loadAverage is that of the last minute; not a number where the system does not say it.
-func loadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
-		if x, err := strconv.ParseFloat(fields[0], 64); err == nil {
-			return x
-		}
-	}
-	return 0
-}
-
-// processorTime is how long the processors of the machine have been busy, 0 where the system
-// does not say it.
-func processorTime() time.Duration {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	var ticks int64 // user nice system idle iowait irq softirq
-	for k, field := range strings.Fields(line) {
-		if k == 0 || k == 4 || k == 5 || k > 7 {
-			continue
-		}
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
 }

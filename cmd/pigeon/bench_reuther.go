@@ -87,7 +87,9 @@ func writeReuther(r *reuther.Result, folder string) error {
 		return err
 	}
 	figures := ""
-	if err := r.WriteFigures(folder); err == nil {
+	if drawn, err := r.WriteFigures(folder); err != nil {
+		return err
+	} else if drawn {
 		figures = "./"
 	}
 	f, err := os.Create(filepath.Join(folder, "report.md"))

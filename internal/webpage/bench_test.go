@@ -58,7 +58,7 @@ func spent(b *testing.B) time.Duration {
 // time, and of 10,000 jobs cost: the processor time of reading them over Thrift, of both ends, and
 // of sending what changed, in percent of one processor. One round is one event, a second or more.
 //
-//	go test ./internal/webpage -run XXX -bench Viewer -benchtime 20x
+//	go test ./internal/webpage -run '^$' -bench Viewer -benchtime 20x
 func BenchmarkViewer(b *testing.B) {
 	for _, viewers := range []int{0, 1, 4} {
 		b.Run(fmt.Sprint(viewers), func(b *testing.B) {
