@@ -6,6 +6,7 @@
 package ended
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -25,14 +26,22 @@ type attempt struct {
 	id          sched.AttemptID
 	distributor sched.Addr
 	at          sched.Time
+	launch      uint64
 }
 
-// Add records that the distributor's attempt ended.
-func (l *List) Add(now sched.Time, id sched.AttemptID, distributor sched.Addr) {
-	if len(l.list) == cap(l.list) { // trimming at every call would cost more than it saves
+// Ran is the launch of an attempt that is known to have run: no refusal is about it.
+const Ran = math.MaxUint64
+
+// Add records that the distributor's attempt ended. The launch is the number that it named, as
+// the place counts them.
+func (l *List) Add(now sched.Time, id sched.AttemptID, distributor sched.Addr, launch uint64) {
+	if n := len(l.list); n == cap(l.list) { // trimming at every call would cost more than it saves
 		l.trim(now)
+		if n = len(l.list); n == cap(l.list) {
+			l.list = append(make([]attempt, 0, min(max(8, 2*n), most)), l.list...)
+		}
 	}
-	l.list = append(l.list, attempt{id, distributor, now})
+	l.list = append(l.list, attempt{id, distributor, now, launch})
 }
 
 // trim drops the attempts that are older than Keep or exceed most.
@@ -64,15 +73,21 @@ func (l *List) Keep(now sched.Time, kept []sched.AttemptID) {
 	for _, id := range kept {
 		if distributor, once := distributors[id]; once {
 			delete(distributors, id)
-			l.Add(now, id, distributor)
+			l.Add(now, id, distributor, Ran)
 		}
 	}
 }
 
-// Remove removes an attempt and returns its distributor; false when it is not in the list.
-func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
+// Refused removes an attempt that never ran, as its place refused it, and returns its
+// distributor. It returns false when the attempt is not in the list, or the refusal names a
+// number before the attempt's launch: then it is about a former launch of the attempt to the
+// place, which came twice and was refused twice.
+func (l *List) Refused(id sched.AttemptID, number uint64) (sched.Addr, bool) {
 	for i, e := range slices.Backward(l.list) {
 		if e.id == id {
+			if number < e.launch {
+				return sched.Addr{}, false
+			}
 			l.list = slices.Delete(l.list, i, i+1)
 			return e.distributor, true
 		}

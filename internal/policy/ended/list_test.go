@@ -14,7 +14,7 @@ func TestBound(t *testing.T) {
 	var l List
 	const many = 3 * most
 	for task := range int32(many) {
-		l.Add(0, sched.AttemptID{Task: task}, sched.Addr{})
+		l.Add(0, sched.AttemptID{Task: task}, sched.Addr{}, 0)
 	}
 	var got []int32
 	l.Each(func(id sched.AttemptID, _ sched.Addr) { got = append(got, id.Task) })
@@ -35,9 +35,9 @@ func TestAgainstAList(t *testing.T) {
 			"time": func(t *rapid.T) { now += sched.Time(rapid.IntRange(0, 4000).Draw(t, "ms")) * sched.Millisecond },
 			"add": func(t *rapid.T) {
 				for range rapid.IntRange(1, 5).Draw(t, "count") {
-					a := attempt{sched.AttemptID{Task: task, Attempt: 1}, sched.Addr{Role: sched.Distributor, ID: task % 3}, now}
+					a := attempt{sched.AttemptID{Task: task, Attempt: 1}, sched.Addr{Role: sched.Distributor, ID: task % 3}, now, uint64(task)}
 					all = append(all, a)
-					l.Add(now, a.id, a.distributor)
+					l.Add(now, a.id, a.distributor, a.launch)
 					task++
 				}
 			},
@@ -46,7 +46,12 @@ func TestAgainstAList(t *testing.T) {
 					return
 				}
 				at := rapid.IntRange(max(0, len(all)-10), len(all)-1).Draw(t, "which")
-				distributor, known := l.Remove(all[at].id)
+				if launch := all[at].launch; launch > 0 {
+					if _, known := l.Refused(all[at].id, launch-1); known {
+						t.Fatalf("a refusal of a former launch of %v is taken for its own", all[at])
+					}
+				}
+				distributor, known := l.Refused(all[at].id, all[at].launch+rapid.Uint64Max(2).Draw(t, "later"))
 				if known && distributor != all[at].distributor || !known && now == all[at].at {
 					t.Fatalf("removing %v: %v, %v", all[at], distributor, known)
 				}
@@ -83,10 +88,13 @@ func TestKeep(t *testing.T) {
 	id := func(task int32) sched.AttemptID { return sched.AttemptID{Task: task, Attempt: 1} }
 	distributor := sched.Addr{Role: sched.Distributor, ID: 3}
 	for task := range int32(4) {
-		l.Add(sched.Time(task)*sched.Second, id(task), distributor)
+		l.Add(sched.Time(task)*sched.Second, id(task), distributor, 0)
 	}
 	l.Keep(8*sched.Second, []sched.AttemptID{id(1), id(9), id(1)})
 	l.Keep(8*sched.Second, nil)
+	if _, known := l.Refused(id(1), 9); known {
+		t.Error("an attempt whose result is kept was removed by a refusal")
+	}
 	type end struct {
 		task        int32
 		distributor int32
@@ -110,9 +118,9 @@ func TestAnsweredFor(t *testing.T) {
 	id := func(job uint64, task int32) sched.AttemptID {
 		return sched.AttemptID{Job: sched.JobID{Lo: job}, Task: task, Attempt: 1}
 	}
-	lists[0].Add(0, id(1, 0), sched.Addr{})
-	lists[1].Add(0, id(1, 1), sched.Addr{})
-	lists[1].Add(0, id(2, 0), sched.Addr{})
+	lists[0].Add(0, id(1, 0), sched.Addr{}, 0)
+	lists[1].Add(0, id(1, 1), sched.Addr{}, 0)
+	lists[1].Add(0, id(2, 0), sched.Addr{}, 0)
 	var x Index
 	if got := x.Of(9*sched.Second, sched.JobID{Lo: 1}, each); !slices.Equal(got, []sched.AttemptID{id(1, 0), id(1, 1)}) {
 		t.Errorf("job 1 has %v", got)

@@ -205,6 +205,10 @@ func TestSameAttemptAgain(t *testing.T) {
 	if n := d.s.node(nodeAt(0)); len(n.tasks) != 1 {
 		t.Errorf("the node is taken to hold %d tasks, want 1", len(n.tasks))
 	}
+	d.step(nodeAt(0), idleAt(2, 1, 0))
+	if got := d.sent(nodeAt(0), refusal); got != "" {
+		t.Errorf("it has ended there, and the old refusal brings %s", got)
+	}
 }
 
 // Workers lost = attempts lost; so may be what ended there last.

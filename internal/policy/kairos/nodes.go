@@ -102,7 +102,7 @@ func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		return
 	}
 	if p := n.find(m.AttemptID()); p != nil && p.number <= m.Seq {
-		n.ended.Add(now, p.id(), p.job.Distributor())
+		n.ended.Add(now, p.id(), p.job.Distributor(), p.number)
 		s.detach(n, p, out)
 	}
 	s.admit(n)
@@ -124,7 +124,7 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		case at >= 0:
 			p.service = slots[at].Service
 		case p.number <= m.Seq:
-			n.ended.Add(now, p.id(), p.job.Distributor())
+			n.ended.Add(now, p.id(), p.job.Distributor(), p.number)
 			s.detach(n, p, out)
 			continue
 		}
@@ -147,7 +147,7 @@ func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.A
 	n.launched = max(n.launched, m.Seq)
 	p := n.find(m.AttemptID())
 	if p == nil {
-		if distributor, ok := n.ended.Remove(m.AttemptID()); ok {
+		if distributor, ok := n.ended.Refused(m.AttemptID(), m.Seq); ok {
 			s.refusals++
 			s.lately = ended.Index{}
 			out.SendReturned(distributor, m.Job, m.First, 1, m.Attempt, false).Resent = true
@@ -174,7 +174,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		n = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, ended.Ran)
 		s.removeQueued(id, out)
 	}
 	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {

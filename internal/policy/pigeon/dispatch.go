@@ -17,7 +17,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		return
 	}
 	if w.job != nil {
-		w.ended.Add(now, w.id(), w.job.Distributor())
+		w.ended.Add(now, w.id(), w.job.Distributor(), w.work.seq)
 		s.vacate(w, out)
 	}
 	if !w.Listed() {
@@ -95,7 +95,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		x, ok = s.hooks.takeRefused(w, id, m.Seq)
 	}
 	if !ok {
-		if distributor, ok := w.ended.Remove(id); ok {
+		if distributor, ok := w.ended.Refused(id, m.Seq); ok {
 			s.counts.Refused++
 			out.SendReturned(distributor, m.Job, m.First, 1, m.Attempt, false)
 		}

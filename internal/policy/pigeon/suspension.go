@@ -111,7 +111,7 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 		return true
 	}
 	if h := w.holding(id); h != nil {
-		w.ended.Add(e.now, id, h.job.Distributor())
+		w.ended.Add(e.now, id, h.job.Distributor(), h.seq)
 		e.observe(h.job, h.stint.attained)
 		e.taskEnds(&h.work)
 		e.settle(&h.bill, true)
