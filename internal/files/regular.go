@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -166,6 +167,9 @@ func Size(in *os.Root, names ...string) (n int64) {
 			}
 			continue
 		}
+		if isEmpty(in, name) {
+			continue
+		}
 		_ = fs.WalkDir(in.FS(), name, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return nil //nolint:nilerr // gone meanwhile, or locked by its owner
@@ -177,6 +181,18 @@ func Size(in *os.Root, names ...string) (n int64) {
 		})
 	}
 	return n
+}
+
+// isEmpty reports whether a folder in a folder is known to hold nothing, as the working folders
+// of most tasks do: that takes a fraction of what a walk through it does.
+func isEmpty(in *os.Root, name string) bool {
+	d, err := in.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = d.Close() }() // only read
+	_, err = d.Readdirnames(1)
+	return errors.Is(err, io.EOF)
 }
 
 // occupied returns the bytes of the disk that a file occupies, at most its length.

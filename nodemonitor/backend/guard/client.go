@@ -69,6 +69,7 @@ type Client struct {
 type attempt struct {
 	on    func(Event)
 	guard *instance // nil until its request is about to be written
+	other bool      // it has a user of its own
 	began bool      // its process has started
 	over  bool      // its last event is being delivered
 }
@@ -103,7 +104,7 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)
 	}
 	c.last++
-	c.running[c.last] = &attempt{on: on}
+	c.running[c.last] = &attempt{on: on, other: spec.As != nil}
 	c.enqueue(request{Op: opStart, Handle: c.last, Spec: &spec, Mark: c.mark(c.last)})
 	return c.last, nil
 }
@@ -218,7 +219,7 @@ func (c *Client) write(g *instance, r *request) *instance {
 	}
 	g.write(r)
 	if r.Op == opStart && r.Spec.As != nil {
-		c.watchFork(r.Handle, g)
+		c.watchForks(g)
 	}
 	return g
 }
@@ -264,6 +265,9 @@ func (c *Client) deliver(e Event) {
 	if a == nil || a.over {
 		c.mu.Unlock()
 		return
+	}
+	if a.guard != nil {
+		a.guard.heard++
 	}
 	a.began, a.over = true, e.Kind != Started
 	c.mu.Unlock()

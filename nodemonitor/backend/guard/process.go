@@ -31,7 +31,10 @@ type instance struct {
 	gone    chan struct{} // closed when receive has ended
 	follow  func()        // has the events of a guard that was adopted delivered
 	left    atomic.Bool   // the connection ends, the guard does not
-	dead    bool          // guarded by Client.mu
+	// Guarded by Client.mu.
+	dead    bool
+	heard   uint64 // events
+	watched bool   // a look at its forks is due
 }
 
 // guardProcess is the process of a guard: a child of this one, or of its predecessor.

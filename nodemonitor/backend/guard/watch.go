@@ -8,23 +8,52 @@ import (
 	"time"
 )
 
-// forkPatience is how long a process may take to begin before it is looked at, and again.
+// forkPatience is for how long a guard that starts processes may be silent before it is looked at.
 const forkPatience = 50 * time.Millisecond
 
-// watchFork looks after the start of a process with a user of its own. While a guard starts one
-// it waits for the moment in which the process becomes the program. Just before that the process
-// has its user already, who can stop it by then, and the guard with it (kill -STOP -1).
-func (c *Client) watchFork(h Handle, g *instance) {
-	time.AfterFunc(forkPatience, func() {
-		c.mu.Lock()
-		a := c.running[h]
-		waits := a != nil && !a.began && !a.over && !c.ended && !g.dead
-		c.mu.Unlock()
-		if waits {
-			endStopped(g.process.pid())
-			c.watchFork(h, g)
+// watchForks looks after the starts of processes with a user of their own, for as long as one has
+// not begun. While a guard starts one it waits for the moment in which the process becomes the
+// program, and does nothing else. Just before that the process has its user already, who can stop
+// it by then, and the guard with it (kill -STOP -1). A guard that is heard of is not stopped.
+func (c *Client) watchForks(g *instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !g.watched {
+		g.watched = true
+		c.lookLater(g)
+	}
+}
+
+// lookLater needs the lock.
+func (c *Client) lookLater(g *instance) {
+	heard := g.heard
+	time.AfterFunc(forkPatience, func() { c.look(g, heard) })
+}
+
+// look ends what holds up a guard that was not heard of since, and looks again later.
+func (c *Client) look(g *instance, heard uint64) {
+	c.mu.Lock()
+	g.watched = !c.ended && !g.dead && c.awaitsForks(g)
+	stuck := g.watched && g.heard == heard
+	c.mu.Unlock()
+	if stuck {
+		endStopped(g.process.pid())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g.watched {
+		c.lookLater(g)
+	}
+}
+
+// awaitsForks reports whether a process with a user of its own has not begun. It needs the lock.
+func (c *Client) awaitsForks(g *instance) bool {
+	for _, a := range c.running {
+		if a.guard == g && a.other && !a.began && !a.over {
+			return true
 		}
-	})
+	}
+	return false
 }
 
 // endStopped kills the children of a guard that were stopped before they became another program:

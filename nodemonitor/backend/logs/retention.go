@@ -3,6 +3,7 @@ package logs
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -81,8 +82,16 @@ func (s *Store) measure() {
 	todo := slices.Clone(s.ended[len(s.ended)-s.unmeasured:])
 	s.unmeasured = 0
 	s.mu.Unlock()
-	for _, e := range todo {
-		n := s.size(e.id)
+	slices.SortStableFunc(todo, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.id.Job.Hi, b.id.Job.Hi), cmp.Compare(a.id.Job.Lo, b.id.Job.Lo))
+	})
+	var in *os.Root // the folder of a job, for all its attempts; nil when it is gone, or the task has put something else in its place
+	for i, e := range todo {
+		if i == 0 || e.id.Job != todo[i-1].id.Job {
+			closeFolder(in)
+			in, _ = files.Below(s.cfg.Root, e.id.Job.String())
+		}
+		n := size(in, e.id)
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
@@ -90,15 +99,20 @@ func (s *Store) measure() {
 		}
 		s.mu.Unlock()
 	}
+	closeFolder(in)
 }
 
-// size returns how many bytes of the disk an attempt's files occupy.
-func (s *Store) size(id sched.AttemptID) int64 {
-	in, err := files.Below(s.cfg.Root, id.Job.String())
-	if err != nil {
-		return 0 // gone, or the task has put something else in its place
+func closeFolder(in *os.Root) {
+	if in != nil {
+		_ = in.Close() // only read
 	}
-	defer func() { _ = in.Close() }() // only read
+}
+
+// size returns how many bytes of the disk an attempt's files in the folder of its job occupy.
+func size(in *os.Root, id sched.AttemptID) int64 {
+	if in == nil {
+		return 0
+	}
 	base := attemptName(id)
 	return files.Size(in, append(outputNames(base), base)...)
 }
@@ -146,12 +160,19 @@ func (s *Store) forget(e *entry) {
 
 // erase removes an attempt's files, and nothing beyond the job's folder.
 func (s *Store) erase(id sched.AttemptID) error {
-	job, base := id.Job.String(), attemptName(id)
+	in, err := files.Below(s.cfg.Root, id.Job.String())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	base := attemptName(id)
 	var errs []error
 	for _, name := range append(outputNames(base), base) {
-		errs = append(errs, files.RemoveAll(s.cfg.Root, job, name))
+		errs = append(errs, in.RemoveAll(name))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, in.Close())...)
 }
 
 // removeEmptyJob removes a job's folder with its last attempt. It needs the

@@ -150,16 +150,23 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 		s.forget(old)
 		_ = s.erase(id) // what stays is overwritten
 	}
-	if err := files.MakeFolder(s.cfg.Root, id.Job.String()); err != nil {
+	if err := s.makeJob(id.Job); err != nil {
 		return Files{}, err
-	}
-	if s.cfg.Passable {
-		if err := os.Chmod(s.jobFolder(id.Job), files.Passable); err != nil {
-			return Files{}, err
-		}
 	}
 	s.add(&entry{id: id, bytes: -1})
 	return s.files(id), nil
+}
+
+// makeJob makes the folder of a job, where it is not there as it must be.
+func (s *Store) makeJob(job sched.JobID) error {
+	folder := s.jobFolder(job)
+	if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == s.cfg.mode() {
+		return nil
+	}
+	if err := files.MakeFolder(s.cfg.Root, job.String()); err != nil {
+		return err
+	}
+	return os.Chmod(folder, s.cfg.mode())
 }
 
 // Continue records that an attempt of an earlier run still writes.

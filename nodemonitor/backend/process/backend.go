@@ -29,8 +29,12 @@ type Config struct {
 	Logger     *slog.Logger // for logs that cannot be removed
 }
 
-// sweepEvery is how often old logs are removed when no attempt ends.
-const sweepEvery = 10 * time.Second
+// Old logs are removed sweepEvery when no attempt ends, and sweepRest after the last time when
+// attempts end one after another: a look at many costs less than one at each.
+const (
+	sweepEvery = 10 * time.Second
+	sweepRest  = 200 * time.Millisecond
+)
 
 // Backend runs processes. One goroutine of its own, sweep, drops old logs from
 // New to Close.
@@ -208,6 +212,11 @@ func (b *Backend) sweep() {
 		}
 		if err := b.cfg.Logs.Sweep(); err != nil {
 			b.cfg.Logger.Warn("old logs of this node could not all be removed; remove them by hand", "error", err)
+		}
+		select {
+		case <-b.stop:
+			return
+		case <-time.After(sweepRest):
 		}
 	}
 }
