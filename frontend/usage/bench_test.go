@@ -79,6 +79,8 @@ func BenchmarkHistory(b *testing.B) {
 		{"by owner and class", api.HistoryQuery{By: []string{api.ByOwner, api.ByClass}}},
 		{"by class", api.HistoryQuery{By: []string{api.ByClass}}},
 		{"the last hour by owner", api.HistoryQuery{Since: began - 3600, By: []string{api.ByOwner}}},
+		{"the last day by owner", api.HistoryQuery{Since: began - 86400, By: []string{api.ByOwner}}},
+		{"by name", api.HistoryQuery{By: []string{api.ByName}}},
 		{"an owner by day", api.HistoryQuery{Owner: "team1", By: []string{api.ByDay}}},
 		{"the last 20", api.HistoryQuery{Limit: 20, Descending: true}},
 		{"one job", api.HistoryQuery{Job: "01K00000000000000000500000"}},

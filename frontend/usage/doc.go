@@ -6,5 +6,6 @@
 //
 // Nothing that is owed depends on it, and nobody waits for it: a job that finds no room in the
 // queue, or that cannot be written, is counted as dropped. A job is in the file once, under its
-// id and the instant of its submission, however often it is written.
+// id and the instant of its submission, however often it is written. Sums by the hour and the day
+// are written with the jobs, and answer most queries.
 package usage

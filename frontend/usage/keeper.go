@@ -36,14 +36,15 @@ type Options struct {
 // Keeper keeps the jobs of a frontend. Add and AddLost are called by one goroutine, History by
 // any.
 type Keeper struct {
-	opts    Options
-	queue   chan entry
-	flush   chan chan struct{}
-	ended   chan struct{} // closed when Run has returned
-	store   *store        // of the goroutine of Run; nil while there is no file
-	readers atomic.Pointer[readers]
-	problem atomic.Pointer[string] // why nothing can be kept
-	stats   stats
+	opts     Options
+	queue    chan entry
+	flush    chan chan struct{}
+	ended    chan struct{} // closed when Run has returned
+	store    *store        // of the goroutine of Run; nil while there is no file
+	unfilled chan struct{} // likewise; closed while the file has jobs that are not summed up, else nil
+	readers  atomic.Pointer[readers]
+	problem  atomic.Pointer[string] // why nothing can be kept
+	stats    stats
 }
 
 // entry is a job that ended, or more time that an attempt of one had a slot in vain.
@@ -118,7 +119,22 @@ func (k *Keeper) Run(ctx context.Context) {
 			close(done)
 		case <-expire.C:
 			k.expire()
+		case <-k.unfilled:
+			k.fill()
 		}
+	}
+}
+
+// fill sums up a day of a file that was written without sums, between the jobs that end.
+func (k *Keeper) fill() {
+	more, err := k.store.fill()
+	if err != nil {
+		k.failed("summing up the jobs that it has", err, "see to the disk; 'pigeon history' reads these jobs one by one until the frontend starts again")
+	} else if !more {
+		k.opts.Log.Info("the history of jobs is summed up", "file", k.opts.Path)
+	}
+	if err != nil || !more {
+		k.unfilled = nil
 	}
 }
 
@@ -217,6 +233,11 @@ func (k *Keeper) open() bool {
 	k.problem.Store(nil)
 	k.refill()
 	k.expire()
+	if s.filled > 0 {
+		k.opts.Log.Info("the history of jobs is summed up by the hour, once", "file", k.opts.Path, "jobs", s.kept)
+		k.unfilled = make(chan struct{})
+		close(k.unfilled)
+	}
 	return true
 }
 

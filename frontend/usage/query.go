@@ -29,6 +29,16 @@ func openReaders(path string) (*readers, error) {
 
 func (r *readers) close() error { return r.db.Close() }
 
+// read reads from the file as it is at one instant.
+func (r *readers) read(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing is written
+	return do(tx)
+}
+
 // History answers a query about the jobs of a submitter, or about all where it is nil. It
 // includes every job that was added before.
 func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *string) (p api.HistoryPage, err error) {
@@ -55,15 +65,19 @@ func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *str
 	if r == nil {
 		return p, nil // no job has ended yet
 	}
-	var oldest sql.NullInt64
-	if err = r.db.QueryRowContext(ctx, "SELECT min(ended) FROM jobs").Scan(&oldest); err == nil {
+	err = r.read(ctx, func(tx *sql.Tx) error {
+		var oldest sql.NullInt64
+		if err := tx.QueryRowContext(ctx, "SELECT min(ended) FROM jobs").Scan(&oldest); err != nil {
+			return err
+		}
 		p.Oldest = seconds(oldest.Int64)
 		if len(q.By) > 0 {
-			p.Sums, err = r.sums(ctx, &q, w)
+			p.Sums, err = sums(ctx, tx, &q, w)
 		} else {
-			p.Jobs, p.More, err = r.jobs(ctx, &q, w)
+			p.Jobs, p.More, err = jobsOf(ctx, tx, &q, w)
 		}
-	}
+		return err
+	})
 	if _, known := errors.AsType[*api.Error](err); err != nil && !known {
 		err = k.fault("reading it", err, "select less with --since or --owner, and see 'journalctl' of the frontend")
 	}
@@ -105,7 +119,26 @@ func (c *condition) String() string {
 	return " WHERE " + strings.Join(c.text, " AND ")
 }
 
-// where returns which jobs a query selects.
+// between adds that jobs ended from one instant and before another one.
+func (c *condition) between(column string, from, to int64) {
+	if from > 0 {
+		c.and(column+" >= ?", from)
+	}
+	if to < never {
+		c.and(column+" < ?", to)
+	}
+}
+
+// bounds returns from when and until when the jobs that a query selects ended.
+func bounds(q *api.HistoryQuery) (from, to int64) {
+	instant := func(t float64) int64 { return micros(min(max(t, 0), seconds(never))) }
+	if from, to = instant(q.Since), never; q.Before > 0 {
+		to = instant(q.Before)
+	}
+	return from, to
+}
+
+// where returns which jobs a query selects, but for its bounds.
 func where(q *api.HistoryQuery, submitter *string) (c condition, err error) {
 	for _, key := range q.By {
 		if !slices.Contains(api.HistoryKeys(), key) {
@@ -114,12 +147,6 @@ func where(q *api.HistoryQuery, submitter *string) (c condition, err error) {
 	}
 	if submitter != nil {
 		c.and("submitter = ? AND submitter <> ''", *submitter)
-	}
-	if q.Since > 0 {
-		c.and("ended >= ?", micros(q.Since))
-	}
-	if q.Before > 0 {
-		c.and("ended < ?", micros(q.Before))
 	}
 	if q.Owner != "" {
 		c.and("(owner = ? OR owner >= ? AND owner < ?)", q.Owner, q.Owner+"/", q.Owner+"0") // 0 follows / in ASCII
@@ -132,8 +159,8 @@ func where(q *api.HistoryQuery, submitter *string) (c condition, err error) {
 	return c, nil
 }
 
-// jobs returns a page of jobs.
-func (r *readers) jobs(ctx context.Context, q *api.HistoryQuery, w condition) (list []api.JobUsage, more bool, err error) {
+// jobsOf returns a page of jobs.
+func jobsOf(ctx context.Context, tx *sql.Tx, q *api.HistoryQuery, w condition) (list []api.JobUsage, more bool, err error) {
 	limit := min(q.Limit, api.HistoryPageJobs)
 	if limit <= 0 {
 		limit = api.HistoryPageJobs
@@ -142,10 +169,12 @@ func (r *readers) jobs(ctx context.Context, q *api.HistoryQuery, w condition) (l
 	if q.Descending {
 		order, after = "DESC", "<"
 	}
+	from, to := bounds(q)
+	w.between("ended", from, to)
 	if q.AfterJob != "" {
 		w.and("(ended, job, submitted) "+after+" (?, ?, ?)", micros(q.AfterEnded), q.AfterJob, micros(q.AfterSubmitted))
 	}
-	rows, err := r.db.QueryContext(ctx, "SELECT "+columns+" FROM jobs"+w.String()+" ORDER BY ended "+order+", job "+order+", submitted "+order+" LIMIT ?", append(w.args, limit+1)...)
+	rows, err := tx.QueryContext(ctx, "SELECT "+columns+" FROM jobs"+w.String()+" ORDER BY ended "+order+", job "+order+", submitted "+order+" LIMIT ?", append(w.args, limit+1)...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,63 +187,4 @@ func (r *readers) jobs(ctx context.Context, q *api.HistoryQuery, w condition) (l
 		list = append(list, j)
 	}
 	return list[:min(len(list), limit)], len(list) > limit, rows.Err()
-}
-
-// keyColumns are what is selected for a key.
-var keyColumns = map[string]string{api.ByOwner: "owner", api.ByClass: "class", api.ByDay: "ended / 86400000000", api.ByName: "name", api.ByState: "state"}
-
-// sums returns the sums by the keys of a query.
-func (r *readers) sums(ctx context.Context, q *api.HistoryQuery, w condition) (sums []api.UsageSum, err error) {
-	var keys []string
-	for _, key := range q.By {
-		keys = append(keys, keyColumns[key])
-	}
-	by := strings.Join(keys, ", ")
-	rows, err := r.db.QueryContext(ctx, "SELECT "+by+`, bucket, count(*), sum(state = 'completed'), sum(state = 'failed'), sum(state = 'cancelled'),
-		sum(tasks), sum(failed), sum(attempts), sum(again), sum(slot), sum(lost), sum(wait), max(longest) FROM jobs`+w.String()+" GROUP BY "+by+", bucket ORDER BY "+by+", bucket", w.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has what went wrong
-	for rows.Next() {
-		part, err := scanSum(rows, q.By)
-		if err != nil {
-			return nil, err
-		}
-		switch last := len(sums) - 1; {
-		case last >= 0 && slices.Equal(sums[last].Keys, part.Keys):
-			sums[last].Add(&part)
-		case last+1 == api.HistorySums:
-			return nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it has more than %d lines", api.HistorySums), Subject: "the history by " + strings.Join(q.By, ", "), Tried: "summing it up", Next: "select less with --since, --owner, --class or --state, or sum up by less"}
-		default:
-			sums = append(sums, part)
-		}
-	}
-	return sums, rows.Err()
-}
-
-// scanSum reads the sum over the jobs of a bucket from a row.
-func scanSum(rows *sql.Rows, by []string) (s api.UsageSum, err error) {
-	s.Keys = make([]string, len(by))
-	var day, bucket, slot, lost, wait, longest int64
-	var into []any
-	for i, key := range by {
-		if key == api.ByDay {
-			into = append(into, &day)
-		} else {
-			into = append(into, &s.Keys[i])
-		}
-	}
-	err = rows.Scan(append(into, &bucket, &s.Jobs, &s.Completed, &s.Failed, &s.Cancelled, &s.Tasks, &s.FailedTasks, &s.Attempts, &s.Again, &slot, &lost, &wait, &longest)...)
-	for i, key := range by {
-		if key == api.ByDay {
-			s.Keys[i] = time.Unix(day*86400, 0).UTC().Format(time.DateOnly)
-		}
-	}
-	s.SlotSeconds, s.LostSeconds = seconds(slot), seconds(lost)
-	if bucket >= 0 {
-		s.Started, s.WaitSeconds, s.LongestWait = s.Jobs, seconds(wait), seconds(longest)
-		s.Buckets, s.Counts = []int32{int32(bucket)}, []int64{s.Jobs} //nolint:gosec // of WaitBucket
-	}
-	return s, err
 }

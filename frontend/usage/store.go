@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,10 +37,11 @@ CREATE TABLE IF NOT EXISTS clean (yes INTEGER NOT NULL);
 // columns are those of a job, in the order of values and scan.
 const columns = "job, submitted, ended, name, owner, submitter, app, class, state, reason, tasks, completed, failed, attempts, again, slot, lost, bucket, wait, longest"
 
+// insert enters a job that is not there, and replace writes one that is.
 const (
-	insert  = "INSERT INTO jobs (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, submitted) DO "
-	replace = insert + "UPDATE SET ended=excluded.ended, name=excluded.name, owner=excluded.owner, submitter=excluded.submitter, app=excluded.app, class=excluded.class, state=excluded.state, reason=excluded.reason, tasks=excluded.tasks, completed=excluded.completed, failed=excluded.failed, attempts=excluded.attempts, again=excluded.again, slot=excluded.slot, lost=max(lost, excluded.lost), bucket=excluded.bucket, wait=excluded.wait, longest=excluded.longest"
-	addLost = "UPDATE jobs SET lost = lost + ? WHERE job = ? AND submitted = ?"
+	insert  = "INSERT INTO jobs (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, submitted) DO NOTHING"
+	replace = "REPLACE INTO jobs (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	addLost = "UPDATE jobs SET lost = lost + ? WHERE job = ? AND submitted = ? RETURNING ended, owner, submitter, class, state"
 )
 
 // maxReason bounds what is kept of a reason, in bytes.
@@ -48,8 +50,15 @@ const maxReason = 512
 // store is the file and the one connection that writes it.
 type store struct {
 	db    *sql.DB
-	kept  int64
 	clean bool // the last process that had it open ended in order
+	state
+	recent map[spanKey]*sum // sums as they are in the file; none after a transaction that failed
+}
+
+// state is what a transaction changes, and gives back when it fails.
+type state struct {
+	kept int64 // jobs
+	marks
 }
 
 // dial opens a file of SQLite.
@@ -75,9 +84,12 @@ func openStore(path string) (s *store, err error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s = &store{db: db}
-	if _, err = db.Exec(schema); err == nil {
+	s = &store{db: db, recent: map[spanKey]*sum{}}
+	if _, err = db.Exec(schema + spanSchema); err == nil {
 		err = db.QueryRow("SELECT (SELECT count(*) FROM jobs), EXISTS (SELECT 1 FROM clean)").Scan(&s.kept, &s.clean)
+	}
+	if err == nil {
+		err = s.readMarks()
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -109,97 +121,148 @@ func (s *store) close() error { return s.db.Close() }
 
 // write writes jobs, and removes the oldest ones beyond the limit.
 func (s *store) write(batch []entry, limit int) (removed int64, err error) {
-	before := s.kept
 	err = s.transaction(func(tx *sql.Tx) error {
-		if err := s.put(tx, replace, batch); err != nil {
+		if err := s.put(tx, batch, true); err != nil {
 			return err
 		}
-		removed, err = remove(tx, "DELETE FROM jobs WHERE rowid IN (SELECT rowid FROM jobs ORDER BY ended LIMIT ?)", max(s.kept-int64(limit), 0))
-		s.kept -= removed
+		removed, err = s.removeOldest(tx, never, max(s.kept-int64(limit), 0))
 		return err
 	})
-	if err != nil {
-		s.kept = before
-		return 0, err
-	}
-	return removed, nil
+	return removed, err
 }
 
 // insertMissing writes the jobs that are not there.
 func (s *store) insertMissing(batch []entry) error {
-	before := s.kept
-	err := s.transaction(func(tx *sql.Tx) error { return s.put(tx, insert+"NOTHING", batch) })
-	if err != nil {
-		s.kept = before
-	}
-	return err
+	return s.transaction(func(tx *sql.Tx) error { return s.put(tx, batch, false) })
 }
 
+// transaction does something as a whole or not at all, and notes of which jobs the sums are.
 func (s *store) transaction(do func(*sql.Tx) error) error {
+	before := s.state
 	tx, err := s.db.Begin()
 	if err != nil {
 		return err
 	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+	if err = do(tx); err == nil {
+		_, err = tx.Exec("UPDATE summed SET kept = ?, greatest = (SELECT coalesce(max(rowid), 0) FROM jobs), filled = ?, removed = ?", s.kept, s.filled, s.removed)
 	}
-	return tx.Commit()
+	if err != nil {
+		err = errors.Join(err, tx.Rollback())
+	} else {
+		err = tx.Commit()
+	}
+	if err != nil {
+		s.state = before
+		clear(s.recent)
+	}
+	return err
 }
 
-// put writes jobs by a statement and counts the new ones.
-func (s *store) put(tx *sql.Tx, statement string, batch []entry) error {
-	var greatest int64 // rows are never numbered again below it
-	if err := tx.QueryRow("SELECT coalesce(max(rowid), 0) FROM jobs").Scan(&greatest); err != nil {
-		return err
-	}
-	put, err := tx.Prepare(statement)
+// put writes jobs. One that is there is written again, or left.
+func (s *store) put(tx *sql.Tx, batch []entry, again bool) error {
+	put, err := tx.Prepare(insert)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = put.Close() }() // the transaction reports what went wrong
+	c := s.changes()
 	for _, e := range batch {
 		if e.lost > 0 {
-			_, err = tx.Exec(addLost, e.lost.Microseconds(), e.job.Job, micros(e.job.Submitted))
-		} else {
-			_, err = put.Exec(values(e.job)...)
+			if err := c.addLost(tx, e); err != nil {
+				return err
+			}
+			continue
 		}
+		r, err := put.Exec(values(e.job)...)
 		if err != nil {
 			return err
 		}
+		switch n, err := r.RowsAffected(); {
+		case err != nil:
+			return err
+		case n > 0:
+			s.kept++
+			c.addJob(e.job)
+		case again:
+			if err := c.replace(tx, *e.job); err != nil {
+				return err
+			}
+		}
 	}
-	var more int64
-	if err := tx.QueryRow("SELECT count(*) FROM jobs WHERE rowid > ?", greatest).Scan(&more); err != nil {
+	return c.apply(tx)
+}
+
+// addLost adds to a job time that an attempt had a slot in vain.
+func (c *changes) addLost(tx *sql.Tx, e entry) error {
+	var k spanKey
+	var ended int64
+	lost := e.lost.Microseconds()
+	err := tx.QueryRow(addLost, lost, e.job.Job, micros(e.job.Submitted)).Scan(&ended, &k.owner, &k.submitter, &k.class, &k.state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it has been removed
+	}
+	c.addBoth(ended, k, &sum{lost: lost})
+	return err
+}
+
+// replace writes a job that is there. What is known to be lost is not forgotten.
+func (c *changes) replace(tx *sql.Tx, j api.JobUsage) error {
+	had, err := scan(tx.QueryRow("SELECT "+columns+" FROM jobs WHERE job = ? AND submitted = ?", j.Job, micros(j.Submitted)))
+	if err != nil {
 		return err
 	}
-	s.kept += more
-	return nil
+	j.LostSeconds = max(j.LostSeconds, had.LostSeconds)
+	if slices.Equal(values(&had), values(&j)) {
+		return nil
+	}
+	c.changed(micros(had.Ended))
+	c.changed(micros(j.Ended))
+	_, err = tx.Exec(replace, values(&j)...)
+	return err
 }
 
 // removeBefore removes the jobs that ended before an instant, in pieces, so that a job is not
 // kept waiting for long.
 func (s *store) removeBefore(t time.Time) (removed int64, err error) {
 	for {
-		n, err := remove(s.db, "DELETE FROM jobs WHERE rowid IN (SELECT rowid FROM jobs WHERE ended < ? ORDER BY ended LIMIT 5000)", t.UnixMicro())
-		s.kept, removed = s.kept-n, removed+n
-		if err != nil || n < 5000 {
+		var n int64
+		err := s.transaction(func(tx *sql.Tx) (err error) {
+			n, err = s.removeOldest(tx, t.UnixMicro(), 5000)
+			return err
+		})
+		if err != nil {
 			return removed, err
+		}
+		if removed += n; n < 5000 {
+			return removed, nil
 		}
 	}
 }
 
-// remove removes rows by a statement and returns how many; 0 as its argument removes none.
-func remove(on interface {
-	Exec(string, ...any) (sql.Result, error)
-}, statement string, argument int64,
-) (int64, error) {
-	if argument == 0 {
+// removeOldest removes so many of the oldest jobs that ended before an instant, and the sums that
+// had them.
+func (s *store) removeOldest(tx *sql.Tx, before, most int64) (removed int64, err error) {
+	if most == 0 {
 		return 0, nil
 	}
-	r, err := on.Exec(statement, argument)
+	var last sql.NullInt64
+	if err := tx.QueryRow("SELECT max(ended) FROM (SELECT ended FROM jobs WHERE ended < ? ORDER BY ended LIMIT ?)", before, most).Scan(&last); err != nil || !last.Valid {
+		return 0, err
+	}
+	r, err := tx.Exec("DELETE FROM jobs WHERE rowid IN (SELECT rowid FROM jobs WHERE ended < ? ORDER BY ended LIMIT ?)", before, most)
 	if err != nil {
 		return 0, err
 	}
-	return r.RowsAffected()
+	if removed, err = r.RowsAffected(); err != nil {
+		return 0, err
+	}
+	s.kept, s.removed = s.kept-removed, max(s.removed, last.Int64+1)
+	for _, span := range []int64{hour, day} {
+		if _, err := tx.Exec("DELETE FROM sums WHERE span = ? AND start < ?", span, s.removed); err != nil {
+			return 0, err
+		}
+	}
+	return removed, nil
 }
 
 // micros carries seconds; of an instant of this century it loses nothing that counts.
@@ -219,7 +282,7 @@ func values(j *api.JobUsage) []any {
 }
 
 // scan reads a job from a row.
-func scan(rows *sql.Rows) (j api.JobUsage, err error) {
+func scan(rows interface{ Scan(...any) error }) (j api.JobUsage, err error) {
 	var submitted, ended, slot, lost, bucket, wait, longest int64
 	err = rows.Scan(&j.Job, &submitted, &ended, &j.Name, &j.Owner, &j.Submitter, &j.App, &j.Class, &j.State, &j.Reason,
 		&j.Tasks, &j.Completed, &j.Failed, &j.Attempts, &j.Again, &slot, &lost, &bucket, &wait, &longest)
