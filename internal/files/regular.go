@@ -167,9 +167,6 @@ func Size(in *os.Root, names ...string) (n int64) {
 			}
 			continue
 		}
-		if isEmpty(in, name) {
-			continue
-		}
 		_ = fs.WalkDir(in.FS(), name, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return nil //nolint:nilerr // gone meanwhile, or locked by its owner
@@ -183,9 +180,9 @@ func Size(in *os.Root, names ...string) (n int64) {
 	return n
 }
 
-// isEmpty reports whether a folder in a folder is known to hold nothing, as the working folders
-// of most tasks do: that takes a fraction of what a walk through it does.
-func isEmpty(in *os.Root, name string) bool {
+// IsEmpty reports whether a name in a folder is that of a folder that holds nothing. It follows no
+// link, and takes a fraction of what Size does.
+func IsEmpty(in *os.Root, name string) bool {
 	d, err := in.Open(name)
 	if err != nil {
 		return false

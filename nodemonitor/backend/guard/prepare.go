@@ -56,6 +56,9 @@ func makeFolder(spec *Spec) *Fault {
 	if !spec.MakeDir {
 		return nil
 	}
+	if spec.reuse() {
+		return nil
+	}
 	if err := spec.makeOwn(spec.Dir); err != nil {
 		return faultOf("its working folder could not be made", err)
 	}

@@ -11,6 +11,7 @@ type Spec struct {
 	Env     []string // KEY=value; the last of a key wins. Of the guard's own variables the process has PATH alone
 	Dir     string   // working folder, absolute
 	MakeDir bool     // make Dir, for the process's user alone, and what is missing above it
+	Spare   string   // a folder that an ended process has left, to become Dir where it is as good as new; "" for none
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
 	Limit   int64 // bytes kept of the beginning of each of the two; of the rest the last lateBytes

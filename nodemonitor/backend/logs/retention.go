@@ -91,11 +91,14 @@ func (s *Store) measure() {
 			closeFolder(in)
 			in, _ = files.Below(s.cfg.Root, e.id.Job.String())
 		}
-		n := size(in, e.id)
+		n, empty := size(in, e.id)
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
 			s.bytes += n
+			if empty && len(s.spares) < maxSpares {
+				s.spares = append(s.spares, e.id)
+			}
 		}
 		s.mu.Unlock()
 	}
@@ -108,13 +111,18 @@ func closeFolder(in *os.Root) {
 	}
 }
 
-// size returns how many bytes of the disk an attempt's files in the folder of its job occupy.
-func size(in *os.Root, id sched.AttemptID) int64 {
+// size returns how many bytes of the disk an attempt's files in the folder of its job occupy, and
+// whether its working folder is there and empty.
+func size(in *os.Root, id sched.AttemptID) (bytes int64, empty bool) {
 	if in == nil {
-		return 0
+		return 0, false
 	}
 	base := attemptName(id)
-	return files.Size(in, append(outputNames(base), base)...)
+	bytes = files.Size(in, outputNames(base)...)
+	if files.IsEmpty(in, base) {
+		return bytes, true
+	}
+	return bytes + files.Size(in, base), false
 }
 
 // outputNames returns the names of the files of an attempt's outputs.
@@ -152,9 +160,35 @@ func (s *Store) forget(e *entry) {
 		s.ended = slices.Delete(s.ended, i, i+1)
 	}
 	s.bytes -= max(e.bytes, 0)
+	s.unspare(e.id)
 	delete(s.jobs[e.id.Job], e.id)
 	if len(s.jobs[e.id.Job]) == 0 {
 		delete(s.jobs, e.id.Job)
+	}
+}
+
+// maxSpares bounds the folders that are kept for later attempts.
+const maxSpares = 4096
+
+// Spare returns the empty working folder of an ended attempt for a new attempt to have in place of
+// one of its own, "" when there is none. It is returned once; the ended attempt has none then. It
+// may be gone, or be in use again, by what has not ended with its attempt: who takes it looks.
+func (s *Store) Spare() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.spares) - 1
+	if last < 0 {
+		return ""
+	}
+	id := s.spares[last] // the kernel knows the latest one best
+	s.spares = s.spares[:last]
+	return s.files(id).Folder
+}
+
+// unspare keeps the folder of an attempt that is to be removed, or to begin again. It needs the lock.
+func (s *Store) unspare(id sched.AttemptID) {
+	if i := slices.Index(s.spares, id); i >= 0 { // old ones are at the beginning
+		s.spares = slices.Delete(s.spares, i, i+1)
 	}
 }
 

@@ -52,6 +52,7 @@ type Store struct {
 	unmeasured int      // how many at the end of ended are not measured
 	bytes      int64    // of the measured ones
 	stats      Stats
+	spares     []sched.AttemptID // ended, with an empty folder, the latest last
 }
 
 // Stats are counts since the start.

@@ -247,3 +247,41 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// TestSpare: the empty folder of an ended attempt is handed out once, and never one that is in use
+// or removed.
+func TestSpare(t *testing.T) {
+	s, clock := open(t, Config{})
+	run := func(id sched.AttemptID) Files {
+		f, err := s.Begin(id)
+		must(t, err)
+		must(t, os.Mkdir(f.Folder, 0o700))
+		return f
+	}
+	write(t, s, attempt(0, 1), 10) // not empty
+	runs := run(attempt(1, 1))
+	ended := run(attempt(2, 1))
+	s.End(attempt(2, 1))
+	again := run(attempt(3, 1))
+	s.End(attempt(3, 1))
+	if f := s.Spare(); f != "" {
+		t.Errorf("%s is spare before anybody has looked into it", f)
+	}
+	sweep(t, s)
+	if f, err := s.Begin(attempt(3, 1)); err != nil || f != again {
+		t.Errorf("it begins again with %+v, %v", f, err)
+	}
+	if f := s.Spare(); f != ended.Folder {
+		t.Errorf("%q is spare, want %q", f, ended.Folder)
+	}
+	if f := s.Spare(); f != "" {
+		t.Errorf("%s is spare; %s is in use", f, runs.Folder)
+	}
+	s.End(attempt(1, 1))
+	sweep(t, s)
+	clock.now = clock.now.Add(2 * time.Hour)
+	sweep(t, s)
+	if f := s.Spare(); f != "" {
+		t.Errorf("%s is spare, and was removed", f)
+	}
+}

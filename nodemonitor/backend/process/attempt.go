@@ -48,7 +48,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(),
 	}
 	if s.Dir == "" {
-		s.Dir, s.MakeDir = f.Folder, true
+		s.Dir, s.MakeDir, s.Spare = f.Folder, true, r.b.cfg.Logs.Spare()
 	}
 	if len(e.Script) > 0 {
 		s.Script = &guard.Script{Folder: f.Folder, Name: scriptName(e.Argv[0]), Text: e.Script}
