@@ -61,7 +61,8 @@ func (c *Client) Adopt() (*Adoption, error) {
 
 func (c *Client) adopt(g *instance) (*Adoption, error) {
 	_ = g.conn.SetDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the calls below then do
-	if err := g.enc.Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup}); err != nil {
+	err := g.enc.Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup})
+	if err = errors.Join(err, g.out.Flush()); err != nil {
 		return nil, err
 	}
 	var w welcome

@@ -32,7 +32,7 @@ type child struct {
 	final       *Event // its last event, while no client has received it
 	event       Event  // Ended, filled in bit by bit from the exit on
 	pipes       [2]*os.File
-	open        int         // streams not at their end yet
+	open        int         // what is awaited after the exit: the ends of the streams, the use of a cgroup
 	pipeTimeout *time.Timer // closes the pipes
 }
 
@@ -79,7 +79,7 @@ func pipe() (read *os.File, write int, err error) {
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, 0, err
 	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
+	if _, err := unix.FcntlInt(uintptr(fds[0]), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
 		return nil, 0, err
 	}

@@ -192,6 +192,9 @@ func (c *Client) send() {
 		for i := range batch {
 			g = c.write(g, &batch[i])
 		}
+		if g != nil {
+			g.flush()
+		}
 	}
 	if g = c.current(g); c.left {
 		if g != nil {

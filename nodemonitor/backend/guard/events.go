@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bufio"
 	"encoding/gob"
 	"io"
 	"sync"
@@ -39,11 +40,15 @@ func (o *eventQueue) close() {
 // send writes the first messages, then events, until the queue is closed or the writer
 // fails, which means that the client is gone.
 func (o *eventQueue) send(w io.Writer, first ...any) {
-	enc := gob.NewEncoder(w)
+	out := bufio.NewWriter(w) // one call of the kernel for all events that are there
+	enc := gob.NewEncoder(out)
 	for _, m := range first {
 		if enc.Encode(m) != nil {
 			return
 		}
+	}
+	if out.Flush() != nil {
+		return
 	}
 	var batch []Event
 	for {
@@ -63,5 +68,8 @@ func (o *eventQueue) send(w io.Writer, first ...any) {
 			}
 		}
 		clear(batch)
+		if out.Flush() != nil {
+			return
+		}
 	}
 }

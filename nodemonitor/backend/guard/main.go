@@ -71,7 +71,7 @@ func Main() int {
 
 	s := &server{
 		null: null, env: ownPath(), open: createLog,
-		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
+		todo: make(chan func(), waiting), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
 	if err := s.first(conn); err != nil {
 		return 0 // its client has ended already

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bufio"
 	"encoding/gob"
 	"errors"
 	"net"
@@ -26,7 +27,8 @@ const patience = 10 * time.Second
 type instance struct {
 	process guardProcess
 	conn    net.Conn
-	enc     *gob.Encoder  // used by send alone
+	out     *bufio.Writer // to conn; used by send alone
+	enc     *gob.Encoder  // to out; likewise
 	dec     *gob.Decoder  // used by receive alone
 	gone    chan struct{} // closed when receive has ended
 	follow  func()        // has the events of a guard that was adopted delivered
@@ -93,7 +95,8 @@ func (c *Client) spawn() (*instance, error) {
 }
 
 func newInstance(p guardProcess, conn net.Conn) *instance {
-	return &instance{process: p, conn: conn, enc: gob.NewEncoder(conn), dec: gob.NewDecoder(conn), gone: make(chan struct{}), follow: func() {}}
+	out := bufio.NewWriter(impatient{conn})
+	return &instance{process: p, conn: conn, out: out, enc: gob.NewEncoder(out), dec: gob.NewDecoder(conn), gone: make(chan struct{}), follow: func() {}}
 }
 
 func socketPair() (net.Conn, *os.File, error) {
@@ -178,23 +181,36 @@ func (c *Client) receive(g *instance) {
 }
 
 // greet sends the first message.
-func (g *instance) greet(m greeting) { g.send(m) }
+func (g *instance) greet(m greeting) {
+	g.check(g.enc.Encode(m))
+	g.flush()
+}
 
-// write sends a request.
-func (g *instance) write(r *request) { g.send(r) }
+// write sends a request, at the latest with the next flush.
+func (g *instance) write(r *request) { g.check(g.enc.Encode(r)) }
 
-// send sends a message. A guard that does not read it is killed: receive then ends what
-// it ran.
-func (g *instance) send(m any) {
-	_ = g.conn.SetWriteDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the write then does
-	if g.enc.Encode(m) != nil {
+// flush sends what was written.
+func (g *instance) flush() { g.check(g.out.Flush()) }
+
+// check kills a guard that does not read what it is sent: receive then ends what it ran.
+func (g *instance) check(err error) {
+	if err != nil {
 		g.process.kill()
 	}
+}
+
+// impatient writes to a guard, which has so long to read it.
+type impatient struct{ conn net.Conn }
+
+func (w impatient) Write(p []byte) (int, error) {
+	_ = w.conn.SetWriteDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the write then does
+	return w.conn.Write(p)
 }
 
 // close lets the guard end and waits for it.
 func (g *instance) close() {
 	g.write(&request{Op: opEnd})
+	g.flush()
 	_ = g.conn.Close() // the guard reads end-of-file
 	g.follow()
 	overdue := time.AfterFunc(patience, g.process.kill)

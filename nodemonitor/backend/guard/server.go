@@ -3,6 +3,7 @@ package guard
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -13,6 +14,10 @@ const (
 	pipeWait   = 100 * time.Millisecond // for output that an escaped child may still hold open
 	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
+
+// waiting is how much may wait for the loop before who posts it does: a wake-up of its thread costs
+// more than most of what it then does.
+const waiting = 64
 
 // server is the guard's state. One goroutine, locked to its thread, owns it and
 // runs loop; others only post functions for it to run.
@@ -111,24 +116,33 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
+	s.drain(c)
+}
+
+// drain keeps both streams of a process, beside the loop, which is told once that they have ended.
+func (s *server) drain(c *child) {
+	var ends [2]struct {
+		out  Output
+		tail []byte
+	}
+	var ended atomic.Int32
+	c.open++
 	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
-		c.open++
 		k := &sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open, room: diskHasRoom}
 		go func() {
 			k.drain(c.pipes[i])
-			out, tail := k.end()
-			s.todo <- func() { s.streamEnded(c, i, out, tail) }
+			ends[i].out, ends[i].tail = k.end()
+			if int(ended.Add(1)) < len(ends) {
+				return
+			}
+			s.todo <- func() {
+				c.open--
+				c.event.Output = [2]Output{ends[0].out, ends[1].out}
+				c.event.Tail = ends[1].tail
+				s.finishIfEnded(c)
+			}
 		}()
 	}
-}
-
-func (s *server) streamEnded(c *child, i int, out Output, tail []byte) {
-	c.open--
-	c.event.Output[i] = out
-	if i == 1 {
-		c.event.Tail = tail
-	}
-	s.finishIfEnded(c)
 }
 
 // finishIfEnded sends the last event once the process and both its streams have ended.

@@ -53,7 +53,7 @@ func listener() (net.Listener, error) {
 
 // serve serves a client from now on, and sends it the first messages.
 func (s *server) serve(conn net.Conn, dec *gob.Decoder, first ...any) {
-	s.requests, s.events, s.expired = make(chan request), newEventQueue(), nil
+	s.requests, s.events, s.expired = make(chan request, waiting), newEventQueue(), nil
 	go receive(dec, s.requests)
 	events := s.events
 	go func() {

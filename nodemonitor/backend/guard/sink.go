@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
@@ -118,11 +119,15 @@ func (s *sink) end() (Output, []byte) {
 	return s.out, s.tail[max(len(s.tail)-tailBytes, 0):]
 }
 
+// chunks are buffers of ended drains: most processes write nothing, and end soon.
+var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
+
 // drain moves a pipe into the sink until it has no writer any more, or is closed.
 func (s *sink) drain(pipe *os.File) {
-	buf := make([]byte, chunkBytes)
+	buf := chunks.Get().(*[chunkBytes]byte) //nolint:errcheck // New returns nothing else
+	defer chunks.Put(buf)
 	for {
-		n, err := pipe.Read(buf)
+		n, err := pipe.Read(buf[:])
 		s.take(buf[:n])
 		if err != nil {
 			_ = pipe.Close() // read to its end
