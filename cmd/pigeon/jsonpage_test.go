@@ -45,6 +45,7 @@ type printed struct {
 func printedObjects() []printed {
 	return []printed{
 		{"status", "for each job", reflect.TypeFor[api.Status]()},
+		{"status", "with JOB, for each of them", reflect.TypeFor[namedJob]()},
 		{"top", "for each picture", reflect.TypeFor[topPage]()},
 		{"submit", "when the job is accepted", reflect.TypeFor[submitted]()},
 		{"submit", "with --wait, when the job has ended", reflect.TypeFor[api.Status]()},

@@ -25,7 +25,8 @@ func statusCommand() *cobra.Command {
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
 are. The beginning of an id names a job when no other id begins so. Of one job, also its
 tasks that run, failed or were tried again, and the end of what failed tasks wrote to
-standard error. The exit status is 0 when they could be looked up, also if they failed.
+standard error; JSON has the tasks of every job that is named. The exit status is 0 when
+they could be looked up, also if they failed.
 
 The flags select jobs, which the frontends do: a list is short however many there are.
 With --owner, the jobs of that owner and of those below it: team shows team/alice. --user
@@ -127,10 +128,11 @@ type shownStatus struct {
 // draw prints it once.
 func (s *shownStatus) draw(out io.Writer) error {
 	list, err := s.list()
-	if s.output == outputJSON {
-		return errors.Join(err, writeAllJSON(out, list))
-	}
 	switch {
+	case s.output == outputJSON && len(s.jobs) > 0:
+		return errors.Join(err, s.writeJobs(out, list))
+	case s.output == outputJSON:
+		return errors.Join(err, writeAllJSON(out, list))
 	case len(s.jobs) == 1 && len(list) == 1:
 		return errors.Join(err, s.drawJob(out, &list[0]))
 	case len(list) > 0:

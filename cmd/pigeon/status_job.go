@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -25,15 +26,8 @@ func (s *shownStatus) drawJob(out io.Writer, j *api.Status) error {
 	if err := printStatus(out, j, s.screen); err != nil {
 		return err
 	}
-	var e *api.Explanation
-	at, err := s.c.Of(s.cmd.Context(), j.Job, func(ctx context.Context, f *frontends.Frontend) (err error) {
-		e, err = f.Explain(ctx, j.Job)
-		return err
-	})
-	if err != nil {
-		if hasProblem(err, api.Denied) {
-			return nil // of others' jobs there is no more to see
-		}
+	e, at, err := s.explained(j.Job)
+	if err != nil || e == nil {
 		return err
 	}
 	if err := printTasks(out, e.Tasks); err != nil {
@@ -47,6 +41,37 @@ func (s *shownStatus) drawJob(out io.Writer, j *api.Status) error {
 		}
 	}
 	return nil
+}
+
+// explained returns what its frontend tells of a job, nil for one of others that may not be seen.
+func (s *shownStatus) explained(job string) (e *api.Explanation, at *frontends.Frontend, err error) {
+	at, err = s.c.Of(s.cmd.Context(), job, func(ctx context.Context, f *frontends.Frontend) (err error) {
+		e, err = f.Explain(ctx, job)
+		return err
+	})
+	if hasProblem(err, api.Denied) {
+		return nil, nil, nil
+	}
+	return e, at, err
+}
+
+// namedJob is a job that was asked for by its id.
+type namedJob struct {
+	api.Status
+	TaskList []api.TaskStatus `json:"task_list,omitempty"` // attempts that wait for a worker or run, failed, or were followed by others: at most 100 that its frontend has, and 100 that run in each group; tasks that completed are counted only; none of a job that the caller may not see
+}
+
+// writeJobs writes the named jobs with their tasks, also when those of one of them are not known.
+func (s *shownStatus) writeJobs(out io.Writer, list []api.Status) (err error) {
+	named := make([]namedJob, len(list))
+	for i := range list {
+		named[i].Status = list[i]
+		e, _, failed := s.explained(list[i].Job)
+		if err = errors.Join(err, failed); e != nil {
+			named[i].TaskList = e.Tasks
+		}
+	}
+	return errors.Join(err, writeAllJSON(out, named))
 }
 
 // printTail prints the end of what an attempt wrote to standard error, if there is any.

@@ -74,6 +74,19 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	})
+	t.Run("tasks in JSON", func(t *testing.T) {
+		list := lines[namedJob](t, succeed(t, "status", "broken-one", "nightly-1", "-o", "json"))
+		if tasks := list[0].TaskList; list[0].Job != "broken-one" || len(tasks) != 1 || tasks[0].State != "failed" || tasks[0].Attempt != 1 || tasks[0].Exit != 7 || tasks[0].Node == "" {
+			t.Errorf("%+v", list[0])
+		}
+		if list[1].Job != "nightly-1" || list[1].TaskList != nil {
+			t.Errorf("%+v", list[1])
+		}
+		await.Until(t, "what runs is listed", func() bool {
+			tasks := lines[namedJob](t, succeed(t, "status", "long-sleep", "-o", "json"))[0].TaskList
+			return len(tasks) > 0 && tasks[0].State == "running" && tasks[0].Node != ""
+		})
+	})
 	t.Run("watch", testWatch)
 	t.Run("the beginning of an id", func(t *testing.T) {
 		if code, _, errs := program(t, "cancel", "lon"); code != exitFailed || !strings.Contains(errs, "no such job") {
