@@ -116,6 +116,9 @@ chaos-short: need-go ## the same for a minute, under pigeon (part of make test-l
 cluster-test: build ## HOSTS=24 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24)
 
+hosts-test: build ## HOSTS=24 hosts of namespaces: 'pigeon replay --hosts' starts a cluster there, replays, is interrupted, loses a daemon, leaves nothing (needs root and sshd; a minute)
+	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -replay
+
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
 

@@ -191,7 +191,13 @@ func (b *bed) writeKeys() error {
 
 // operate runs a command in the network of the operator.
 func (b *bed) operate(ctx context.Context, command string, args ...string) (string, error) {
-	return run(ctx, "nsenter", append([]string{"--net=/run/netns/" + b.netns(operator), command}, args...)...)
+	words := b.line(command, args...)
+	return run(ctx, words[0], words[1:]...)
+}
+
+// line returns the words that run a command in the network of the operator.
+func (b *bed) line(command string, args ...string) []string {
+	return append([]string{"nsenter", "--net=/run/netns/" + b.netns(operator), command}, args...)
 }
 
 // processes returns the numbers of the processes in the network of a host.

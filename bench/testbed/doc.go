@@ -1,8 +1,9 @@
 // Command testbed builds hosts as network namespaces of this machine, each with an address, a
 // hostname, folders (/etc, /var, /opt, /run) and an sshd of its own and a delay on its network,
 // and has 'pigeon cluster' install a cluster there from nothing, run jobs, upgrade it under load,
-// replace a host and remove it all. It prints what took how long and ends with status 1 when
-// anything was lost or left:
+// replace a host and remove it all, and then 'pigeon replay --hosts' replay jobs on a cluster that
+// is there for as long as that takes (alone with -replay). It prints what took how long and ends
+// with status 1 when anything was lost or left:
 //
 //	go run ./bench/testbed -program bin/pigeon -hosts 24
 //

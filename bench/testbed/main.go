@@ -21,6 +21,7 @@ type options struct {
 	ansible  string
 	must     bool
 	keep     bool
+	replay   bool
 }
 
 // leastHosts are three with masters, frontends and NATS servers, and two nodes: one is replaced.
@@ -35,6 +36,7 @@ func main() {
 	flag.StringVar(&o.ansible, "ansible", "", "ansible-playbook, which installs in place of 'pigeon cluster apply'")
 	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
+	flag.BoolVar(&o.replay, "replay", false, "only 'pigeon replay --hosts'")
 	flag.Parse()
 	if o.hosts < leastHosts || o.hosts > mostHosts {
 		fmt.Fprintf(os.Stderr, "testbed: %d hosts; use %d to %d\n", o.hosts, leastHosts, mostHosts)
@@ -48,7 +50,7 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := measure(ctx, o)
+	err := onBed(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "testbed: %v\n", err)
@@ -56,8 +58,8 @@ func main() {
 	}
 }
 
-// measure makes the bed, has all steps done there and removes it.
-func measure(ctx context.Context, o options) (err error) {
+// onBed makes the bed, has all steps done there and removes it.
+func onBed(ctx context.Context, o options) (err error) {
 	program, err := filepath.Abs(o.program)
 	if err != nil {
 		return err

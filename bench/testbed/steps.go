@@ -70,14 +70,20 @@ func (s *steps) writeInventory() error {
 
 // pigeon runs the program as the operator does.
 func (s *steps) pigeon(ctx context.Context, args ...string) (string, error) {
+	words := s.line(args...)
+	return run(ctx, words[0], words[1:]...)
+}
+
+// line returns the command that runs the program as the operator does.
+func (s *steps) line(args ...string) []string {
 	environment := []string{"-i", "PATH=" + os.Getenv("PATH"), "HOME=" + s.bed.folder, "PIGEON_CONFIG="}
 	if s.opts.security == "tls" {
 		environment = append(environment, "PIGEON_TOKEN_FILE="+filepath.Join(s.bed.folder, "token"), "PIGEON_TLS_CA="+filepath.Join(s.plan(), "authority", "ca.pem"))
 	}
-	if args[0] != "cluster" && args[0] != "token" {
+	if args[0] != "cluster" && args[0] != "token" && args[0] != "replay" {
 		args = append([]string{args[0], "--config", filepath.Join(s.plan(), "client.yaml")}, args[1:]...)
 	}
-	return s.bed.operate(ctx, "env", slices.Concat(environment, []string{s.program}, args)...)
+	return s.bed.line("env", slices.Concat(environment, []string{s.program}, args)...)
 }
 
 // cluster runs a verb of 'pigeon cluster' and returns how long it took, and how many hosts are in
@@ -99,7 +105,11 @@ func (s *steps) cluster(ctx context.Context, verb string, args ...string) (map[s
 }
 
 func (s *steps) all(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.install, s.again, s.upgrade, s.replace, s.remove} {
+	list := []func(context.Context) error{s.install, s.again, s.upgrade, s.replace, s.remove, s.replays}
+	if s.opts.replay {
+		list = []func(context.Context) error{s.replays}
+	}
+	for _, step := range list {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -322,12 +332,20 @@ func (s *steps) remove(ctx context.Context) error {
 	if err != nil || states["removed"] != s.opts.hosts {
 		return fmt.Errorf("remove: %v: %w", states, err)
 	}
+	if err := s.nothingLeft(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "remove: nothing left on %d hosts, %.1f s\n", s.opts.hosts, took.Seconds())
+	return nil
+}
+
+// nothingLeft looks for folders and processes of the program on all hosts.
+func (s *steps) nothingLeft(ctx context.Context) error {
 	for name, h := range s.bed.hosts {
-		out, err := s.bed.operate(ctx, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ $(readlink $p/ns/net) != $(readlink /proc/self/ns/net) ] || echo $p; done")
+		out, err := s.bed.operate(ctx, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon /var/lib/pigeon-replay 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ \"$(readlink $p/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ] || echo $p; done")
 		if err != nil || strings.TrimSpace(out) != "" {
 			return fmt.Errorf("left on host %s: %s: %w", name, out, err)
 		}
 	}
-	fmt.Fprintf(os.Stdout, "remove: nothing left on %d hosts, %.1f s\n", s.opts.hosts, took.Seconds())
 	return nil
 }

@@ -30,7 +30,7 @@ ssh is the program of that name: a user's own ~/.ssh/config, agent and known_hos
 is done stays done: a command that failed on some hosts is repeated.`,
 		Args: cobra.NoArgs,
 	}
-	cmd.AddCommand(clusterPlan(), clusterApply(), clusterUpgrade(), clusterStatus(), clusterRemove(), clusterReady())
+	cmd.AddCommand(clusterPlan(), clusterApply(), clusterUpgrade(), clusterStatus(), clusterRemove(), clusterReady(), clusterAnswer())
 	return cmd
 }
 
@@ -238,6 +238,17 @@ func clusterReady() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// clusterAnswer is run on the hosts during a replay.
+func clusterAnswer() *cobra.Command {
+	return &cobra.Command{
+		Use: "answer FOLDER NAME=HOST:PORT...", Short: "Answer questions about the clock and the daemons of this host", Args: cobra.MinimumNArgs(1), Hidden: true,
+		Example: "  echo daemons | pigeon cluster answer /run/pigeon master=127.0.0.1:20512",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return clusters.Answer(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), args[0], args[1:])
+		},
+	}
 }
 
 // printHosts prints the hosts, those that failed below with why.

@@ -24,6 +24,7 @@ type replayFlags struct {
 	isolation string
 	via       string
 	spark     *sparkReplayFlags
+	hosts     *hostFlags
 	frontends []string
 	speedup   float64
 	history   string
@@ -42,7 +43,8 @@ func replayCommand() *cobra.Command {
 		Short:   "Run a workload live, in real time, and measure it as sim does",
 		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
 the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
-With --via spark the jobs are those of Spark applications (see docs/spark.md).
+With --via spark the jobs are those of Spark applications (see docs/spark.md), with --hosts the
+cluster is started on the hosts of an inventory and removed afterwards (docs/researchers.md).
 Ctrl-C ends it cleanly and prints what was measured until then.`,
 		Example: `  pigeon replay --demo                               a quarter of a minute, with a plot
   pigeon replay --trace jobs.tr --speedup 10 -o json
@@ -50,6 +52,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
   pigeon replay --trace jobs.tr --policy hawk        another policy, with its one master
   pigeon replay --jobs 500 --frontend 127.0.0.1:20503
   pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs
+  pigeon replay --hosts inventory.yaml --trace jobs.tr --compare-sim   on other machines, over ssh
   pigeon replay --via spark --drivers 3 --workers 8 --groups 2 --jobs 200   Spark jobs of three applications`,
 		Args: cobra.NoArgs,
 	}
@@ -58,6 +61,8 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	f := &replayFlags{experimentFlags: addExperimentFlags(fs)}
 	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
 	f.spark = addSparkReplayFlags(fs)
+	f.hosts = addHostFlags(fs)
+	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "host inventory: run on a cluster that is started on its hosts over ssh and removed afterwards; via spark: names of hosts, to start the drivers there in turn, with --frontend")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
@@ -89,6 +94,9 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	err := cmp.Or(local.Isolation(f.isolation).Check(), checkSpeedup(f.speedup), checkRuns(f.runs), checkDelay(f.delay))
 	if err == nil {
+		err = f.takeHosts()
+	}
+	if err == nil {
 		err = f.checkVia(cmd.Context())
 	}
 	if err != nil {
@@ -112,6 +120,8 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	}
 	if f.via == viaSpark {
 		err = f.spark.checkRuns(cmd.Context(), f, runs)
+	} else {
+		err = f.hosts.check(runs)
 	}
 	return runs, wrongUse(err)
 }
@@ -130,6 +140,26 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("--via %q does not exist; use %s or %s", f.via, viaThrift, viaSpark)
+}
+
+// takeHosts gives the value of --hosts, which Spark's drivers have for names of hosts, its meaning.
+func (f *replayFlags) takeHosts() error {
+	list := f.spark.hosts
+	if f.via == viaSpark {
+		for _, name := range list {
+			if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+				return fmt.Errorf("--hosts %s is a host inventory, and --via %s does not start clusters on hosts yet; nothing was run; install one with 'pigeon cluster apply', name its frontends with --frontend, and with --hosts the hosts of the drivers", name, viaSpark)
+			}
+		}
+		return nil
+	}
+	if len(list) > 1 {
+		return fmt.Errorf("--hosts names %d files; nothing was run; name one host inventory (names of hosts are for --via %s)", len(list), viaSpark)
+	}
+	if len(list) == 1 {
+		f.hosts.file = list[0]
+	}
+	return f.hosts.adopt(f.experimentFlags)
 }
 
 // checkShares refuses shares of a cluster that has its own.
@@ -210,7 +240,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	f := s.flags
 	s.announce(run, w, k)
 	others := measure.WatchOthers()
-	got, err := s.live(run, w)
+	got, clocks, err := s.live(run, w)
 	if err != nil {
 		return false, err
 	}
@@ -221,7 +251,11 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	}
 	s.progress.clear()
 	result := run.Result(w, got.Outcome)
-	if len(f.frontends) == 0 { // the daemons of another cluster are not of this program
+	result.Hosts = clocks
+	if line := result.AboutClocks(); line != "" {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
+	}
+	if len(f.frontends) == 0 && len(clocks) == 0 { // the daemons of another cluster are not of this program
 		result.NoteOthers(others)
 	}
 	if line := result.AboutOthers(); line != "" {
@@ -246,21 +280,25 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 }
 
 // live makes the run. Only on a cluster of its own are there events, unless Spark's
-// drivers report them.
-func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
+// drivers report them; only on hosts are there clocks.
+func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
 	f := s.flags
 	switch {
 	case f.via == viaSpark:
-		return s.viaSpark(run, w)
+		m, err = s.viaSpark(run, w)
+		return m, nil, err
+	case f.hosts.inventory != nil:
+		return f.hosts.run(s.cmd.Context(), run, w, s.draw, s.cmd.ErrOrStderr())
 	case len(f.frontends) == 0:
-		return replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+		m, err = replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+		return m, nil, err
 	}
 	r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	replay.Unmeasured(r.Outcome, w)
-	return &replay.Measured{Replayed: *r}, nil
+	return &replay.Measured{Replayed: *r}, nil, nil
 }
 
 // announce prints what begins, on a terminal.

@@ -39,12 +39,11 @@ type sparkReplayFlags struct {
 }
 
 // sparkReplayOnly are of no use without --via spark.
-var sparkReplayOnly = []string{"drivers", "hosts", "host-pigeon", "master", "slots", "spark-conf"}
+var sparkReplayOnly = []string{"drivers", "host-pigeon", "master", "slots", "spark-conf"}
 
 func addSparkReplayFlags(fs *pflag.FlagSet) *sparkReplayFlags {
 	s := &sparkReplayFlags{}
 	fs.IntVar(&s.drivers, "drivers", 3, "via spark: drivers, each a Spark application; job k goes to driver k mod this")
-	fs.StringSliceVar(&s.hosts, "hosts", nil, "via spark: start the drivers on these hosts in turn, by ssh, not here; with --frontend")
 	fs.StringVar(&s.program, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
 	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers is its number of slots")
 	fs.IntVar(&s.slots, "slots", 0, "via spark: slots of each node of a cluster of its own (default: one node for each of even groups)")

@@ -33,7 +33,7 @@ func OwnUsage() (Usage, error) {
 // Usage returns the usage of the process, which may have ended.
 func (p *Process) Usage() (Usage, error) {
 	if p.Running() {
-		u, err := usageOfPid(p.Pid())
+		u, err := UsageOf(p.Pid())
 		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
 			return u, err
 		}
@@ -56,8 +56,8 @@ func usageOf(r *syscall.Rusage) Usage {
 // programs.
 const clockTick = 10 * time.Millisecond
 
-// usageOfPid reads the usage of a live process.
-func usageOfPid(pid int) (u Usage, err error) {
+// UsageOf reads the usage of a live process by its number.
+func UsageOf(pid int) (u Usage, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return u, err

@@ -32,7 +32,7 @@ func (p *processes) messages(ctx context.Context) (sum uint64, err error) {
 			if r == NATS || !m.running() {
 				continue
 			}
-			n, err := messagesOf(ctx, m.http)
+			n, err := MessagesOf(ctx, m.http)
 			if err != nil {
 				return 0, fmt.Errorf("%s does not report how many messages it sent: %w", m.command.Name, err)
 			}
@@ -45,7 +45,8 @@ func (p *processes) messages(ctx context.Context) (sum uint64, err error) {
 // counter ends the name of the metric that every daemon has.
 const counter = "_core_messages_total"
 
-func messagesOf(ctx context.Context, at string) (uint64, error) {
+// MessagesOf reads from the metrics of one daemon, at host:port, how many core messages it has sent.
+func MessagesOf(ctx context.Context, at string) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/metrics", nil)

@@ -57,7 +57,7 @@ func OnNewCluster(ctx context.Context, r *experiment.Run, w *workload.Workload, 
 	o.Master = func(k int) string { return Rotated(c.Frontends(), k) }
 	o.Executors = r.Description.Workers() / own.Slots
 	o.Failed = c.Failed()
-	return replay.Metered(ctx, c, w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
+	return replay.Measure(ctx, replay.OfCluster(c), w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
 }
 
 func (own ClusterOptions) spec(r *experiment.Run) cluster.Spec {

@@ -149,8 +149,16 @@ func (p *HostPlan) cluster() string { return p.Host.Cluster() }
 func clients(inv *hosts.Inventory) []byte {
 	var b bytes.Buffer
 	b.WriteString("# How commands reach the cluster " + inv.Cluster + "; made by 'pigeon cluster plan' from " + filepath.Base(inv.File()) + ".\nfrontend:\n")
-	for _, h := range inv.With(hosts.Frontend) {
-		b.WriteString("  - " + at(h.Address, frontendPort) + "\n")
+	for _, address := range frontendsOf(inv) {
+		b.WriteString("  - " + address + "\n")
 	}
 	return b.Bytes()
+}
+
+// frontendsOf returns where clients reach the frontends, host:port, in the order of the inventory.
+func frontendsOf(inv *hosts.Inventory) (list []string) {
+	for _, h := range inv.With(hosts.Frontend) {
+		list = append(list, at(h.Address, frontendPort))
+	}
+	return list
 }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+	"github.com/spf13/pflag"
+)
+
+// hostFlags are those of live runs on the hosts of an inventory.
+type hostFlags struct {
+	file     string
+	program  string
+	parallel int
+	clear    bool
+
+	inventory *hosts.Inventory // nil without --hosts
+}
+
+func addHostFlags(fs *pflag.FlagSet) *hostFlags {
+	h := &hostFlags{}
+	fs.StringVar(&h.program, "program", "", "the pigeon that the hosts run (default: this one)")
+	fs.IntVar(&h.parallel, "parallel", 10, "hosts at a time that are prepared and cleaned up")
+	fs.BoolVar(&h.clear, "clear-hosts", false, "before that, remove from the hosts what a run has left that could not clean up")
+	return h
+}
+
+// hostsDecide are the flags that the inventory replaces, and hostsLack those that clusters on
+// hosts do not have.
+var (
+	hostsDecide = []string{"workers", "groups", "group-sizes", "frontends"}
+	hostsLack   = []string{"isolation", "frontend", "demo", shareFlag, "half-life", "owners-file"}
+)
+
+// adopt reads the inventory and sets the sizes of the cluster to those that it has.
+func (h *hostFlags) adopt(e *experimentFlags) error {
+	if h.file == "" {
+		for _, flag := range []string{"program", "parallel", "clear-hosts"} {
+			if e.flags.Changed(flag) {
+				return fmt.Errorf("--%s is of runs on hosts; nothing was run; add --hosts INVENTORY, or leave it out", flag)
+			}
+		}
+		return nil
+	}
+	for _, flag := range hostsDecide {
+		if e.flags.Changed(flag) {
+			return fmt.Errorf("--%s is set beside --hosts %s, which says how many there are; nothing was run; leave --%s out, or change the inventory", flag, h.file, flag)
+		}
+	}
+	for _, flag := range hostsLack {
+		if e.flags.Changed(flag) {
+			return fmt.Errorf("--%s is not for clusters on hosts; nothing was run; leave it out, or --hosts (what daemons on hosts shall have beyond the run's flags stands in the settings of the inventory)", flag)
+		}
+	}
+	if h.parallel < 1 {
+		return fmt.Errorf("--parallel is %d; nothing was run; use 1 or more", h.parallel)
+	}
+	inv, err := hosts.Read(h.file)
+	if err != nil {
+		return err
+	}
+	h.inventory = inv
+	e.sizes, e.desc.Frontends = clusters.Sizes(inv)
+	if h.program == "" {
+		if h.program, err = os.Executable(); err != nil {
+			return fmt.Errorf("this program cannot be found: %w; name one with --program", err)
+		}
+	}
+	return nil
+}
+
+// check refuses runs that the hosts cannot have.
+func (h *hostFlags) check(runs []experiment.Run) error {
+	for i := range runs {
+		if h.inventory == nil {
+			return nil
+		}
+		if _, err := clusters.ForRun(h.inventory, &runs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run makes one live run on the hosts, from nothing to nothing. The figures are those of the hosts.
+func (h *hostFlags) run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress), said io.Writer) (m *replay.Measured, figures []measure.HostClock, err error) {
+	inv, err := clusters.ForRun(h.inventory, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.clear {
+		if err := clusters.ClearTemporary(ctx, inv, h.parallel); err != nil {
+			return nil, nil, err
+		}
+	}
+	program, err := clusters.OpenProgram(ctx, h.program)
+	if err != nil {
+		return nil, nil, err
+	}
+	say := sayTo(said)
+	c, err := clusters.StartTemporary(ctx, inv, clusters.Options{Program: program, Parallel: h.parallel, Say: say})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	before, err := c.Clocks()
+	if err != nil {
+		return nil, nil, err
+	}
+	begun := sync.OnceFunc(func() { say(fmt.Sprintf("replaying on %d hosts", len(before))) })
+	drawn := func(p replay.Progress) {
+		begun()
+		progress(p)
+	}
+	m, err = replay.OnHosts(ctx, run, w, c, drawn, func(ctx context.Context) ([]replay.HistoryFile, error) {
+		after, err := c.Clocks()
+		if err != nil {
+			return nil, err
+		}
+		figures = clocksOf(c.Names(), before, after)
+		return c.Histories(ctx, before)
+	})
+	return m, figures, err
+}
+
+// clocksOf joins what was read before and after a run.
+func clocksOf(names []string, before, after []clusters.Clock) (list []measure.HostClock) {
+	for i, name := range names {
+		list = append(list, measure.HostClock{
+			Host: name, Before: seconds(before[i].Ahead), BeforeWithin: seconds(before[i].Within), After: seconds(after[i].Ahead), AfterWithin: seconds(after[i].Within),
+		})
+	}
+	return list
+}
+
+func seconds(d time.Duration) measure.Number { return measure.Number(d.Seconds()) }
