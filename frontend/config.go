@@ -48,6 +48,9 @@ type Config struct {
 	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the file history.db of the folder of the journal; 0: it is not"`
 	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in history.db at most, about 400 bytes each; beyond it the oldest are removed before history_retention is over"`
+	EventLimit                int           `mapstructure:"event_limit" doc:"events kept for pigeon events at most; the oldest are forgotten"`
+	EventBytes                int64         `mapstructure:"event_bytes" doc:"bytes of memory that these events take at most"`
+	EventReaders              int           `mapstructure:"event_readers" doc:"readers of events that may wait at a time; beyond it they are refused until later"`
 	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
 	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
 	JournalFaults             string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
@@ -58,7 +61,7 @@ func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
 		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Journal: journalLocal, JournalBytes: 512 << 20, LeadershipSettings: daemon.DefaultLeadershipSettings(), DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
-		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, HistoryRetention: 90 * 24 * time.Hour, HistoryLimit: 1_000_000, InboxLimit: 100_000, InboxBytes: 256 << 20,
+		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, HistoryRetention: 90 * 24 * time.Hour, HistoryLimit: 1_000_000, EventLimit: 10_000, EventBytes: 4 << 20, EventReaders: 64, InboxLimit: 100_000, InboxBytes: 256 << 20,
 	}
 }
 
@@ -91,6 +94,9 @@ func (c Config) Validate() error {
 		daemon.Refuse("trace_url", c.TraceURL != "" && !traceAddress.MatchString(c.TraceURL), "use an address that begins with http:// or https:// and has {trace} where the id goes"),
 		daemon.Refuse("history_retention", c.HistoryRetention < 0, "use a duration above zero, or 0 to keep none"),
 		daemon.Refuse("history_limit", c.HistoryLimit < 1, "use 1 or more; history_retention: 0 keeps none"),
+		daemon.Refuse("event_limit", c.EventLimit < 1, "use 1 or more"),
+		daemon.Refuse("event_bytes", c.EventBytes < 64<<10, "use 65536 (64 KiB) or more"),
+		daemon.Refuse("event_readers", c.EventReaders < 1, "use 1 or more"),
 		daemon.Refuse("journal_faults", c.journalFaultsFault() != "", c.journalFaultsFault()),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),

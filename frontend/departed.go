@@ -33,6 +33,9 @@ func (srv *schedulerService) ForgetNode(ctx context.Context, name string) (group
 	}
 	switch {
 	case err != nil || len(groups) > 0:
+		if len(groups) > 0 {
+			srv.nodeEvent(ctx, api.EventNodeForgotten, name, "is forgotten: masters do not show it any more")
+		}
 		return groups, err
 	case len(failed) > 0:
 		return nil, refused(api.NotReady, "the masters that answer do not know it, and those of groups "+strings.Join(failed, ", ")+" cannot be reached", "try again when they are back")

@@ -54,7 +54,21 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	if !o.Resume {
 		d.Only = servedOnlyBy(states, n)
 	}
+	srv.nodeEvent(ctx, api.EventNodeOrdered, name, drainOrdered(o))
 	return d, nil
+}
+
+// drainOrdered says what a node was told.
+func drainOrdered(o wire.DrainOrder) string {
+	switch {
+	case o.Resume:
+		return "was told to take tasks again"
+	case o.Kill:
+		return "was told to drain, and to give back what runs there"
+	case o.Deadline > 0:
+		return fmt.Sprintf("was told to drain, and to give back what still runs there after %v", o.Deadline)
+	}
+	return "was told to drain"
 }
 
 // nodeRef returns a node monitor by its name.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/after"
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
@@ -52,6 +53,8 @@ type Frontend struct {
 	standby      *standby // nil with a local journal
 	classes      classesFile
 	history      *usage.Keeper
+	events       *events.Ring
+	watched      *clusterEvents
 
 	schedulerServer *server.Server
 	internalServer  *server.Server
@@ -107,6 +110,7 @@ func (f *Frontend) assemble() error {
 	f.codec = wire.NewCodec(names, clock.Now)
 	f.codec.OnUnknown(f.metrics.unknown.Report(f.log))
 	f.newHistory()
+	f.newEvents()
 	if err := f.newJobs(clock); err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func (f *Frontend) assemble() error {
 	}
 	f.service = &schedulerService{
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
-		owner: o, listeners: f.listeners, applications: &f.applications, history: f.history, to: f.life.To,
+		owner: o, listeners: f.listeners, applications: &f.applications, history: f.history, events: f.events, to: f.life.To,
 	}
 	f.begin = func(life uint64) error { return f.newDispatcher(params, clock, names, life) }
 	if err := f.checkFolder(); err != nil {
@@ -143,7 +147,7 @@ func (f *Frontend) closed() func() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log, Usage: f.history}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log, Usage: f.history, Publish: f.events.Publish}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 			return f.metrics.unknown.Withheld(f.log, peer, items)
 		},
 		Closed: f.closed(), Security: f.life.To,
-		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
+		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady, Publish: f.events.Publish,
 	})
 	if err != nil {
 		return err
@@ -210,7 +214,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	}
 	f.service.submissions = &submissions{
 		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
-		firstAttempt: f.firstAttempt, refused: f.metrics.refused,
+		firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail, hold: o.hold,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
@@ -236,6 +240,8 @@ func (f *Frontend) resume(r *replica.Store) error {
 	}
 	f.postUnbounded(func() {}) // a batch, with which what follows for held jobs is written
 	f.classes.load()
+	f.watched = newClusterEvents(f.cfg.ID, o.dispatch, f.events.Publish, f.log)
+	f.publishStart(rep)
 	return f.serveApplications()
 }
 

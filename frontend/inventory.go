@@ -52,6 +52,8 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 		for _, id := range slot.Attempts {
 			if !s.jobs.Wants(id) {
 				r.Unwanted = append(r.Unwanted, id)
+			} else {
+				s.jobs.At(s.jobs.Get(id.Job), v.Node)
 			}
 		}
 	}

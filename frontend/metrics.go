@@ -6,6 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
@@ -28,6 +29,7 @@ type metrics struct {
 	unknown     *daemon.KindRefusals
 	inventories prometheus.Counter
 	unwanted    prometheus.Counter
+	events      []prometheus.Counter // by api.EventTypes
 }
 
 func newMetrics() *metrics {
@@ -44,6 +46,7 @@ func newMetrics() *metrics {
 		unknown:     daemon.NewKindRefusals(m),
 		inventories: m.Counter("inventories_total", "Messages of nodes about what they hold of this frontend."),
 		unwanted:    m.Counter("attempts_unwanted_total", "Attempts that nodes listed and that are not wanted: of jobs unknown here, of tasks that have ended, or of an earlier job under the same key."),
+		events:      m.Counters("events_total", "Events for pigeon events, by type.", "type", api.EventTypes()...),
 	}
 }
 

@@ -49,6 +49,10 @@ func (s asPrincipal) History(ctx context.Context, q api.HistoryQuery) (api.Histo
 	return s.Scheduler.History(s.with(ctx), q)
 }
 
+func (s asPrincipal) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
+	return s.Scheduler.Events(s.with(ctx), q)
+}
+
 func (s asPrincipal) Shares(ctx context.Context) (api.OwnerShares, error) {
 	return s.Scheduler.Shares(s.with(ctx))
 }

@@ -21,6 +21,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 			func(ctx context.Context) { f.applications.Run(ctx) },
 			func(ctx context.Context) { f.owner.dispatch.Run(ctx) },
 			f.announce, f.saveClasses, f.renewKeys, f.quotas.Run, f.history.Run,
+			func(ctx context.Context) { f.watched.run(ctx) },
 		},
 		Drain: func() { f.owner.dispatch.Leave() },
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
@@ -36,6 +37,7 @@ type schedulerService struct {
 	listeners     *listeners.Listeners
 	applications  *applications
 	history       *usage.Keeper
+	events        *events.Ring
 	to            func(wire.Ref) client.Security
 	keys          *keys.Keeper // nil where keys are this frontend's alone
 }

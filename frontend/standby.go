@@ -178,6 +178,9 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 		return err
 	}
 	b.serving.Store(true)
+	if c.Leadership != daemon.NoLeadership {
+		b.f.events.Publish(api.Event{Type: api.EventFrontendLeads, Severity: api.SeverityWarning, Message: fmt.Sprintf("frontend %s is led by %s at %s", c.ID, processName(), b.f.Addr())})
+	}
 	b.f.log.Info("this process leads the frontend", "stream", replica.StreamName(c.Cluster, c.ID), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend/after"
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -28,7 +29,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	sub, err := srv.prepare(r, identity.From(ctx))
 	concernsJob(ctx, r.Key)
 	if err != nil {
-		srv.submissions.refuse("invalid")
+		srv.submissions.refuse("invalid", nil) // its submitter alone is at fault
 		return "", false, err
 	}
 	known, err := srv.journal.Lookup(sub.Job)
@@ -49,7 +50,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	accepted := func(bool) {}
 	if given && !known.Live {
 		if accepted, sub.Shared, err = srv.takeKey(ctx, r); err != nil {
-			srv.submissions.refuse("key")
+			srv.submissions.refuse("key", sub)
 			return "", false, err
 		}
 	}
@@ -121,6 +122,7 @@ type submissions struct {
 	firstAttempt int32 // number of the first attempts of the jobs that this life accepts
 	journal      *journal.Journal
 	refused      []prometheus.Counter // by refusalReasons
+	refusals     *events.Refusals
 	post         func(do func()) error
 	fail         func(error) // ends the daemon
 	// hold holds a job until others have ended.
@@ -133,7 +135,12 @@ type submissions struct {
 var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key", "after", "journal"}
 
 // refuse counts a refused submission. It may be called from anywhere.
-func (s *submissions) refuse(reason string) { s.refused[slices.Index(refusalReasons, reason)].Inc() }
+func (s *submissions) refuse(reason string, sub *journal.Submission) {
+	s.refused[slices.Index(refusalReasons, reason)].Inc()
+	if sub != nil {
+		s.refusals.Add(reason, sub.Request.Owner, sub.Request.Submitter)
+	}
+}
 
 // repeated returns the answer to a request under the key of a known job, which is not that
 // job's when somebody else submitted it. It may be called from anywhere.
@@ -146,7 +153,7 @@ func (s *submissions) repeated(sub *journal.Submission, submitter, difference st
 	default:
 		return sub.Request.Key, true, nil
 	}
-	s.refuse("key")
+	s.refuse("key", sub)
 	return "", false, err
 }
 
@@ -168,7 +175,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 	}
 	if limit, err := s.admit(sub); err != nil {
 		answer(false, err)
-		s.refuse(limit)
+		s.refuse(limit, sub)
 		return
 	}
 	ended := map[sched.JobID]api.State{}
@@ -176,7 +183,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 	others, err := s.others(sub, ended)
 	if err != nil {
 		answer(false, err)
-		s.refuse("after")
+		s.refuse("after", sub)
 		return
 	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
@@ -191,7 +198,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 	})
 	if err != nil {
 		answer(false, err)
-		s.refuse("journal")
+		s.refuse("journal", sub)
 		return
 	}
 	s.jobs.Add(j)

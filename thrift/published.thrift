@@ -512,6 +512,55 @@ struct THistoryPage {
   10: string problem
 }
 
+// What happened, as one frontend learned it. index: dense among the events of that process; time:
+// RFC 3339 in UTC with milliseconds; task and group: -1 for none; reason: a code; count: of what
+// the event sums up, 0 for one.
+struct TEvent {
+  1: i64 index
+  2: string time
+  3: string type
+  4: string severity
+  5: string frontend
+  6: string message
+  7: optional string reason = ""
+  8: optional string job = ""
+  9: optional i32 task = -1
+  10: optional i32 attempt = 0
+  11: optional string node = ""
+  12: optional i32 group = -1
+  13: optional string owner = ""
+  14: optional string submitter = ""
+  15: optional i64 count = 0
+  16: optional i64 epoch = 0
+}
+
+// Which events: those after an index of the process of that epoch, or after the beginning of
+// another one; sinceNanos: not older than that, 0 for all. types: names of types, or their first
+// words. job: the beginning of an id. waitMillis: how long an answer without events may be held
+// back, at most a minute.
+struct TEventQuery {
+  1: optional i64 epoch = 0
+  2: optional i64 after = 0
+  3: optional i64 sinceNanos = 0
+  4: optional list<string> types
+  5: optional string job = ""
+  6: optional string owner = ""
+  7: optional string node = ""
+  8: optional i32 limit = 0
+  9: optional i32 waitMillis = 0
+}
+
+// The answer of one frontend. epoch: of its process; last: the index to go on after; more: events
+// follow; missed: events after the one named that are not kept any more.
+struct TEventPage {
+  1: string frontend
+  2: i64 epoch
+  3: list<TEvent> events
+  4: i64 last
+  5: bool more
+  6: i64 missed
+}
+
 // ---- Services ----
 
 // Served by the frontend daemon on 20503. Job ids are the user's: the
@@ -551,6 +600,9 @@ service SchedulerService {
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
   // Jobs that ended and what they used: those of the caller, or all for an operator.
   THistoryPage history(1: THistoryQuery query) throws (1: TPigeonException e)
+  // What happened, in the order of the index. Answers when there is such an event, or the time is
+  // up. Of others' jobs a user is told the id, the owner and the state.
+  TEventPage events(1: TEventQuery query) throws (1: TPigeonException e)
 }
 
 // Served by an application.

@@ -53,6 +53,7 @@ func printedObjects() []printed {
 		{"cancel", "for each job", reflect.TypeFor[api.Status]()},
 		{"history", "", reflect.TypeFor[usageLine]()},
 		{"history", "with --jobs or --job, for each job", reflect.TypeFor[api.JobUsage]()},
+		{"events", "for each event", reflect.TypeFor[api.Event]()},
 		{"whoami", "for each frontend", reflect.TypeFor[whoamiLine]()},
 		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
 		{"nodes", "for each node", reflect.TypeFor[api.Node]()},

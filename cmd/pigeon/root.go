@@ -44,6 +44,7 @@ func verbs(roles []role) []*cobra.Command {
 		explainCommand(),
 		logsCommand(),
 		historyCommand(),
+		eventsCommand(),
 		cancelCommand(),
 		sparkCommand(),
 		simCommand(),

@@ -66,6 +66,8 @@ type Options struct {
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
 	Ready func()          // called when the masters were announced to the core
+	// Publish is told when a master is reached, replaced or lost.
+	Publish func(api.Event)
 }
 
 // Dispatcher is the distributor core with its links. Unless documented otherwise, its
@@ -85,6 +87,9 @@ type Dispatcher struct {
 func New(o Options) (*Dispatcher, error) {
 	if o.Security == nil {
 		o.Security = func(wire.Ref) client.Security { return client.Security{} }
+	}
+	if o.Publish == nil {
+		o.Publish = func(api.Event) {}
 	}
 	c := newCore(o)
 	d := &Dispatcher{core: c, reservations: newReservations(c), peers: newPeers(c)}

@@ -57,8 +57,10 @@ type master struct {
 	registration int64
 	epoch        uint64
 	serves       []string
-	up           bool // MasterUp was stepped
-	refused      bool // the last hello that it answered was refused
+	up           bool  // MasterUp was stepped
+	told         int64 // the incarnation of which an event has told; 0 for none
+	lost         bool  // an event has told so, and none since that it is back
+	refused      bool  // the last hello that it answered was refused
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
 	reach        *reachability  // for users
@@ -205,6 +207,7 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	m.serves = reply.Serves
 	switch {
 	case !m.up && s.known:
+		s.publishReached(m)
 		s.announceUp(m)
 	case !served && s.known && s.opts.Policy.NewMaster != nil:
 		s.stepFrom(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
@@ -217,6 +220,7 @@ func (s *masters) register(m *master, reply wire.HelloReply) {
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.registration, m.epoch, m.serves, m.up = reply.Incarnation, reply.Registration, reply.Epoch, reply.Serves, false
 	s.opts.Log.Info("master reached", "group", m.group, "address", m.peer.Address(), "epoch", reply.Epoch)
+	s.publishReached(m)
 	if s.known {
 		s.announceUp(m)
 	}
@@ -277,6 +281,7 @@ func (s *masters) announceUp(m *master) {
 
 // announceLost steps the loss of a master into the core.
 func (s *masters) announceLost(m *master) {
+	s.publishLost(m)
 	if s.opts.Policy.NewMaster == nil {
 		s.opts.Log.Warn("the master that publishes the membership cannot be reached: changes of the membership are not noticed", "address", m.address, "after", s.opts.MasterLost)
 		return

@@ -61,6 +61,13 @@ func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	})
 }
 
+// StateOf returns one group with its nodes, without any when its master does not answer.
+func (q *queries) StateOf(ctx context.Context, group int) api.MasterState {
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
+	defer cancel()
+	return masterState(ctx, q.masters.list[group])
+}
+
 // errNoLeader is why nothing is known of a group while none of its masters leads.
 var errNoLeader = errors.New("none of its masters leads")
 

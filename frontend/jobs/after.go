@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -40,6 +41,11 @@ func (t *Table) Free(j *Job, at int64) {
 	j.Status.State, j.Status.Reason = api.StateQueued, ""
 	j.trace.began = time.Now()
 	t.FreeSince(j, at)
+	if t.opts.Publish != nil {
+		e := eventOf(j, api.EventJobReleased, api.SeverityInfo)
+		e.Message = fmt.Sprintf("job %s is released: the jobs after which it starts have ended", e.Job)
+		t.opts.Publish(e)
+	}
 }
 
 // FreeSince states when a job was released, for one of the journal that an earlier process has

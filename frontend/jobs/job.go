@@ -24,6 +24,7 @@ type Job struct {
 	Ended      bool                // its end is on the disk
 	restored   bool                // from the journal
 	held       bool                // it starts after others, and the core does not know it
+	begun      bool                // an event has said that its first task is at a node
 
 	arrived     sched.Time  // at the frontend, for completion times
 	due         sched.Time  // when its tasks began to wait: on its arrival, or when it was released
@@ -41,6 +42,7 @@ type Job struct {
 	run         classes.Run // what is learned from it
 	earlier     []earlier   // attempts that were followed by others
 	usage       journal.Usage
+	setbacks    int           // attempts and tasks that failed, were lost or given back, as far as events count them
 	inVain      map[vain]bool // attempts whose time is in usage.Lost; nil for none
 
 	older, newer *Job // among the jobs that were submitted

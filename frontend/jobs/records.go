@@ -19,6 +19,7 @@ type Effects struct {
 	TaskEnds []TaskEnd
 	ended    []*Job
 	life     []lifeEvent
+	events   []api.Event
 }
 
 // TaskEnd is the end of a task of a built-in backend, for its application.
@@ -55,6 +56,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 	case sched.Reclass:
 		r.Kind, r.Class = journal.Reclassed, m.Class
 		j.turned(m.Class, t.opts.Clock.Now())
+		t.addReclassed(effects, j, m)
 	case sched.NewAttempt:
 		r.Kind = journal.NewAttempt
 		switch {
@@ -69,6 +71,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 			t.addLife(effects, j, task, before, m.Outcome.String())
 			t.spans.retried(j, report, m, task, before)
 		}
+		t.addRetried(effects, j, m, report)
 		if m.Count == 0 {
 			t.retried(j, m, report)
 		}
@@ -80,12 +83,14 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		t.taskEnded(j, m, report, &r, effects)
 		t.addResult(effects, j, m, report)
+		t.addTaskEnd(effects, j, m, report)
 	case sched.Cancel:
 		r.Kind, r.At = journal.Cancelled, time.Now().UnixNano()
 	case sched.JobEnded:
 		r.Kind = journal.JobEnded
 		r.Ended = t.jobEnded(j, m, effects)
 		t.addLife(effects, j, -1, 0, string(j.final.State))
+		t.addJobEnd(effects, j)
 	}
 	return r
 }
@@ -171,6 +176,9 @@ func (t *records) addResult(effects *Effects, j *Job, m *sched.Message, report *
 func (t *Table) Release(e *Effects) {
 	if t.opts.History != nil {
 		t.opts.History.write(e.life)
+	}
+	for i := range e.events {
+		t.opts.Publish(e.events[i])
 	}
 	for _, j := range e.ended {
 		t.retire(j)

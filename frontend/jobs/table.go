@@ -25,6 +25,7 @@ type Options struct {
 	History   *History         // nil when none is written
 	Log       *slog.Logger     // nil discards
 	Usage     Usage            // nil when nobody wants it
+	Publish   func(api.Event)  // is told what happens to jobs, once it is on the disk; nil: nobody is
 }
 
 // Table holds the jobs of a frontend: the unfinished ones and those that ended recently.
@@ -87,6 +88,9 @@ func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
 func (t *Table) Accepted(j *Job, err error) {
 	if j.Durable = err == nil; j.Durable && t.opts.History != nil {
 		t.opts.History.add(lifeEvent{at: j.arrived, job: j.Status.Job, task: -1, event: "submitted"})
+	}
+	if j.Durable {
+		t.publishAccepted(j)
 	}
 	for _, answer := range j.accepting {
 		answer(err)
@@ -189,5 +193,6 @@ func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {
 		return api.Trace{}
 	}
 	t.spans.bound(j, m, at)
+	t.At(j, at.Name)
 	return j.trace.carrier
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -72,6 +73,22 @@ func Shown(p identity.Principal, s api.Status) api.Status {
 	}
 	s.Command = ""
 	return s
+}
+
+// ShownEvent returns an event as a principal may see it, false for one that it may not: of others'
+// jobs it sees which they are, for whom they run, and in which state they are.
+func ShownEvent(p identity.Principal, e *api.Event) (api.Event, bool) {
+	switch {
+	case e.Job == "" && e.Submitter == "", Can(p, SeeJob, e.Submitter):
+		return *e, true
+	case !api.IsAboutJobState(e.Type):
+		return api.Event{}, false
+	}
+	state := strings.TrimPrefix(e.Type, "job_")
+	return api.Event{
+		Index: e.Index, Epoch: e.Epoch, Time: e.Time, Type: e.Type, Severity: e.Severity, Frontend: e.Frontend, Job: e.Job, Owner: e.Owner, Submitter: e.Submitter,
+		Message: fmt.Sprintf("job %s: %s; more is not shown: it is a job of another user", e.Job, state),
+	}, true
 }
 
 // AppScope returns whose the applications of the published protocols are that a principal runs:

@@ -24,6 +24,8 @@ var methods = map[string]map[string]Action{
 		"submit": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
 		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "history": SeeJob,
+		// It asks again whose a job is.
+		"events": SeeStates,
 	},
 	ApplicationService: {
 		"registerApplication": RunApplication, "putFile": RunApplication, "want": RunApplication, "news": RunApplication,

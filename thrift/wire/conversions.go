@@ -182,6 +182,62 @@ func drainReplyFrom(t *peer.TDrainReply) (v DrainReply) {
 	}
 }
 
+func eventPageTo(v api.EventPage) *published.TEventPage {
+	return &published.TEventPage{
+		Frontend: v.Frontend,
+		Epoch:    bits(v.Epoch),
+		Events:   mapped(v.Events, eventTo),
+		Last:     bits(v.Last),
+		More:     v.More,
+		Missed:   bits(v.Missed),
+	}
+}
+
+func eventPageFrom(t *published.TEventPage) (v api.EventPage) {
+	if t == nil {
+		return v
+	}
+	return api.EventPage{
+		Frontend: t.Frontend,
+		Epoch:    unbits(t.Epoch),
+		Events:   mapped(t.Events, eventFrom),
+		Last:     unbits(t.Last),
+		More:     t.More,
+		Missed:   unbits(t.Missed),
+	}
+}
+
+func eventQueryTo(v api.EventQuery) *published.TEventQuery {
+	return &published.TEventQuery{
+		Epoch:      bits(v.Epoch),
+		After:      bits(v.After),
+		SinceNanos: int64(v.Since),
+		Types:      v.Types,
+		Job:        v.Job,
+		Owner:      v.Owner,
+		Node:       v.Node,
+		Limit:      n32(v.Limit),
+		WaitMillis: millis32(v.Wait),
+	}
+}
+
+func eventQueryFrom(t *published.TEventQuery) (v api.EventQuery) {
+	if t == nil {
+		return v
+	}
+	return api.EventQuery{
+		Epoch: unbits(t.Epoch),
+		After: unbits(t.After),
+		Since: time.Duration(t.SinceNanos),
+		Types: t.Types,
+		Job:   t.Job,
+		Owner: t.Owner,
+		Node:  t.Node,
+		Limit: int(t.Limit),
+		Wait:  time.Duration(t.WaitMillis) * time.Millisecond,
+	}
+}
+
 func execTo(v api.Exec) *published.TExec {
 	return &published.TExec{
 		Argv:   v.Argv,

@@ -95,6 +95,10 @@ func (s *fakeScheduler) History(_ context.Context, q api.HistoryQuery) (api.Hist
 	return filled[api.HistoryPage](), s.note("history %+v", q)
 }
 
+func (s *fakeScheduler) Events(_ context.Context, q api.EventQuery) (api.EventPage, error) {
+	return filled[api.EventPage](), s.note("events %+v", q)
+}
+
 func (s *fakeScheduler) ForgetNode(_ context.Context, name string) ([]int32, error) {
 	return []int32{0, 3}, s.note("forget %s", name)
 }

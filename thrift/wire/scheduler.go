@@ -31,6 +31,8 @@ type Jobs interface {
 	TaskLog(ctx context.Context, r LogRequest) (LogChunk, error)
 	// History returns jobs that ended, or sums over them.
 	History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error)
+	// Events returns what happened; with a wait, when something did or the time is up.
+	Events(ctx context.Context, q api.EventQuery) (api.EventPage, error)
 }
 
 // Cluster is the port for the machines: their state, and drains.
@@ -196,6 +198,11 @@ func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt
 func (h schedulerHandler) History(ctx context.Context, q *published.THistoryQuery) (*published.THistoryPage, error) {
 	p, err := h.Scheduler.History(ctx, historyQueryFrom(q))
 	return historyPageTo(p), refusal(err)
+}
+
+func (h schedulerHandler) Events(ctx context.Context, q *published.TEventQuery) (*published.TEventPage, error) {
+	p, err := h.Scheduler.Events(ctx, eventQueryFrom(q))
+	return eventPageTo(p), refusal(err)
 }
 
 // whileWaiting ends the context when the caller will have stopped waiting.

@@ -149,6 +149,15 @@ func (s *SchedulerClient) History(ctx context.Context, q api.HistoryQuery) (api.
 	return historyPageFrom(t), err
 }
 
+// Events returns what happened at the frontend, which holds an answer without events back for as
+// long as the query says.
+func (s *SchedulerClient) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
+	t, err := invoke(ctx, s.caller, "asking for events", func(ctx context.Context, c thrift.TClient) (*published.TEventPage, error) {
+		return published.NewSchedulerServiceClient(c).Events(ctx, eventQueryTo(q))
+	})
+	return eventPageFrom(t), err
+}
+
 // RegisterFrontend announces where the application serves FrontendService.
 func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
 	ok, err := invoke(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {

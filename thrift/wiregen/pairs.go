@@ -32,6 +32,9 @@ var pairs = []pair{
 	{plain: "api.UsageSum", thrift: "published.TUsageSum"},
 	{plain: "api.HistoryQuery", thrift: "published.THistoryQuery"},
 	{plain: "api.HistoryPage", thrift: "published.THistoryPage"},
+	{plain: "api.Event", thrift: "published.TEvent", hand: "event"},
+	{plain: "api.EventQuery", thrift: "published.TEventQuery"},
+	{plain: "api.EventPage", thrift: "published.TEventPage"},
 
 	{plain: "api.Application", thrift: "application.TApplication"},
 	{plain: "api.Template", thrift: "application.TTemplate"},

@@ -15867,6 +15867,1783 @@ func (p *THistoryPage) String() string {
 	return fmt.Sprintf("THistoryPage(%+v)", *p)
 }
 
+// Attributes:
+//   - Index
+//   - Time
+//   - Type
+//   - Severity
+//   - Frontend
+//   - Message
+//   - Reason
+//   - Job
+//   - Task
+//   - Attempt
+//   - Node
+//   - Group
+//   - Owner
+//   - Submitter
+//   - Count
+//   - Epoch
+type TEvent struct {
+	Index     int64  `thrift:"index,1" db:"index" json:"index"`
+	Time      string `thrift:"time,2" db:"time" json:"time"`
+	Type      string `thrift:"type,3" db:"type" json:"type"`
+	Severity  string `thrift:"severity,4" db:"severity" json:"severity"`
+	Frontend  string `thrift:"frontend,5" db:"frontend" json:"frontend"`
+	Message   string `thrift:"message,6" db:"message" json:"message"`
+	Reason    string `thrift:"reason,7" db:"reason" json:"reason"`
+	Job       string `thrift:"job,8" db:"job" json:"job"`
+	Task      int32  `thrift:"task,9" db:"task" json:"task"`
+	Attempt   int32  `thrift:"attempt,10" db:"attempt" json:"attempt"`
+	Node      string `thrift:"node,11" db:"node" json:"node"`
+	Group     int32  `thrift:"group,12" db:"group" json:"group"`
+	Owner     string `thrift:"owner,13" db:"owner" json:"owner"`
+	Submitter string `thrift:"submitter,14" db:"submitter" json:"submitter"`
+	Count     int64  `thrift:"count,15" db:"count" json:"count"`
+	Epoch     int64  `thrift:"epoch,16" db:"epoch" json:"epoch"`
+}
+
+func NewTEvent() *TEvent {
+	return &TEvent{
+		Task: -1,
+
+		Group: -1,
+	}
+}
+
+func (p *TEvent) GetIndex() int64 {
+	return p.Index
+}
+
+func (p *TEvent) GetTime() string {
+	return p.Time
+}
+
+func (p *TEvent) GetType() string {
+	return p.Type
+}
+
+func (p *TEvent) GetSeverity() string {
+	return p.Severity
+}
+
+func (p *TEvent) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *TEvent) GetMessage() string {
+	return p.Message
+}
+
+var TEvent_Reason_DEFAULT string = ""
+
+func (p *TEvent) GetReason() string {
+	return p.Reason
+}
+
+var TEvent_Job_DEFAULT string = ""
+
+func (p *TEvent) GetJob() string {
+	return p.Job
+}
+
+var TEvent_Task_DEFAULT int32 = -1
+
+func (p *TEvent) GetTask() int32 {
+	return p.Task
+}
+
+var TEvent_Attempt_DEFAULT int32 = 0
+
+func (p *TEvent) GetAttempt() int32 {
+	return p.Attempt
+}
+
+var TEvent_Node_DEFAULT string = ""
+
+func (p *TEvent) GetNode() string {
+	return p.Node
+}
+
+var TEvent_Group_DEFAULT int32 = -1
+
+func (p *TEvent) GetGroup() int32 {
+	return p.Group
+}
+
+var TEvent_Owner_DEFAULT string = ""
+
+func (p *TEvent) GetOwner() string {
+	return p.Owner
+}
+
+var TEvent_Submitter_DEFAULT string = ""
+
+func (p *TEvent) GetSubmitter() string {
+	return p.Submitter
+}
+
+var TEvent_Count_DEFAULT int64 = 0
+
+func (p *TEvent) GetCount() int64 {
+	return p.Count
+}
+
+var TEvent_Epoch_DEFAULT int64 = 0
+
+func (p *TEvent) GetEpoch() int64 {
+	return p.Epoch
+}
+func (p *TEvent) IsSetReason() bool {
+	return p.Reason != TEvent_Reason_DEFAULT
+}
+
+func (p *TEvent) IsSetJob() bool {
+	return p.Job != TEvent_Job_DEFAULT
+}
+
+func (p *TEvent) IsSetTask() bool {
+	return p.Task != TEvent_Task_DEFAULT
+}
+
+func (p *TEvent) IsSetAttempt() bool {
+	return p.Attempt != TEvent_Attempt_DEFAULT
+}
+
+func (p *TEvent) IsSetNode() bool {
+	return p.Node != TEvent_Node_DEFAULT
+}
+
+func (p *TEvent) IsSetGroup() bool {
+	return p.Group != TEvent_Group_DEFAULT
+}
+
+func (p *TEvent) IsSetOwner() bool {
+	return p.Owner != TEvent_Owner_DEFAULT
+}
+
+func (p *TEvent) IsSetSubmitter() bool {
+	return p.Submitter != TEvent_Submitter_DEFAULT
+}
+
+func (p *TEvent) IsSetCount() bool {
+	return p.Count != TEvent_Count_DEFAULT
+}
+
+func (p *TEvent) IsSetEpoch() bool {
+	return p.Epoch != TEvent_Epoch_DEFAULT
+}
+
+func (p *TEvent) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 14:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField14(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 15:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Index = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Time = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Type = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Severity = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Job = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 14: ", err)
+	} else {
+		p.Submitter = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 15: ", err)
+	} else {
+		p.Count = v
+	}
+	return nil
+}
+
+func (p *TEvent) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.Epoch = v
+	}
+	return nil
+}
+
+func (p *TEvent) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TEvent"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TEvent) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "index", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:index: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Index)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.index (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:index: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "time", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:time: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Time)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.time (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:time: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "type", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:type: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Type)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.type (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:type: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "severity", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:severity: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Severity)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.severity (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:severity: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:message: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:message: ", p), err)
+	}
+	return err
+}
+
+func (p *TEvent) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:reason: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJob() {
+		if err := oprot.WriteFieldBegin(ctx, "job", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:job: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Job)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.job (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:job: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTask() {
+		if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:task: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.task (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:task: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAttempt() {
+		if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:attempt: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.attempt (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:attempt: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNode() {
+		if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:node: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.node (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:node: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetGroup() {
+		if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:group: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.group (12) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:group: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 13); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (13) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 13:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSubmitter() {
+		if err := oprot.WriteFieldBegin(ctx, "submitter", thrift.STRING, 14); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:submitter: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Submitter)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.submitter (14) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 14:submitter: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCount() {
+		if err := oprot.WriteFieldBegin(ctx, "count", thrift.I64, 15); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:count: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Count)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.count (15) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 15:count: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEpoch() {
+		if err := oprot.WriteFieldBegin(ctx, "epoch", thrift.I64, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:epoch: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Epoch)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.epoch (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:epoch: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEvent) Equals(other *TEvent) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Index != other.Index {
+		return false
+	}
+	if p.Time != other.Time {
+		return false
+	}
+	if p.Type != other.Type {
+		return false
+	}
+	if p.Severity != other.Severity {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.Message != other.Message {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.Job != other.Job {
+		return false
+	}
+	if p.Task != other.Task {
+		return false
+	}
+	if p.Attempt != other.Attempt {
+		return false
+	}
+	if p.Node != other.Node {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Submitter != other.Submitter {
+		return false
+	}
+	if p.Count != other.Count {
+		return false
+	}
+	if p.Epoch != other.Epoch {
+		return false
+	}
+	return true
+}
+
+func (p *TEvent) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TEvent(%+v)", *p)
+}
+
+// Attributes:
+//   - Epoch
+//   - After
+//   - SinceNanos
+//   - Types
+//   - Job
+//   - Owner
+//   - Node
+//   - Limit
+//   - WaitMillis
+type TEventQuery struct {
+	Epoch      int64    `thrift:"epoch,1" db:"epoch" json:"epoch"`
+	After      int64    `thrift:"after,2" db:"after" json:"after"`
+	SinceNanos int64    `thrift:"sinceNanos,3" db:"sinceNanos" json:"sinceNanos"`
+	Types      []string `thrift:"types,4" db:"types" json:"types,omitempty"`
+	Job        string   `thrift:"job,5" db:"job" json:"job"`
+	Owner      string   `thrift:"owner,6" db:"owner" json:"owner"`
+	Node       string   `thrift:"node,7" db:"node" json:"node"`
+	Limit      int32    `thrift:"limit,8" db:"limit" json:"limit"`
+	WaitMillis int32    `thrift:"waitMillis,9" db:"waitMillis" json:"waitMillis"`
+}
+
+func NewTEventQuery() *TEventQuery {
+	return &TEventQuery{}
+}
+
+var TEventQuery_Epoch_DEFAULT int64 = 0
+
+func (p *TEventQuery) GetEpoch() int64 {
+	return p.Epoch
+}
+
+var TEventQuery_After_DEFAULT int64 = 0
+
+func (p *TEventQuery) GetAfter() int64 {
+	return p.After
+}
+
+var TEventQuery_SinceNanos_DEFAULT int64 = 0
+
+func (p *TEventQuery) GetSinceNanos() int64 {
+	return p.SinceNanos
+}
+
+var TEventQuery_Types_DEFAULT []string
+
+func (p *TEventQuery) GetTypes() []string {
+	return p.Types
+}
+
+var TEventQuery_Job_DEFAULT string = ""
+
+func (p *TEventQuery) GetJob() string {
+	return p.Job
+}
+
+var TEventQuery_Owner_DEFAULT string = ""
+
+func (p *TEventQuery) GetOwner() string {
+	return p.Owner
+}
+
+var TEventQuery_Node_DEFAULT string = ""
+
+func (p *TEventQuery) GetNode() string {
+	return p.Node
+}
+
+var TEventQuery_Limit_DEFAULT int32 = 0
+
+func (p *TEventQuery) GetLimit() int32 {
+	return p.Limit
+}
+
+var TEventQuery_WaitMillis_DEFAULT int32 = 0
+
+func (p *TEventQuery) GetWaitMillis() int32 {
+	return p.WaitMillis
+}
+func (p *TEventQuery) IsSetEpoch() bool {
+	return p.Epoch != TEventQuery_Epoch_DEFAULT
+}
+
+func (p *TEventQuery) IsSetAfter() bool {
+	return p.After != TEventQuery_After_DEFAULT
+}
+
+func (p *TEventQuery) IsSetSinceNanos() bool {
+	return p.SinceNanos != TEventQuery_SinceNanos_DEFAULT
+}
+
+func (p *TEventQuery) IsSetTypes() bool {
+	return p.Types != nil
+}
+
+func (p *TEventQuery) IsSetJob() bool {
+	return p.Job != TEventQuery_Job_DEFAULT
+}
+
+func (p *TEventQuery) IsSetOwner() bool {
+	return p.Owner != TEventQuery_Owner_DEFAULT
+}
+
+func (p *TEventQuery) IsSetNode() bool {
+	return p.Node != TEventQuery_Node_DEFAULT
+}
+
+func (p *TEventQuery) IsSetLimit() bool {
+	return p.Limit != TEventQuery_Limit_DEFAULT
+}
+
+func (p *TEventQuery) IsSetWaitMillis() bool {
+	return p.WaitMillis != TEventQuery_WaitMillis_DEFAULT
+}
+
+func (p *TEventQuery) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Epoch = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.After = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.SinceNanos = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Types = tSlice
+	for i := 0; i < size; i++ {
+		var _elem56 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem56 = v
+		}
+		p.Types = append(p.Types, _elem56)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Job = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.WaitMillis = v
+	}
+	return nil
+}
+
+func (p *TEventQuery) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TEventQuery"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TEventQuery) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEpoch() {
+		if err := oprot.WriteFieldBegin(ctx, "epoch", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:epoch: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Epoch)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.epoch (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:epoch: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAfter() {
+		if err := oprot.WriteFieldBegin(ctx, "after", thrift.I64, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:after: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.After)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.after (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:after: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSinceNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "sinceNanos", thrift.I64, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:sinceNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.SinceNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sinceNanos (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:sinceNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTypes() {
+		if err := oprot.WriteFieldBegin(ctx, "types", thrift.LIST, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:types: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Types)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Types {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:types: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJob() {
+		if err := oprot.WriteFieldBegin(ctx, "job", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:job: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Job)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.job (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:job: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNode() {
+		if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:node: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.node (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:node: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLimit() {
+		if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:limit: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.limit (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:limit: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetWaitMillis() {
+		if err := oprot.WriteFieldBegin(ctx, "waitMillis", thrift.I32, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:waitMillis: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.WaitMillis)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.waitMillis (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:waitMillis: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TEventQuery) Equals(other *TEventQuery) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Epoch != other.Epoch {
+		return false
+	}
+	if p.After != other.After {
+		return false
+	}
+	if p.SinceNanos != other.SinceNanos {
+		return false
+	}
+	if len(p.Types) != len(other.Types) {
+		return false
+	}
+	for i, _tgt := range p.Types {
+		_src57 := other.Types[i]
+		if _tgt != _src57 {
+			return false
+		}
+	}
+	if p.Job != other.Job {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Node != other.Node {
+		return false
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	if p.WaitMillis != other.WaitMillis {
+		return false
+	}
+	return true
+}
+
+func (p *TEventQuery) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TEventQuery(%+v)", *p)
+}
+
+// Attributes:
+//   - Frontend
+//   - Epoch
+//   - Events
+//   - Last
+//   - More
+//   - Missed
+type TEventPage struct {
+	Frontend string    `thrift:"frontend,1" db:"frontend" json:"frontend"`
+	Epoch    int64     `thrift:"epoch,2" db:"epoch" json:"epoch"`
+	Events   []*TEvent `thrift:"events,3" db:"events" json:"events"`
+	Last     int64     `thrift:"last,4" db:"last" json:"last"`
+	More     bool      `thrift:"more,5" db:"more" json:"more"`
+	Missed   int64     `thrift:"missed,6" db:"missed" json:"missed"`
+}
+
+func NewTEventPage() *TEventPage {
+	return &TEventPage{}
+}
+
+func (p *TEventPage) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *TEventPage) GetEpoch() int64 {
+	return p.Epoch
+}
+
+func (p *TEventPage) GetEvents() []*TEvent {
+	return p.Events
+}
+
+func (p *TEventPage) GetLast() int64 {
+	return p.Last
+}
+
+func (p *TEventPage) GetMore() bool {
+	return p.More
+}
+
+func (p *TEventPage) GetMissed() int64 {
+	return p.Missed
+}
+func (p *TEventPage) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Epoch = v
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TEvent, 0, size)
+	p.Events = tSlice
+	for i := 0; i < size; i++ {
+		_elem58 := &TEvent{
+			Task: -1,
+
+			Group: -1,
+		}
+		if err := _elem58.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		}
+		p.Events = append(p.Events, _elem58)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Last = v
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.More = v
+	}
+	return nil
+}
+
+func (p *TEventPage) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Missed = v
+	}
+	return nil
+}
+
+func (p *TEventPage) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TEventPage"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TEventPage) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "epoch", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:epoch: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Epoch)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.epoch (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:epoch: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "events", thrift.LIST, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:events: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Events)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Events {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:events: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "last", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:last: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Last)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.last (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:last: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "more", thrift.BOOL, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:more: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.More)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.more (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:more: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "missed", thrift.I64, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:missed: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Missed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.missed (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:missed: ", p), err)
+	}
+	return err
+}
+
+func (p *TEventPage) Equals(other *TEventPage) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.Epoch != other.Epoch {
+		return false
+	}
+	if len(p.Events) != len(other.Events) {
+		return false
+	}
+	for i, _tgt := range p.Events {
+		_src59 := other.Events[i]
+		if !_tgt.Equals(_src59) {
+			return false
+		}
+	}
+	if p.Last != other.Last {
+		return false
+	}
+	if p.More != other.More {
+		return false
+	}
+	if p.Missed != other.Missed {
+		return false
+	}
+	return true
+}
+
+func (p *TEventPage) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TEventPage(%+v)", *p)
+}
+
 type SchedulerService interface {
 	// Parameters:
 	//  - App
@@ -15927,6 +17704,9 @@ type SchedulerService interface {
 	// Parameters:
 	//  - Query
 	History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error)
+	// Parameters:
+	//  - Query
+	Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error)
 }
 
 type SchedulerServiceClient struct {
@@ -15968,34 +17748,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args56 SchedulerServiceRegisterFrontendArgs
-	_args56.App = app
-	_args56.SocketAddress = socketAddress
-	var _result58 SchedulerServiceRegisterFrontendResult
-	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "registerFrontend", &_args56, &_result58)
-	p.SetLastResponseMeta_(_meta57)
+	var _args60 SchedulerServiceRegisterFrontendArgs
+	_args60.App = app
+	_args60.SocketAddress = socketAddress
+	var _result62 SchedulerServiceRegisterFrontendResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "registerFrontend", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
 	}
-	return _result58.GetSuccess(), nil
+	return _result62.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args59 SchedulerServiceSubmitJobArgs
-	_args59.Req = req
-	var _result61 SchedulerServiceSubmitJobResult
-	var _meta60 thrift.ResponseMeta
-	_meta60, _err = p.Client_().Call(ctx, "submitJob", &_args59, &_result61)
-	p.SetLastResponseMeta_(_meta60)
+	var _args63 SchedulerServiceSubmitJobArgs
+	_args63.Req = req
+	var _result65 SchedulerServiceSubmitJobResult
+	var _meta64 thrift.ResponseMeta
+	_meta64, _err = p.Client_().Call(ctx, "submitJob", &_args63, &_result65)
+	p.SetLastResponseMeta_(_meta64)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result61.E != nil:
-		return _result61.E
+	case _result65.E != nil:
+		return _result65.E
 	}
 
 	return nil
@@ -16007,15 +17787,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args62 SchedulerServiceSendFrontendMessageArgs
-	_args62.App = app
-	_args62.TaskId = taskId
-	_args62.Status = status
-	_args62.Message = message
-	var _result64 SchedulerServiceSendFrontendMessageResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args66 SchedulerServiceSendFrontendMessageArgs
+	_args66.App = app
+	_args66.TaskId = taskId
+	_args66.Status = status
+	_args66.Message = message
+	var _result68 SchedulerServiceSendFrontendMessageResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
@@ -16025,34 +17805,11 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args65 SchedulerServiceSubmitArgs
-	_args65.Req = req
-	var _result67 SchedulerServiceSubmitResult
-	var _meta66 thrift.ResponseMeta
-	_meta66, _err = p.Client_().Call(ctx, "submit", &_args65, &_result67)
-	p.SetLastResponseMeta_(_meta66)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result67.E != nil:
-		return _r, _result67.E
-	}
-
-	if _ret68 := _result67.GetSuccess(); _ret68 != nil {
-		return _ret68, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
-}
-
-// Parameters:
-//   - JobId
-func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args69 SchedulerServiceJobStatusArgs
-	_args69.JobId = jobId
-	var _result71 SchedulerServiceJobStatusResult
+	var _args69 SchedulerServiceSubmitArgs
+	_args69.Req = req
+	var _result71 SchedulerServiceSubmitResult
 	var _meta70 thrift.ResponseMeta
-	_meta70, _err = p.Client_().Call(ctx, "jobStatus", &_args69, &_result71)
+	_meta70, _err = p.Client_().Call(ctx, "submit", &_args69, &_result71)
 	p.SetLastResponseMeta_(_meta70)
 	if _err != nil {
 		return
@@ -16065,21 +17822,17 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
 		return _ret72, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
 
 // Parameters:
-//   - Limit
-//   - After
-//   - Filter
-func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args73 SchedulerServiceListJobsArgs
-	_args73.Limit = limit
-	_args73.After = after
-	_args73.Filter = filter
-	var _result75 SchedulerServiceListJobsResult
+//   - JobId
+func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
+	var _args73 SchedulerServiceJobStatusArgs
+	_args73.JobId = jobId
+	var _result75 SchedulerServiceJobStatusResult
 	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "listJobs", &_args73, &_result75)
+	_meta74, _err = p.Client_().Call(ctx, "jobStatus", &_args73, &_result75)
 	p.SetLastResponseMeta_(_meta74)
 	if _err != nil {
 		return
@@ -16089,42 +17842,46 @@ func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, afte
 		return _r, _result75.E
 	}
 
-	return _result75.GetSuccess(), nil
+	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
+		return _ret76, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
+}
+
+// Parameters:
+//   - Limit
+//   - After
+//   - Filter
+func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
+	var _args77 SchedulerServiceListJobsArgs
+	_args77.Limit = limit
+	_args77.After = after
+	_args77.Filter = filter
+	var _result79 SchedulerServiceListJobsResult
+	var _meta78 thrift.ResponseMeta
+	_meta78, _err = p.Client_().Call(ctx, "listJobs", &_args77, &_result79)
+	p.SetLastResponseMeta_(_meta78)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result79.E != nil:
+		return _r, _result79.E
+	}
+
+	return _result79.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args76 SchedulerServiceWaitJobArgs
-	_args76.JobId = jobId
-	_args76.TimeoutMillis = timeoutMillis
-	var _result78 SchedulerServiceWaitJobResult
-	var _meta77 thrift.ResponseMeta
-	_meta77, _err = p.Client_().Call(ctx, "waitJob", &_args76, &_result78)
-	p.SetLastResponseMeta_(_meta77)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result78.E != nil:
-		return _r, _result78.E
-	}
-
-	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
-		return _ret79, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
-}
-
-// Parameters:
-//   - JobId
-func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args80 SchedulerServiceCancelJobArgs
+	var _args80 SchedulerServiceWaitJobArgs
 	_args80.JobId = jobId
-	var _result82 SchedulerServiceCancelJobResult
+	_args80.TimeoutMillis = timeoutMillis
+	var _result82 SchedulerServiceWaitJobResult
 	var _meta81 thrift.ResponseMeta
-	_meta81, _err = p.Client_().Call(ctx, "cancelJob", &_args80, &_result82)
+	_meta81, _err = p.Client_().Call(ctx, "waitJob", &_args80, &_result82)
 	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
@@ -16137,17 +17894,17 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
 		return _ret83, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
 
 // Parameters:
 //   - JobId
-func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args84 SchedulerServiceExplainJobArgs
+func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
+	var _args84 SchedulerServiceCancelJobArgs
 	_args84.JobId = jobId
-	var _result86 SchedulerServiceExplainJobResult
+	var _result86 SchedulerServiceCancelJobResult
 	var _meta85 thrift.ResponseMeta
-	_meta85, _err = p.Client_().Call(ctx, "explainJob", &_args84, &_result86)
+	_meta85, _err = p.Client_().Call(ctx, "cancelJob", &_args84, &_result86)
 	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
@@ -16160,14 +17917,17 @@ func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (
 	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
 		return _ret87, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
 
-func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args88 SchedulerServiceListNodesArgs
-	var _result90 SchedulerServiceListNodesResult
+// Parameters:
+//   - JobId
+func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
+	var _args88 SchedulerServiceExplainJobArgs
+	_args88.JobId = jobId
+	var _result90 SchedulerServiceExplainJobResult
 	var _meta89 thrift.ResponseMeta
-	_meta89, _err = p.Client_().Call(ctx, "listNodes", &_args88, &_result90)
+	_meta89, _err = p.Client_().Call(ctx, "explainJob", &_args88, &_result90)
 	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
@@ -16177,54 +17937,54 @@ func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterSt
 		return _r, _result90.E
 	}
 
-	return _result90.GetSuccess(), nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
+}
+
+func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
+	var _args92 SchedulerServiceListNodesArgs
+	var _result94 SchedulerServiceListNodesResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "listNodes", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result94.E != nil:
+		return _r, _result94.E
+	}
+
+	return _result94.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args91 SchedulerServiceForgetNodeArgs
-	_args91.Node = node
-	var _result93 SchedulerServiceForgetNodeResult
-	var _meta92 thrift.ResponseMeta
-	_meta92, _err = p.Client_().Call(ctx, "forgetNode", &_args91, &_result93)
-	p.SetLastResponseMeta_(_meta92)
+	var _args95 SchedulerServiceForgetNodeArgs
+	_args95.Node = node
+	var _result97 SchedulerServiceForgetNodeResult
+	var _meta96 thrift.ResponseMeta
+	_meta96, _err = p.Client_().Call(ctx, "forgetNode", &_args95, &_result97)
+	p.SetLastResponseMeta_(_meta96)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result93.E != nil:
-		return _r, _result93.E
+	case _result97.E != nil:
+		return _r, _result97.E
 	}
 
-	return _result93.GetSuccess(), nil
+	return _result97.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args94 SchedulerServiceListSharesArgs
-	var _result96 SchedulerServiceListSharesResult
-	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "listShares", &_args94, &_result96)
-	p.SetLastResponseMeta_(_meta95)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result96.E != nil:
-		return _r, _result96.E
-	}
-
-	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
-		return _ret97, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
-}
-
-func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args98 SchedulerServiceIdentifyArgs
-	var _result100 SchedulerServiceIdentifyResult
+	var _args98 SchedulerServiceListSharesArgs
+	var _result100 SchedulerServiceListSharesResult
 	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "identify", &_args98, &_result100)
+	_meta99, _err = p.Client_().Call(ctx, "listShares", &_args98, &_result100)
 	p.SetLastResponseMeta_(_meta99)
 	if _err != nil {
 		return
@@ -16237,21 +17997,14 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 	if _ret101 := _result100.GetSuccess(); _ret101 != nil {
 		return _ret101, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
-// Parameters:
-//   - Node
-//   - DeadlineMillis
-//   - Kill
-func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args102 SchedulerServiceDrainNodeArgs
-	_args102.Node = node
-	_args102.DeadlineMillis = deadlineMillis
-	_args102.Kill = kill
-	var _result104 SchedulerServiceDrainNodeResult
+func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
+	var _args102 SchedulerServiceIdentifyArgs
+	var _result104 SchedulerServiceIdentifyResult
 	var _meta103 thrift.ResponseMeta
-	_meta103, _err = p.Client_().Call(ctx, "drainNode", &_args102, &_result104)
+	_meta103, _err = p.Client_().Call(ctx, "identify", &_args102, &_result104)
 	p.SetLastResponseMeta_(_meta103)
 	if _err != nil {
 		return
@@ -16264,17 +18017,21 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 	if _ret105 := _result104.GetSuccess(); _ret105 != nil {
 		return _ret105, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
 
 // Parameters:
 //   - Node
-func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args106 SchedulerServiceResumeNodeArgs
+//   - DeadlineMillis
+//   - Kill
+func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
+	var _args106 SchedulerServiceDrainNodeArgs
 	_args106.Node = node
-	var _result108 SchedulerServiceResumeNodeResult
+	_args106.DeadlineMillis = deadlineMillis
+	_args106.Kill = kill
+	var _result108 SchedulerServiceDrainNodeResult
 	var _meta107 thrift.ResponseMeta
-	_meta107, _err = p.Client_().Call(ctx, "resumeNode", &_args106, &_result108)
+	_meta107, _err = p.Client_().Call(ctx, "drainNode", &_args106, &_result108)
 	p.SetLastResponseMeta_(_meta107)
 	if _err != nil {
 		return
@@ -16287,27 +18044,17 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 	if _ret109 := _result108.GetSuccess(); _ret109 != nil {
 		return _ret109, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
 
 // Parameters:
-//   - JobId
-//   - Task
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args110 SchedulerServiceTaskLogArgs
-	_args110.JobId = jobId
-	_args110.Task = task
-	_args110.Attempt = attempt
-	_args110.Stream = stream
-	_args110.Offset = offset
-	_args110.Limit = limit
-	var _result112 SchedulerServiceTaskLogResult
+//   - Node
+func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
+	var _args110 SchedulerServiceResumeNodeArgs
+	_args110.Node = node
+	var _result112 SchedulerServiceResumeNodeResult
 	var _meta111 thrift.ResponseMeta
-	_meta111, _err = p.Client_().Call(ctx, "taskLog", &_args110, &_result112)
+	_meta111, _err = p.Client_().Call(ctx, "resumeNode", &_args110, &_result112)
 	p.SetLastResponseMeta_(_meta111)
 	if _err != nil {
 		return
@@ -16320,17 +18067,27 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
 		return _ret113, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
 
 // Parameters:
-//   - Query
-func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
-	var _args114 SchedulerServiceHistoryArgs
-	_args114.Query = query
-	var _result116 SchedulerServiceHistoryResult
+//   - JobId
+//   - Task
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
+	var _args114 SchedulerServiceTaskLogArgs
+	_args114.JobId = jobId
+	_args114.Task = task
+	_args114.Attempt = attempt
+	_args114.Stream = stream
+	_args114.Offset = offset
+	_args114.Limit = limit
+	var _result116 SchedulerServiceTaskLogResult
 	var _meta115 thrift.ResponseMeta
-	_meta115, _err = p.Client_().Call(ctx, "history", &_args114, &_result116)
+	_meta115, _err = p.Client_().Call(ctx, "taskLog", &_args114, &_result116)
 	p.SetLastResponseMeta_(_meta115)
 	if _err != nil {
 		return
@@ -16343,7 +18100,53 @@ func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQue
 	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
 		return _ret117, nil
 	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+}
+
+// Parameters:
+//   - Query
+func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
+	var _args118 SchedulerServiceHistoryArgs
+	_args118.Query = query
+	var _result120 SchedulerServiceHistoryResult
+	var _meta119 thrift.ResponseMeta
+	_meta119, _err = p.Client_().Call(ctx, "history", &_args118, &_result120)
+	p.SetLastResponseMeta_(_meta119)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result120.E != nil:
+		return _r, _result120.E
+	}
+
+	if _ret121 := _result120.GetSuccess(); _ret121 != nil {
+		return _ret121, nil
+	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "history failed: unknown result")
+}
+
+// Parameters:
+//   - Query
+func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error) {
+	var _args122 SchedulerServiceEventsArgs
+	_args122.Query = query
+	var _result124 SchedulerServiceEventsResult
+	var _meta123 thrift.ResponseMeta
+	_meta123, _err = p.Client_().Call(ctx, "events", &_args122, &_result124)
+	p.SetLastResponseMeta_(_meta123)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result124.E != nil:
+		return _r, _result124.E
+	}
+
+	if _ret125 := _result124.GetSuccess(); _ret125 != nil {
+		return _ret125, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "events failed: unknown result")
 }
 
 type SchedulerServiceProcessor struct {
@@ -16366,25 +18169,26 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self118 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self118.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self118.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self118.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self118.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self118.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self118.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self118.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self118.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self118.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self118.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self118.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self118.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self118.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self118.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self118.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self118.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	self118.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
-	return self118
+	self126 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self126.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self126.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self126.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self126.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self126.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self126.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self126.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self126.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self126.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self126.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self126.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self126.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self126.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self126.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self126.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self126.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self126.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	self126.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
+	return self126
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -16397,12 +18201,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x119 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x127 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x119.Write(ctx, oprot)
+	x127.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x119
+	return false, x127
 
 }
 
@@ -16411,7 +18215,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err128 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16457,21 +18261,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err120 = thrift.WrapTException(err2)
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-			_write_err120 = thrift.WrapTException(err2)
+		if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-			_write_err120 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-			_write_err120 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+			_write_err128 = thrift.WrapTException(err2)
 		}
-		if _write_err120 != nil {
-			return false, thrift.WrapTException(_write_err120)
+		if _write_err128 != nil {
+			return false, thrift.WrapTException(_write_err128)
 		}
 		return true, err
 	} else {
@@ -16479,19 +18283,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
+		_write_err128 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err128 != nil {
+		return false, thrift.WrapTException(_write_err128)
 	}
 	return true, err
 }
@@ -16501,7 +18305,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err122 error
+	var _write_err130 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16551,40 +18355,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-				_write_err122 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+				_write_err130 = thrift.WrapTException(err2)
 			}
-			if _write_err122 != nil {
-				return false, thrift.WrapTException(_write_err122)
+			if _write_err130 != nil {
+				return false, thrift.WrapTException(_write_err130)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
-		_write_err122 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
+		_write_err130 = thrift.WrapTException(err2)
 	}
-	if _write_err122 != nil {
-		return false, thrift.WrapTException(_write_err122)
+	if _write_err130 != nil {
+		return false, thrift.WrapTException(_write_err130)
 	}
 	return true, err
 }
@@ -16594,7 +18398,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err124 error
+	var _write_err132 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16640,39 +18444,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc125 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err124 = thrift.WrapTException(err2)
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc125.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-			_write_err124 = thrift.WrapTException(err2)
+		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-			_write_err124 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-			_write_err124 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+			_write_err132 = thrift.WrapTException(err2)
 		}
-		if _write_err124 != nil {
-			return false, thrift.WrapTException(_write_err124)
+		if _write_err132 != nil {
+			return false, thrift.WrapTException(_write_err132)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err124 == nil && err2 != nil {
-		_write_err124 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
+		_write_err132 = thrift.WrapTException(err2)
 	}
-	if _write_err124 != nil {
-		return false, thrift.WrapTException(_write_err124)
+	if _write_err132 != nil {
+		return false, thrift.WrapTException(_write_err132)
 	}
 	return true, err
 }
@@ -16682,7 +18486,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err126 error
+	var _write_err134 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16732,21 +18536,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc127 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc127.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-				_write_err126 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+				_write_err134 = thrift.WrapTException(err2)
 			}
-			if _write_err126 != nil {
-				return false, thrift.WrapTException(_write_err126)
+			if _write_err134 != nil {
+				return false, thrift.WrapTException(_write_err134)
 			}
 			return true, err
 		}
@@ -16755,19 +18559,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err126 == nil && err2 != nil {
-		_write_err126 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err126 != nil {
-		return false, thrift.WrapTException(_write_err126)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -16777,7 +18581,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err128 error
+	var _write_err136 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16827,21 +18631,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc129 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc129.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-				_write_err128 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if _write_err128 != nil {
-				return false, thrift.WrapTException(_write_err128)
+			if _write_err136 != nil {
+				return false, thrift.WrapTException(_write_err136)
 			}
 			return true, err
 		}
@@ -16850,19 +18654,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err128 == nil && err2 != nil {
-		_write_err128 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if _write_err128 != nil {
-		return false, thrift.WrapTException(_write_err128)
+	if _write_err136 != nil {
+		return false, thrift.WrapTException(_write_err136)
 	}
 	return true, err
 }
@@ -16872,7 +18676,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err130 error
+	var _write_err138 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -16922,21 +18726,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc131 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc131.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-				_write_err130 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+				_write_err138 = thrift.WrapTException(err2)
 			}
-			if _write_err130 != nil {
-				return false, thrift.WrapTException(_write_err130)
+			if _write_err138 != nil {
+				return false, thrift.WrapTException(_write_err138)
 			}
 			return true, err
 		}
@@ -16945,19 +18749,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err130 == nil && err2 != nil {
-		_write_err130 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err130 != nil {
-		return false, thrift.WrapTException(_write_err130)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -16967,7 +18771,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err140 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17017,21 +18821,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-				_write_err132 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if _write_err132 != nil {
-				return false, thrift.WrapTException(_write_err132)
+			if _write_err140 != nil {
+				return false, thrift.WrapTException(_write_err140)
 			}
 			return true, err
 		}
@@ -17040,19 +18844,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -17062,7 +18866,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err134 error
+	var _write_err142 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17112,21 +18916,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if _write_err134 != nil {
-				return false, thrift.WrapTException(_write_err134)
+			if _write_err142 != nil {
+				return false, thrift.WrapTException(_write_err142)
 			}
 			return true, err
 		}
@@ -17135,19 +18939,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err134 != nil {
-		return false, thrift.WrapTException(_write_err134)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -17157,7 +18961,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err136 error
+	var _write_err144 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17207,21 +19011,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err136 = thrift.WrapTException(err2)
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-				_write_err136 = thrift.WrapTException(err2)
+			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-				_write_err136 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-				_write_err136 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if _write_err136 != nil {
-				return false, thrift.WrapTException(_write_err136)
+			if _write_err144 != nil {
+				return false, thrift.WrapTException(_write_err144)
 			}
 			return true, err
 		}
@@ -17230,19 +19034,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err136 != nil {
-		return false, thrift.WrapTException(_write_err136)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -17252,7 +19056,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err138 error
+	var _write_err146 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17302,21 +19106,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err138 != nil {
-				return false, thrift.WrapTException(_write_err138)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
@@ -17325,19 +19129,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err138 != nil {
-		return false, thrift.WrapTException(_write_err138)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -17347,7 +19151,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err140 error
+	var _write_err148 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17397,21 +19201,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if _write_err140 != nil {
-				return false, thrift.WrapTException(_write_err140)
+			if _write_err148 != nil {
+				return false, thrift.WrapTException(_write_err148)
 			}
 			return true, err
 		}
@@ -17420,19 +19224,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err140 != nil {
-		return false, thrift.WrapTException(_write_err140)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
 	}
 	return true, err
 }
@@ -17442,7 +19246,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err150 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17492,21 +19296,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err142 != nil {
-				return false, thrift.WrapTException(_write_err142)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -17515,19 +19319,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -17537,7 +19341,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err152 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17587,21 +19391,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err144 != nil {
-				return false, thrift.WrapTException(_write_err144)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -17610,19 +19414,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -17632,7 +19436,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err154 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17682,21 +19486,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err146 != nil {
-				return false, thrift.WrapTException(_write_err146)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -17705,19 +19509,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -17727,7 +19531,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err156 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17777,21 +19581,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err148 != nil {
-				return false, thrift.WrapTException(_write_err148)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -17800,19 +19604,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -17822,7 +19626,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err158 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17872,21 +19676,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -17895,19 +19699,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -17917,7 +19721,7 @@ type schedulerServiceProcessorHistory struct {
 }
 
 func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err160 error
 	args := SchedulerServiceHistoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17967,21 +19771,21 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
 			}
 			return true, err
 		}
@@ -17990,19 +19794,114 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorEvents struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err162 error
+	args := SchedulerServiceEventsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceEventsResult{}
+	if retval, err2 := p.handler.Events(ctx, args.Query); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.REPLY, seqId); err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -19566,11 +21465,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem154 := &TJobStatus{}
-		if err := _elem154.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem154), err)
+		_elem164 := &TJobStatus{}
+		if err := _elem164.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem164), err)
 		}
-		p.Success = append(p.Success, _elem154)
+		p.Success = append(p.Success, _elem164)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20616,11 +22515,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem155 := &TMasterState{}
-		if err := _elem155.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem155), err)
+		_elem165 := &TMasterState{}
+		if err := _elem165.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem165), err)
 		}
-		p.Success = append(p.Success, _elem155)
+		p.Success = append(p.Success, _elem165)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -20892,13 +22791,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem156 int32
+		var _elem166 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem156 = v
+			_elem166 = v
 		}
-		p.Success = append(p.Success, _elem156)
+		p.Success = append(p.Success, _elem166)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -22741,6 +24640,273 @@ func (p *SchedulerServiceHistoryResult) String() string {
 	return fmt.Sprintf("SchedulerServiceHistoryResult(%+v)", *p)
 }
 
+// Attributes:
+//   - Query
+type SchedulerServiceEventsArgs struct {
+	Query *TEventQuery `thrift:"query,1" db:"query" json:"query"`
+}
+
+func NewSchedulerServiceEventsArgs() *SchedulerServiceEventsArgs {
+	return &SchedulerServiceEventsArgs{}
+}
+
+var SchedulerServiceEventsArgs_Query_DEFAULT *TEventQuery
+
+func (p *SchedulerServiceEventsArgs) GetQuery() *TEventQuery {
+	if !p.IsSetQuery() {
+		return SchedulerServiceEventsArgs_Query_DEFAULT
+	}
+	return p.Query
+}
+func (p *SchedulerServiceEventsArgs) IsSetQuery() bool {
+	return p.Query != nil
+}
+
+func (p *SchedulerServiceEventsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Query = &TEventQuery{}
+	if err := p.Query.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Query), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "events_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "query", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:query: ", p), err)
+	}
+	if err := p.Query.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Query), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:query: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceEventsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceEventsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type SchedulerServiceEventsResult struct {
+	Success *TEventPage       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceEventsResult() *SchedulerServiceEventsResult {
+	return &SchedulerServiceEventsResult{}
+}
+
+var SchedulerServiceEventsResult_Success_DEFAULT *TEventPage
+
+func (p *SchedulerServiceEventsResult) GetSuccess() *TEventPage {
+	if !p.IsSetSuccess() {
+		return SchedulerServiceEventsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var SchedulerServiceEventsResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceEventsResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceEventsResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceEventsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *SchedulerServiceEventsResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceEventsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TEventPage{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "events_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceEventsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceEventsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceEventsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceEventsResult(%+v)", *p)
+}
+
 type FrontendService interface {
 	// Parameters:
 	//  - TaskId
@@ -22789,14 +24955,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args157 FrontendServiceFrontendMessageArgs
-	_args157.TaskId = taskId
-	_args157.Status = status
-	_args157.Message = message
-	var _result159 FrontendServiceFrontendMessageResult
-	var _meta158 thrift.ResponseMeta
-	_meta158, _err = p.Client_().Call(ctx, "frontendMessage", &_args157, &_result159)
-	p.SetLastResponseMeta_(_meta158)
+	var _args167 FrontendServiceFrontendMessageArgs
+	_args167.TaskId = taskId
+	_args167.Status = status
+	_args167.Message = message
+	var _result169 FrontendServiceFrontendMessageResult
+	var _meta168 thrift.ResponseMeta
+	_meta168, _err = p.Client_().Call(ctx, "frontendMessage", &_args167, &_result169)
+	p.SetLastResponseMeta_(_meta168)
 	if _err != nil {
 		return
 	}
@@ -22823,9 +24989,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self160 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self160.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self160
+	self170 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self170.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self170
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -22838,12 +25004,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x171 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x161.Write(ctx, oprot)
+	x171.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x161
+	return false, x171
 
 }
 
@@ -22852,7 +25018,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err172 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -22898,39 +25064,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+			_write_err172 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+			_write_err172 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+			_write_err172 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-			_write_err162 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+			_write_err172 = thrift.WrapTException(err2)
 		}
-		if _write_err162 != nil {
-			return false, thrift.WrapTException(_write_err162)
+		if _write_err172 != nil {
+			return false, thrift.WrapTException(_write_err172)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err172 != nil {
+		return false, thrift.WrapTException(_write_err172)
 	}
 	return true, err
 }
@@ -23229,14 +25395,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args164 BackendServiceLaunchTaskArgs
-	_args164.Message = message
-	_args164.TaskId = taskId
-	_args164.User = user
-	var _result166 BackendServiceLaunchTaskResult
-	var _meta165 thrift.ResponseMeta
-	_meta165, _err = p.Client_().Call(ctx, "launchTask", &_args164, &_result166)
-	p.SetLastResponseMeta_(_meta165)
+	var _args174 BackendServiceLaunchTaskArgs
+	_args174.Message = message
+	_args174.TaskId = taskId
+	_args174.User = user
+	var _result176 BackendServiceLaunchTaskResult
+	var _meta175 thrift.ResponseMeta
+	_meta175, _err = p.Client_().Call(ctx, "launchTask", &_args174, &_result176)
+	p.SetLastResponseMeta_(_meta175)
 	if _err != nil {
 		return
 	}
@@ -23263,9 +25429,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self167 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self167.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self167
+	self177 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self177.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self177
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -23278,12 +25444,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x168 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x178 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x168.Write(ctx, oprot)
+	x178.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x168
+	return false, x178
 
 }
 
@@ -23292,7 +25458,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err169 error
+	var _write_err179 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -23338,39 +25504,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc180 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+			_write_err179 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := _exc180.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+			_write_err179 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+			_write_err179 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-			_write_err169 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+			_write_err179 = thrift.WrapTException(err2)
 		}
-		if _write_err169 != nil {
-			return false, thrift.WrapTException(_write_err169)
+		if _write_err179 != nil {
+			return false, thrift.WrapTException(_write_err179)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if _write_err169 != nil {
-		return false, thrift.WrapTException(_write_err169)
+	if _write_err179 != nil {
+		return false, thrift.WrapTException(_write_err179)
 	}
 	return true, err
 }
@@ -23687,31 +25853,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args171 MasterServiceRegisterBackendArgs
-	_args171.App = app
-	_args171.ListenSocket = listenSocket
-	_args171.Kind = kind
-	var _result173 MasterServiceRegisterBackendResult
-	var _meta172 thrift.ResponseMeta
-	_meta172, _err = p.Client_().Call(ctx, "registerBackend", &_args171, &_result173)
-	p.SetLastResponseMeta_(_meta172)
+	var _args181 MasterServiceRegisterBackendArgs
+	_args181.App = app
+	_args181.ListenSocket = listenSocket
+	_args181.Kind = kind
+	var _result183 MasterServiceRegisterBackendResult
+	var _meta182 thrift.ResponseMeta
+	_meta182, _err = p.Client_().Call(ctx, "registerBackend", &_args181, &_result183)
+	p.SetLastResponseMeta_(_meta182)
 	if _err != nil {
 		return
 	}
-	return _result173.GetSuccess(), nil
+	return _result183.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args174 MasterServiceTaskFinishedArgs
-	_args174.Tasks = tasks
-	_args174.Worker = worker
-	var _result176 MasterServiceTaskFinishedResult
-	var _meta175 thrift.ResponseMeta
-	_meta175, _err = p.Client_().Call(ctx, "taskFinished", &_args174, &_result176)
-	p.SetLastResponseMeta_(_meta175)
+	var _args184 MasterServiceTaskFinishedArgs
+	_args184.Tasks = tasks
+	_args184.Worker = worker
+	var _result186 MasterServiceTaskFinishedResult
+	var _meta185 thrift.ResponseMeta
+	_meta185, _err = p.Client_().Call(ctx, "taskFinished", &_args184, &_result186)
+	p.SetLastResponseMeta_(_meta185)
 	if _err != nil {
 		return
 	}
@@ -23724,15 +25890,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args177 MasterServiceSendFrontendMessageArgs
-	_args177.App = app
-	_args177.TaskId = taskId
-	_args177.Status = status
-	_args177.Message = message
-	var _result179 MasterServiceSendFrontendMessageResult
-	var _meta178 thrift.ResponseMeta
-	_meta178, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args177, &_result179)
-	p.SetLastResponseMeta_(_meta178)
+	var _args187 MasterServiceSendFrontendMessageArgs
+	_args187.App = app
+	_args187.TaskId = taskId
+	_args187.Status = status
+	_args187.Message = message
+	var _result189 MasterServiceSendFrontendMessageResult
+	var _meta188 thrift.ResponseMeta
+	_meta188, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args187, &_result189)
+	p.SetLastResponseMeta_(_meta188)
 	if _err != nil {
 		return
 	}
@@ -23759,11 +25925,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self180 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self180.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self180.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self180.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self180
+	self190 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self190.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self190.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self190.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self190
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -23776,12 +25942,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x181 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x191 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x181.Write(ctx, oprot)
+	x191.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x181
+	return false, x191
 
 }
 
@@ -23790,7 +25956,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err182 error
+	var _write_err192 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -23836,21 +26002,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc193 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err182 = thrift.WrapTException(err2)
+			_write_err192 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-			_write_err182 = thrift.WrapTException(err2)
+		if err2 := _exc193.Write(ctx, oprot); _write_err192 == nil && err2 != nil {
+			_write_err192 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-			_write_err182 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err192 == nil && err2 != nil {
+			_write_err192 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-			_write_err182 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err192 == nil && err2 != nil {
+			_write_err192 = thrift.WrapTException(err2)
 		}
-		if _write_err182 != nil {
-			return false, thrift.WrapTException(_write_err182)
+		if _write_err192 != nil {
+			return false, thrift.WrapTException(_write_err192)
 		}
 		return true, err
 	} else {
@@ -23858,19 +26024,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+		_write_err192 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err192 == nil && err2 != nil {
+		_write_err192 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err192 == nil && err2 != nil {
+		_write_err192 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err192 == nil && err2 != nil {
+		_write_err192 = thrift.WrapTException(err2)
 	}
-	if _write_err182 != nil {
-		return false, thrift.WrapTException(_write_err182)
+	if _write_err192 != nil {
+		return false, thrift.WrapTException(_write_err192)
 	}
 	return true, err
 }
@@ -23880,7 +26046,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err184 error
+	var _write_err194 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -23926,39 +26092,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc195 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err184 = thrift.WrapTException(err2)
+			_write_err194 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-			_write_err184 = thrift.WrapTException(err2)
+		if err2 := _exc195.Write(ctx, oprot); _write_err194 == nil && err2 != nil {
+			_write_err194 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-			_write_err184 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err194 == nil && err2 != nil {
+			_write_err194 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-			_write_err184 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err194 == nil && err2 != nil {
+			_write_err194 = thrift.WrapTException(err2)
 		}
-		if _write_err184 != nil {
-			return false, thrift.WrapTException(_write_err184)
+		if _write_err194 != nil {
+			return false, thrift.WrapTException(_write_err194)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+		_write_err194 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err194 == nil && err2 != nil {
+		_write_err194 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err194 == nil && err2 != nil {
+		_write_err194 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err194 == nil && err2 != nil {
+		_write_err194 = thrift.WrapTException(err2)
 	}
-	if _write_err184 != nil {
-		return false, thrift.WrapTException(_write_err184)
+	if _write_err194 != nil {
+		return false, thrift.WrapTException(_write_err194)
 	}
 	return true, err
 }
@@ -23968,7 +26134,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err186 error
+	var _write_err196 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24014,39 +26180,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc187 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc197 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err186 = thrift.WrapTException(err2)
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc187.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
-			_write_err186 = thrift.WrapTException(err2)
+		if err2 := _exc197.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
-			_write_err186 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
-			_write_err186 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if _write_err186 != nil {
-			return false, thrift.WrapTException(_write_err186)
+		if _write_err196 != nil {
+			return false, thrift.WrapTException(_write_err196)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if _write_err186 != nil {
-		return false, thrift.WrapTException(_write_err186)
+	if _write_err196 != nil {
+		return false, thrift.WrapTException(_write_err196)
 	}
 	return true, err
 }
@@ -24429,11 +26595,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem188 := &TFullTaskId{}
-		if err := _elem188.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem188), err)
+		_elem198 := &TFullTaskId{}
+		if err := _elem198.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem198), err)
 		}
-		p.Tasks = append(p.Tasks, _elem188)
+		p.Tasks = append(p.Tasks, _elem198)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24880,12 +27046,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args189 NodeMonitorServiceTasksFinishedArgs
-	_args189.Tasks = tasks
-	var _result191 NodeMonitorServiceTasksFinishedResult
-	var _meta190 thrift.ResponseMeta
-	_meta190, _err = p.Client_().Call(ctx, "tasksFinished", &_args189, &_result191)
-	p.SetLastResponseMeta_(_meta190)
+	var _args199 NodeMonitorServiceTasksFinishedArgs
+	_args199.Tasks = tasks
+	var _result201 NodeMonitorServiceTasksFinishedResult
+	var _meta200 thrift.ResponseMeta
+	_meta200, _err = p.Client_().Call(ctx, "tasksFinished", &_args199, &_result201)
+	p.SetLastResponseMeta_(_meta200)
 	if _err != nil {
 		return
 	}
@@ -24897,9 +27063,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self192 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self192.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self192
+	self202 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self202.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self202
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -24907,7 +27073,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err193 error
+	var _write_err203 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24953,39 +27119,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc194 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc204 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err193 = thrift.WrapTException(err2)
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc194.Write(ctx, oprot); _write_err193 == nil && err2 != nil {
-			_write_err193 = thrift.WrapTException(err2)
+		if err2 := _exc204.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err193 == nil && err2 != nil {
-			_write_err193 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err193 == nil && err2 != nil {
-			_write_err193 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if _write_err193 != nil {
-			return false, thrift.WrapTException(_write_err193)
+		if _write_err203 != nil {
+			return false, thrift.WrapTException(_write_err203)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err193 = thrift.WrapTException(err2)
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err193 == nil && err2 != nil {
-		_write_err193 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err193 == nil && err2 != nil {
-		_write_err193 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err193 == nil && err2 != nil {
-		_write_err193 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if _write_err193 != nil {
-		return false, thrift.WrapTException(_write_err193)
+	if _write_err203 != nil {
+		return false, thrift.WrapTException(_write_err203)
 	}
 	return true, err
 }
@@ -25052,11 +27218,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem195 := &TFullTaskId{}
-		if err := _elem195.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem195), err)
+		_elem205 := &TFullTaskId{}
+		if err := _elem205.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem205), err)
 		}
-		p.Tasks = append(p.Tasks, _elem195)
+		p.Tasks = append(p.Tasks, _elem205)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

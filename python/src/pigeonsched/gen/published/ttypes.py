@@ -4970,6 +4970,502 @@ class THistoryPage(object):
 
     def __ne__(self, other):
         return not (self == other)
+
+
+class TEvent(object):
+    """
+    Attributes:
+     - index
+     - time
+     - type
+     - severity
+     - frontend
+     - message
+     - reason
+     - job
+     - task
+     - attempt
+     - node
+     - group
+     - owner
+     - submitter
+     - count
+     - epoch
+
+    """
+
+
+    def __init__(self, index=None, time=None, type=None, severity=None, frontend=None, message=None, reason="", job="", task=-1, attempt=0, node="", group=-1, owner="", submitter="", count=0, epoch=0,):
+        self.index = index
+        self.time = time
+        self.type = type
+        self.severity = severity
+        self.frontend = frontend
+        self.message = message
+        self.reason = reason
+        self.job = job
+        self.task = task
+        self.attempt = attempt
+        self.node = node
+        self.group = group
+        self.owner = owner
+        self.submitter = submitter
+        self.count = count
+        self.epoch = epoch
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.index = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.time = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.type = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.severity = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.frontend = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.message = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.reason = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.STRING:
+                    self.job = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.I32:
+                    self.task = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.I32:
+                    self.attempt = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 11:
+                if ftype == TType.STRING:
+                    self.node = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 12:
+                if ftype == TType.I32:
+                    self.group = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 13:
+                if ftype == TType.STRING:
+                    self.owner = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 14:
+                if ftype == TType.STRING:
+                    self.submitter = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 15:
+                if ftype == TType.I64:
+                    self.count = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 16:
+                if ftype == TType.I64:
+                    self.epoch = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TEvent')
+        if self.index is not None:
+            oprot.writeFieldBegin('index', TType.I64, 1)
+            oprot.writeI64(self.index)
+            oprot.writeFieldEnd()
+        if self.time is not None:
+            oprot.writeFieldBegin('time', TType.STRING, 2)
+            oprot.writeString(self.time.encode('utf-8') if sys.version_info[0] == 2 else self.time)
+            oprot.writeFieldEnd()
+        if self.type is not None:
+            oprot.writeFieldBegin('type', TType.STRING, 3)
+            oprot.writeString(self.type.encode('utf-8') if sys.version_info[0] == 2 else self.type)
+            oprot.writeFieldEnd()
+        if self.severity is not None:
+            oprot.writeFieldBegin('severity', TType.STRING, 4)
+            oprot.writeString(self.severity.encode('utf-8') if sys.version_info[0] == 2 else self.severity)
+            oprot.writeFieldEnd()
+        if self.frontend is not None:
+            oprot.writeFieldBegin('frontend', TType.STRING, 5)
+            oprot.writeString(self.frontend.encode('utf-8') if sys.version_info[0] == 2 else self.frontend)
+            oprot.writeFieldEnd()
+        if self.message is not None:
+            oprot.writeFieldBegin('message', TType.STRING, 6)
+            oprot.writeString(self.message.encode('utf-8') if sys.version_info[0] == 2 else self.message)
+            oprot.writeFieldEnd()
+        if self.reason is not None:
+            oprot.writeFieldBegin('reason', TType.STRING, 7)
+            oprot.writeString(self.reason.encode('utf-8') if sys.version_info[0] == 2 else self.reason)
+            oprot.writeFieldEnd()
+        if self.job is not None:
+            oprot.writeFieldBegin('job', TType.STRING, 8)
+            oprot.writeString(self.job.encode('utf-8') if sys.version_info[0] == 2 else self.job)
+            oprot.writeFieldEnd()
+        if self.task is not None:
+            oprot.writeFieldBegin('task', TType.I32, 9)
+            oprot.writeI32(self.task)
+            oprot.writeFieldEnd()
+        if self.attempt is not None:
+            oprot.writeFieldBegin('attempt', TType.I32, 10)
+            oprot.writeI32(self.attempt)
+            oprot.writeFieldEnd()
+        if self.node is not None:
+            oprot.writeFieldBegin('node', TType.STRING, 11)
+            oprot.writeString(self.node.encode('utf-8') if sys.version_info[0] == 2 else self.node)
+            oprot.writeFieldEnd()
+        if self.group is not None:
+            oprot.writeFieldBegin('group', TType.I32, 12)
+            oprot.writeI32(self.group)
+            oprot.writeFieldEnd()
+        if self.owner is not None:
+            oprot.writeFieldBegin('owner', TType.STRING, 13)
+            oprot.writeString(self.owner.encode('utf-8') if sys.version_info[0] == 2 else self.owner)
+            oprot.writeFieldEnd()
+        if self.submitter is not None:
+            oprot.writeFieldBegin('submitter', TType.STRING, 14)
+            oprot.writeString(self.submitter.encode('utf-8') if sys.version_info[0] == 2 else self.submitter)
+            oprot.writeFieldEnd()
+        if self.count is not None:
+            oprot.writeFieldBegin('count', TType.I64, 15)
+            oprot.writeI64(self.count)
+            oprot.writeFieldEnd()
+        if self.epoch is not None:
+            oprot.writeFieldBegin('epoch', TType.I64, 16)
+            oprot.writeI64(self.epoch)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TEventQuery(object):
+    """
+    Attributes:
+     - epoch
+     - after
+     - sinceNanos
+     - types
+     - job
+     - owner
+     - node
+     - limit
+     - waitMillis
+
+    """
+
+
+    def __init__(self, epoch=0, after=0, sinceNanos=0, types=None, job="", owner="", node="", limit=0, waitMillis=0,):
+        self.epoch = epoch
+        self.after = after
+        self.sinceNanos = sinceNanos
+        self.types = types
+        self.job = job
+        self.owner = owner
+        self.node = node
+        self.limit = limit
+        self.waitMillis = waitMillis
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.epoch = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.after = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I64:
+                    self.sinceNanos = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.LIST:
+                    self.types = []
+                    (_etype199, _size196) = iprot.readListBegin()
+                    for _i200 in range(_size196):
+                        _elem201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.types.append(_elem201)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRING:
+                    self.job = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.owner = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.node = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.I32:
+                    self.limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.I32:
+                    self.waitMillis = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TEventQuery')
+        if self.epoch is not None:
+            oprot.writeFieldBegin('epoch', TType.I64, 1)
+            oprot.writeI64(self.epoch)
+            oprot.writeFieldEnd()
+        if self.after is not None:
+            oprot.writeFieldBegin('after', TType.I64, 2)
+            oprot.writeI64(self.after)
+            oprot.writeFieldEnd()
+        if self.sinceNanos is not None:
+            oprot.writeFieldBegin('sinceNanos', TType.I64, 3)
+            oprot.writeI64(self.sinceNanos)
+            oprot.writeFieldEnd()
+        if self.types is not None:
+            oprot.writeFieldBegin('types', TType.LIST, 4)
+            oprot.writeListBegin(TType.STRING, len(self.types))
+            for iter202 in self.types:
+                oprot.writeString(iter202.encode('utf-8') if sys.version_info[0] == 2 else iter202)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.job is not None:
+            oprot.writeFieldBegin('job', TType.STRING, 5)
+            oprot.writeString(self.job.encode('utf-8') if sys.version_info[0] == 2 else self.job)
+            oprot.writeFieldEnd()
+        if self.owner is not None:
+            oprot.writeFieldBegin('owner', TType.STRING, 6)
+            oprot.writeString(self.owner.encode('utf-8') if sys.version_info[0] == 2 else self.owner)
+            oprot.writeFieldEnd()
+        if self.node is not None:
+            oprot.writeFieldBegin('node', TType.STRING, 7)
+            oprot.writeString(self.node.encode('utf-8') if sys.version_info[0] == 2 else self.node)
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I32, 8)
+            oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        if self.waitMillis is not None:
+            oprot.writeFieldBegin('waitMillis', TType.I32, 9)
+            oprot.writeI32(self.waitMillis)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TEventPage(object):
+    """
+    Attributes:
+     - frontend
+     - epoch
+     - events
+     - last
+     - more
+     - missed
+
+    """
+
+
+    def __init__(self, frontend=None, epoch=None, events=None, last=None, more=None, missed=None,):
+        self.frontend = frontend
+        self.epoch = epoch
+        self.events = events
+        self.last = last
+        self.more = more
+        self.missed = missed
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.frontend = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.epoch = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.LIST:
+                    self.events = []
+                    (_etype206, _size203) = iprot.readListBegin()
+                    for _i207 in range(_size203):
+                        _elem208 = TEvent()
+                        _elem208.read(iprot)
+                        self.events.append(_elem208)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I64:
+                    self.last = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.BOOL:
+                    self.more = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.I64:
+                    self.missed = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TEventPage')
+        if self.frontend is not None:
+            oprot.writeFieldBegin('frontend', TType.STRING, 1)
+            oprot.writeString(self.frontend.encode('utf-8') if sys.version_info[0] == 2 else self.frontend)
+            oprot.writeFieldEnd()
+        if self.epoch is not None:
+            oprot.writeFieldBegin('epoch', TType.I64, 2)
+            oprot.writeI64(self.epoch)
+            oprot.writeFieldEnd()
+        if self.events is not None:
+            oprot.writeFieldBegin('events', TType.LIST, 3)
+            oprot.writeListBegin(TType.STRUCT, len(self.events))
+            for iter209 in self.events:
+                iter209.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.last is not None:
+            oprot.writeFieldBegin('last', TType.I64, 4)
+            oprot.writeI64(self.last)
+            oprot.writeFieldEnd()
+        if self.more is not None:
+            oprot.writeFieldBegin('more', TType.BOOL, 5)
+            oprot.writeBool(self.more)
+            oprot.writeFieldEnd()
+        if self.missed is not None:
+            oprot.writeFieldBegin('missed', TType.I64, 6)
+            oprot.writeI64(self.missed)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
 all_structs.append(THostPort)
 THostPort.thrift_spec = (
     None,  # 0
@@ -5424,6 +5920,49 @@ THistoryPage.thrift_spec = (
     (8, TType.I64, 'removed', None, None, ),  # 8
     (9, TType.I64, 'dropped', None, None, ),  # 9
     (10, TType.STRING, 'problem', 'UTF8', None, ),  # 10
+)
+all_structs.append(TEvent)
+TEvent.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'index', None, None, ),  # 1
+    (2, TType.STRING, 'time', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'type', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'severity', 'UTF8', None, ),  # 4
+    (5, TType.STRING, 'frontend', 'UTF8', None, ),  # 5
+    (6, TType.STRING, 'message', 'UTF8', None, ),  # 6
+    (7, TType.STRING, 'reason', 'UTF8', "", ),  # 7
+    (8, TType.STRING, 'job', 'UTF8', "", ),  # 8
+    (9, TType.I32, 'task', None, -1, ),  # 9
+    (10, TType.I32, 'attempt', None, 0, ),  # 10
+    (11, TType.STRING, 'node', 'UTF8', "", ),  # 11
+    (12, TType.I32, 'group', None, -1, ),  # 12
+    (13, TType.STRING, 'owner', 'UTF8', "", ),  # 13
+    (14, TType.STRING, 'submitter', 'UTF8', "", ),  # 14
+    (15, TType.I64, 'count', None, 0, ),  # 15
+    (16, TType.I64, 'epoch', None, 0, ),  # 16
+)
+all_structs.append(TEventQuery)
+TEventQuery.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'epoch', None, 0, ),  # 1
+    (2, TType.I64, 'after', None, 0, ),  # 2
+    (3, TType.I64, 'sinceNanos', None, 0, ),  # 3
+    (4, TType.LIST, 'types', (TType.STRING, 'UTF8', False), None, ),  # 4
+    (5, TType.STRING, 'job', 'UTF8', "", ),  # 5
+    (6, TType.STRING, 'owner', 'UTF8', "", ),  # 6
+    (7, TType.STRING, 'node', 'UTF8', "", ),  # 7
+    (8, TType.I32, 'limit', None, 0, ),  # 8
+    (9, TType.I32, 'waitMillis', None, 0, ),  # 9
+)
+all_structs.append(TEventPage)
+TEventPage.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'frontend', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'epoch', None, None, ),  # 2
+    (3, TType.LIST, 'events', (TType.STRUCT, [TEvent, None], False), None, ),  # 3
+    (4, TType.I64, 'last', None, None, ),  # 4
+    (5, TType.BOOL, 'more', None, None, ),  # 5
+    (6, TType.I64, 'missed', None, None, ),  # 6
 )
 fix_spec(all_structs)
 del all_structs

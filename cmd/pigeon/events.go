@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/spf13/cobra"
+)
+
+func eventsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "events",
+		GroupID: groupWatch,
+		Short:   "Show what happened: jobs, failed attempts, nodes, masters, frontends",
+		Long: `Shows the newest events that the frontends keep, the oldest first: jobs submitted, started and
+ended, attempts that failed or were lost, nodes that came, left or drain, groups without a
+master, refused submissions. A task that completed has no event: see 'pigeon explain', traces
+and 'pigeon history'. What several frontends say of the same node or group is shown once, in
+JSON as each says it. Of others' jobs users see the id, the owner and the state.
+
+With --follow it goes on until Ctrl-C; what was missed, and which frontend does not answer, is
+said on standard error.`,
+		Example: `  pigeon events --since 10m
+  pigeon events -f --type node,group
+  pigeon events --job 01K --type attempt -o json`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	var o eventsOptions
+	fs := cmd.Flags()
+	fs.BoolVarP(&o.follow, "follow", "f", false, "continue until interrupted")
+	fs.StringVar(&o.since, "since", "", "events not older than this (10m, 24h, 7d), or after this index of each frontend (4711)")
+	fs.StringVar(&o.query.Job, "job", "", "events of jobs whose id begins so")
+	fs.StringSliceVar(&o.query.Types, "type", nil, "events of these types, or of types that begin with one of these words: job, attempt, task, tasks, submission, node, group, frontend")
+	fs.StringVar(&o.query.Node, "node", "", "events of this node")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(api.EventTypes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs)                                                                  // likewise
+	addClientFlags(cmd)
+	addOwnerFlag(cmd) // the setting of this name is for whom jobs run that are submitted; it selects none
+	owner := fs.Lookup("owner")
+	owner.Usage = "events of jobs of this owner and of owners below it"
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if owner.Changed {
+			o.query.Owner = owner.Value.String()
+		}
+		if err := o.check(); err != nil {
+			return wrongUse(err)
+		}
+		return withCluster(cmd, func(c *clusterClient) error {
+			err := newEventReader(c, &o, cmd.OutOrStdout(), cmd.ErrOrStderr(), *output).run(cmd.Context())
+			switch {
+			case isBrokenPipe(err):
+				return silentError{exitBrokenPipe}
+			case o.follow && cmd.Context().Err() != nil:
+				return silentError{exitInterrupted}
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// eventsOptions are the flags of pigeon events.
+type eventsOptions struct {
+	follow bool
+	since  string
+	query  api.EventQuery
+}
+
+// check completes the query, and refuses flags that cannot be.
+func (o *eventsOptions) check() (err error) {
+	if o.since == "" {
+		return o.query.Validate()
+	}
+	if o.query.After, err = strconv.ParseUint(o.since, 10, 64); err == nil {
+		return o.query.Validate()
+	}
+	o.query.Since, err = time.ParseDuration(o.since)
+	if days, isDays := strings.CutSuffix(o.since, "d"); err != nil && isDays {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil {
+			o.query.Since = time.Duration(min(n, 36500)) * 24 * time.Hour
+		}
+	}
+	if err != nil || o.query.Since <= 0 {
+		return fmt.Errorf("--since %q: give a duration ago (10m, 24h, 7d), or an index (4711)", o.since)
+	}
+	return o.query.Validate()
+}
+
+const (
+	// eventWait is how long a frontend may hold an answer back, so that its loss is noticed.
+	eventWait = 10 * time.Second
+	// eventPause is the pause after a call that failed.
+	eventPause = 500 * time.Millisecond
+	// eventsTogether is how long events of several frontends are gathered to be put in order.
+	eventsTogether = 100 * time.Millisecond
+)
+
+// eventReader reads the events of all frontends.
+type eventReader struct {
+	c      *clusterClient
+	opts   *eventsOptions
+	shown  eventPrinter
+	places map[*frontends.Frontend]*eventPlace
+
+	mu  sync.Mutex
+	say io.Writer // guarded by mu
+}
+
+// eventPlace is how far the events of one address were read. One goroutine uses it at a time.
+type eventPlace struct {
+	frontend string // its name
+	epoch    uint64 // of the process that answered; 0: none has
+	last     uint64
+	down     bool // the last call failed, and that was said
+}
+
+func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, format outputFormat) *eventReader {
+	r := &eventReader{c: c, opts: o, say: errs, shown: eventPrinter{out: out, json: format == outputJSON}, places: map[*frontends.Frontend]*eventPlace{}}
+	for _, f := range c.Frontends() {
+		r.places[f] = &eventPlace{last: o.query.After}
+	}
+	return r
+}
+
+// run shows what is kept, and goes on if that is wanted.
+func (r *eventReader) run(ctx context.Context) error {
+	var found []api.Event
+	err := r.c.Each(ctx, func(f *frontends.Frontend) error {
+		for {
+			page, err := r.read(ctx, f, 0)
+			if err != nil {
+				return err
+			}
+			found = append(found, page.Events...)
+			if !page.More {
+				return nil
+			}
+		}
+	})
+	if printed := r.shown.all(found); printed != nil || !r.opts.follow || err != nil && !r.anyRead() {
+		return errors.Join(err, printed)
+	}
+	return r.follow(ctx)
+}
+
+// anyRead reports whether a frontend has answered.
+func (r *eventReader) anyRead() bool {
+	for _, p := range r.places {
+		if p.epoch != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// read returns the next events of a frontend, and says what is missing before them.
+func (r *eventReader) read(ctx context.Context, f *frontends.Frontend, wait time.Duration) (api.EventPage, error) {
+	p, q := r.places[f], r.opts.query
+	q.Epoch, q.After, q.Wait = p.epoch, p.last, wait
+	if p.epoch != 0 {
+		q.Since = 0 // what is older has been read
+	}
+	call, cancel := context.WithTimeout(ctx, r.c.timeout+wait)
+	defer cancel()
+	page, err := f.Events(call, q)
+	if err != nil {
+		return page, err
+	}
+	if p.epoch != 0 && p.epoch != page.Epoch {
+		r.sayf("frontend %s at %s is another process than before: events that the one before had not passed on are lost, and its index begins again", page.Frontend, f.Address)
+	}
+	if page.Missed > 0 {
+		r.sayf("%d events of frontend %s were missed: it does not keep them any more; event_limit and event_bytes are its settings", page.Missed, page.Frontend)
+	}
+	p.frontend, p.epoch, p.last = page.Frontend, page.Epoch, page.Last
+	return page, nil
+}
+
+// follow shows what happens until ctx is done or nobody reads the output.
+func (r *eventReader) follow(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	found := make(chan []api.Event)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	for _, f := range r.c.Frontends() {
+		all.Go(func() { r.followOne(ctx, f, found) })
+	}
+	var batch []api.Event
+	var due <-chan time.Time
+	for {
+		select {
+		case list := <-found:
+			if batch = append(batch, list...); due == nil {
+				due = time.After(eventsTogether)
+			}
+		case <-due:
+			if err := r.shown.all(batch); err != nil {
+				return err
+			}
+			batch, due = nil, nil
+		case <-ctx.Done():
+			return r.shown.all(batch)
+		}
+	}
+}
+
+// followOne passes on the events of one frontend, also when it comes back.
+func (r *eventReader) followOne(ctx context.Context, f *frontends.Frontend, found chan<- []api.Event) {
+	for p := r.places[f]; ctx.Err() == nil; {
+		page, err := r.read(ctx, f, eventWait)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if !p.down && !r.c.IsStandby(err) {
+				p.down = true
+				r.sayf("the frontend at %s does not answer, so its events are missing until it does: %v", f.Address, err)
+			}
+			select {
+			case <-time.After(eventPause):
+			case <-ctx.Done():
+			}
+			continue
+		case p.down:
+			p.down = false
+			r.sayf("the frontend at %s answers again", f.Address)
+		}
+		if len(page.Events) == 0 {
+			continue
+		}
+		select {
+		case found <- page.Events:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (r *eventReader) sayf(format string, values ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.say, "pigeon: "+format+"\n", values...)
+}
+
+// eventPrinter prints events in the order of their times.
+type eventPrinter struct {
+	out  io.Writer
+	json bool
+	told map[string]toldEvent // what frontends said of nodes, groups and each other, for text
+}
+
+// toldEvent is who said the same last, and when.
+type toldEvent struct {
+	frontend string
+	at       time.Time
+}
+
+const (
+	// sameWithin is how far the times are apart at most at which two frontends learn the same.
+	sameWithin = 15 * time.Second
+	// maxTold bounds what is remembered for that.
+	maxTold = 4096
+)
+
+func (p *eventPrinter) all(list []api.Event) error {
+	slices.SortStableFunc(list, func(a, b api.Event) int { return strings.Compare(a.Time, b.Time) })
+	if p.json {
+		return writeAllJSON(p.out, list)
+	}
+	var text strings.Builder
+	for i := range list {
+		e := &list[i]
+		at, err := time.Parse(time.RFC3339, e.Time)
+		if err != nil {
+			return fmt.Errorf("the time %q of event %d of frontend %s is none", e.Time, e.Index, e.Frontend)
+		}
+		if p.repeats(e, at) {
+			continue
+		}
+		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, printable(e.Message)) //nolint:gosmopolitan // for the person who asks
+	}
+	if _, err := io.WriteString(p.out, text.String()); err != nil {
+		return fmt.Errorf("events could not be written: %w", err)
+	}
+	return nil
+}
+
+// repeats reports whether another frontend has just said the same of a node, a group or a
+// frontend.
+func (p *eventPrinter) repeats(e *api.Event, at time.Time) bool {
+	switch about, _, _ := strings.Cut(e.Type, "_"); {
+	case e.Type == api.EventNodeOrdered, e.Type == api.EventNodeForgotten, e.Type == api.EventFrontendStarted:
+		return false
+	case about != "node" && about != "group" && about != "frontend":
+		return false
+	}
+	if len(p.told) >= maxTold || p.told == nil {
+		p.told = map[string]toldEvent{}
+	}
+	key := e.Type + " " + e.Node
+	if e.Group != nil {
+		key += " " + strconv.Itoa(*e.Group)
+	} else {
+		key += " " + e.Message
+	}
+	before, known := p.told[key]
+	if known && before.frontend != e.Frontend && at.Sub(before.at) < sameWithin {
+		return true
+	}
+	p.told[key] = toldEvent{e.Frontend, at}
+	return false
+}

@@ -1,0 +1,61 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/frontend/events"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/access"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+)
+
+// newEvents makes the ring of the events of this process.
+func (f *Frontend) newEvents() {
+	types := map[string]int{}
+	for i, t := range api.EventTypes() {
+		types[t] = i
+	}
+	f.events = events.New(events.Options{
+		Frontend: f.cfg.ID, Limit: f.cfg.EventLimit, Bytes: f.cfg.EventBytes, Readers: f.cfg.EventReaders,
+		Published: func(t string) { f.metrics.events[types[t]].Inc() },
+	})
+}
+
+// publishStart publishes that this process serves, with what it found in the journal.
+func (f *Frontend) publishStart(rep *journal.Report) {
+	f.events.Publish(api.Event{
+		Type: api.EventFrontendStarted, Severity: api.SeverityInfo,
+		Message: fmt.Sprintf("frontend %s was started, with %d unfinished jobs in its journal; events of the process before are not kept", f.cfg.ID, rep.Jobs),
+	})
+}
+
+// nodeEvent publishes what somebody has done to a node.
+func (srv *schedulerService) nodeEvent(ctx context.Context, eventType, node, what string) {
+	srv.events.Publish(api.Event{
+		Type: eventType, Severity: api.SeverityInfo, Node: node,
+		Message: fmt.Sprintf("node %s %s, by %s", node, what, identity.From(ctx)),
+	})
+}
+
+// Events returns what happened here, as the caller may see it. A stopping frontend answers at
+// once.
+func (srv *schedulerService) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
+	if err := q.Validate(); err != nil {
+		return api.EventPage{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := make(chan struct{})
+	defer close(stopped)
+	go func() {
+		select {
+		case <-srv.stopping:
+			cancel()
+		case <-stopped:
+		}
+	}()
+	p := identity.From(ctx)
+	return srv.events.Read(ctx, &q, func(e *api.Event) (api.Event, bool) { return access.ShownEvent(p, e) })
+}
