@@ -84,6 +84,7 @@ test-all: test test-long ## all tests in full: make test, then make test-long
 lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 	$(TOOL) golangci-lint run ./...
 	cd tools/release && $(GO) tool -modfile=../go.mod golangci-lint run ./...
+	cd bench/peers && $(GO) tool -modfile=../../tools/go.mod golangci-lint run ./...
 	@if MVN=$(MVN) sh tools/need-maven.sh 2>/dev/null; then $(MAKE) --no-print-directory lint-spark; \
 		else echo "Left out: scalastyle (no JDK or no Maven)"; fi
 
@@ -132,6 +133,14 @@ bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 
 bench-reuther: build ## programs as tasks beside the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
 	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
+
+PEERS ?= floor,pigeon,xargs,parallel,task-spooler,asynq,river,slurm,gridengine
+peers: build bin/peers ## the same, small, beside Slurm, Grid Engine, asynq, River, task-spooler too, which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page (a quarter of an hour)
+	sh tools/peers.sh
+	$(BIN) bench reuther --peers $(PEERS) --work 5s --durations 0s,500ms,1s,5s --zero 10 --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+
+bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum
+	cd bench/peers && $(GO) build -o $(abspath bin/peers) .
 
 bench-sim: build ## time and memory of the simulator for every policy, RUNS=3 (three minutes)
 	@mkdir -p $(OUT)/results

@@ -124,6 +124,9 @@ format_and_vet() { $make fmt-check vet; }
 # The module that makes releases, which ./... does not have.
 release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
 
+# The module of the peers of 'pigeon bench reuther'; its program is what their tests start.
+peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
+
 # A program that ends waits a second for other threads to report races: too long for 50
 # packages, whose tests check that no goroutine is left.
 with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
@@ -143,13 +146,13 @@ summary() {
 # shellcheck disable=SC2046 # lists of packages
 case $length in
 short)
-	steps=4
+	steps=5
 	wheel=
 	if [ -n "$spark" ]; then
-		steps=5
+		steps=6
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then
 			wheel=yes
-			steps=6
+			steps=7
 		else
 			left="$left  an application on a real Spark: no PySpark is installed (make spark-wheel, 400 MB)
 "
@@ -157,6 +160,7 @@ short)
 	fi
 	if [ -n "$python" ]; then steps=$((steps + 1)); fi
 	run "format and go vet" format_and_vet
+	run "peers of bench reuther: vet, tests, build" peers -short
 	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
 	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short $(packages concurrent)
 	run "packages, units, images and licences (-short)" release -short

@@ -32,8 +32,8 @@ type pigeon struct {
 
 func (*pigeon) Name() string { return "pigeon" }
 
-func (p *pigeon) Describe(ctx context.Context) (string, error) {
-	return "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept", nil
+func (*pigeon) Describe(context.Context) (Description, error) {
+	return Description{About: "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept"}, nil
 }
 
 func (p *pigeon) Start(ctx context.Context, slots int) error {

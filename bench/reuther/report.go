@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
@@ -21,19 +22,25 @@ var reportPage = markdown.MustParse(reportText)
 // WriteReport writes the result as a page of Markdown. command is what made it; figures is
 // the folder of the figures as the page names it, with a slash at the end, "" without any.
 func (r *Result) WriteReport(out io.Writer, command, figures string) error {
-	rounds, loads := 0, []float64{}
+	rounds, loads, foreign := 0, []float64{}, []float64{}
 	for _, p := range r.Peers {
 		for _, s := range p.Sets {
 			rounds = len(s.Total)
-			loads = append(loads, s.Load...)
+			loads, foreign = append(loads, s.Load...), append(foreign, s.Foreign...)
 		}
 	}
 	return reportPage.Write(out, "report", map[string]any{
 		"R": r, "Command": command, "Figures": figures, "Began": r.Began.Format("2 January 2006."), "Rounds": rounds,
-		"Loads":  fmt.Sprintf("%.1f to %.1f", slices.Min(loads), slices.Max(loads)),
-		"Totals": r.totals(), "Models": r.models(),
+		"Loads":     fmt.Sprintf("%.1f to %.1f", slices.Min(loads), slices.Max(loads)),
+		"Foreign":   fmt.Sprintf("%.0f to %.0f %%, median %.0f %%", 100*slices.Min(foreign), 100*slices.Max(foreign), 100*float64(medianOf(foreign))),
+		"Disturbed": float64(medianOf(foreign)) >= measure.OthersMatter,
+		"Kernel":    measure.Kernel(),
+		"Totals":    r.totals(), "Models": r.models(),
 	})
 }
+
+// medianOf sorts a copy.
+func medianOf(values []float64) measure.Number { return median(slices.Sorted(slices.Values(values))) }
 
 // totals has a row for each set and peer, with what it is to the floor where that was
 // measured.

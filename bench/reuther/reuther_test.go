@@ -20,6 +20,16 @@ import (
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
 
+// options returns those of peers with the program of bench/peers, as far as it was built.
+func options(t *testing.T) reuther.Options {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/peers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reuther.Options{Peers: path}
+}
+
 func TestSets(t *testing.T) {
 	paper := reuther.Plan{Slots: 1408, Work: 240 * time.Second, Rounds: 1, Durations: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute}}
 	if err := paper.Check(); err != nil {
@@ -71,10 +81,12 @@ type imitated struct {
 	stopped bool
 }
 
-func (p *imitated) Name() string                             { return p.name }
-func (p *imitated) Describe(context.Context) (string, error) { return "imitated", nil }
-func (p *imitated) Start(context.Context, int) error         { return p.fault }
-func (p *imitated) Stop() error                              { p.stopped = true; return nil }
+func (p *imitated) Name() string { return p.name }
+func (p *imitated) Describe(context.Context) (reuther.Description, error) {
+	return reuther.Description{About: "imitated", Configuration: "slots 2\n"}, nil
+}
+func (p *imitated) Start(context.Context, int) error { return p.fault }
+func (p *imitated) Stop() error                      { p.stopped = true; return nil }
 func (p *imitated) Run(_ context.Context, programs [][]string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +104,7 @@ func TestPeersRunTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.EqualFunc(a.ran, b.ran, slices.Equal[[]string]) || !a.stopped || !b.stopped || absent.stopped {
+	if !slices.EqualFunc(a.ran, b.ran, slices.Equal[[]string]) || !a.stopped || !b.stopped || !absent.stopped {
 		t.Errorf("%v and %v; stopped %v, %v, %v", a.ran, b.ran, a.stopped, b.stopped, absent.stopped)
 	}
 	if len(a.ran) != 2*(2+4+4+2) {
@@ -118,7 +130,7 @@ func TestPeersRunTheSame(t *testing.T) {
 func TestRealPeers(t *testing.T) {
 	var peers []reuther.Peer
 	for _, name := range reuther.Names() {
-		p, err := reuther.New(name)
+		p, err := reuther.New(name, options(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,16 +177,19 @@ func TestRealPeers(t *testing.T) {
 
 // TestFailures: a program that fails ends the run, with the name of the peer.
 func TestFailures(t *testing.T) {
-	for _, name := range []string{"floor", "pigeon", "xargs"} {
-		p, err := reuther.New(name)
+	for _, name := range reuther.Names() {
+		p, err := reuther.New(name, options(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := p.Start(t.Context(), 2); err != nil {
-			if errors.Is(err, reuther.ErrAbsent) {
-				continue
+			if !errors.Is(err, reuther.ErrAbsent) {
+				t.Error(name, err)
 			}
-			t.Fatal(err)
+			if err := p.Stop(); err != nil {
+				t.Error(name, err)
+			}
+			continue
 		}
 		if err := p.Run(t.Context(), [][]string{{"sleep", "0"}, {"sleep", "never"}}); err == nil {
 			t.Errorf("%s: no error of a program that fails", name)
@@ -183,7 +198,7 @@ func TestFailures(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := reuther.New("slurn"); err == nil || !strings.Contains(err.Error(), "floor, pigeon") {
+	if _, err := reuther.New("slurn", reuther.Options{}); err == nil || !strings.Contains(err.Error(), "floor, pigeon") {
 		t.Errorf("an unknown peer: %v", err)
 	}
 }

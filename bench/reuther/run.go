@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,10 +26,11 @@ type Result struct {
 
 // PeerResult is one peer's part.
 type PeerResult struct {
-	Name  string      `json:"name"`  // floor, pigeon, xargs or parallel
-	About string      `json:"about"` // version and configuration
-	Sets  []SetResult `json:"sets"`  // in the order in which they were run
-	Model Fit         `json:"model"` // of the sets with constant durations
+	Name          string      `json:"name"`          // floor, pigeon, slurm and so on
+	About         string      `json:"about"`         // version, and how it is used
+	Configuration string      `json:"configuration"` // what was written for it, "" without
+	Sets          []SetResult `json:"sets"`          // in the order in which they were run
+	Model         Fit         `json:"model"`         // of the sets with constant durations
 }
 
 // SetResult is a set on one peer: medians over the rounds.
@@ -46,6 +48,7 @@ type SetResult struct {
 	Utilization measure.Number `json:"utilization"`  // the work of a slot over total
 	CPU         measure.Number `json:"cpu_per_task"` // processor time of the machine a task, median
 	Load        []float64      `json:"loads"`        // load average before each round
+	Foreign     []float64      `json:"foreign"`      // part of the processors, 0 to 1, that was busy before each round, while no peer ran anything
 }
 
 // Run measures every set of the plan on every peer, round after round. Peers that are not
@@ -63,19 +66,23 @@ func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (r
 		}
 	}()
 	for _, p := range peers {
+		progress("start " + p.Name())
 		switch err := p.Start(ctx, plan.Slots); {
 		case errors.Is(err, ErrAbsent):
 			r.LeftOut = append(r.LeftOut, err.Error())
+			if err := p.Stop(); err != nil { // what it has started before that was known
+				return nil, err
+			}
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("%s cannot be started: %w", p.Name(), err)
+			return nil, errors.Join(fmt.Errorf("%s cannot be started: %w", p.Name(), err), p.Stop())
 		}
 		started = append(started, p)
 		about, err := p.Describe(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("the version of %s is not known: %w", p.Name(), err)
 		}
-		of := PeerResult{Name: p.Name(), About: about}
+		of := PeerResult{Name: p.Name(), About: about.About, Configuration: about.Configuration}
 		for _, s := range sets {
 			of.Sets = append(of.Sets, SetResult{
 				Set: s.String(), Duration: measure.Number(s.Duration.Seconds()), Each: s.Each, Variable: s.Variable, Multilevel: s.Multilevel, Tasks: plan.Slots * s.Each,
@@ -129,6 +136,11 @@ func (m *measurement) rounds(ctx context.Context) error {
 func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) error {
 	into := &m.result.Peers[i].Sets[s]
 	into.Load = append(into.Load, float64(measure.LoadAverage()))
+	foreign, err := foreignShare(ctx)
+	if err != nil {
+		return err
+	}
+	into.Foreign = append(into.Foreign, foreign)
 	busy, _ := measure.BusySeconds() // 0 where it is not known
 	began := time.Now()
 	if err := m.peers[i].Run(ctx, programs); err != nil {
@@ -138,6 +150,23 @@ func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) er
 	after, _ := measure.BusySeconds()
 	m.cpu[i][s] = append(m.cpu[i][s], (after-busy)/float64(into.Tasks))
 	return nil
+}
+
+// quiet is for how long the machine is looked at before a set, while all peers are idle.
+const quiet = 300 * time.Millisecond
+
+// foreignShare returns which part of the processors is busy now, 0 to 1; 0 where the system
+// does not say.
+func foreignShare(ctx context.Context) (float64, error) {
+	before, _ := measure.BusySeconds()
+	began := time.Now()
+	select {
+	case <-time.After(quiet):
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	after, _ := measure.BusySeconds()
+	return min(1, (after-before)/(time.Since(began).Seconds()*float64(runtime.NumCPU()))), nil
 }
 
 // finish turns the times into what is reported.

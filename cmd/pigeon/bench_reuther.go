@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func benchReuther() *cobra.Command {
@@ -23,7 +24,10 @@ parameters: marginal latency t_s and exponent alpha_s, of T_total - t n = t_s n^
 setting is --slots 1408 --work 240s --durations 1s,5s,30s,60s.
 
 The floor is as many goroutines as there are slots, which start the programs without a
-queue. Peers that are not installed are left out, and named.`,
+queue. The other peers are xargs, GNU parallel, task-spooler, the job queues asynq (on Redis)
+and River (on PostgreSQL), Slurm and Grid Engine. Each is started for the run on this machine
+alone, with its state in a temporary folder, and is gone afterwards. Peers that are not
+installed are left out, and named; "make peers" installs what there is.`,
 		Example: `  pigeon bench reuther                                  a quarter of an hour
   pigeon bench reuther --peers floor,pigeon --durations 0s --rounds 5
   pigeon bench reuther --work 5s --durations 100ms,1s --rounds 1 --out out/reuther`,
@@ -40,8 +44,11 @@ queue. Peers that are not installed are left out, and named.`,
 	fs.IntVar(&plan.Multilevel, "multilevel", 0, "beside each set one whose launches run so many tasks, one after another")
 	fs.IntVar(&plan.Rounds, "rounds", 3, "measurements of each set, of which medians are taken")
 	fs.Uint64Var(&plan.Seed, "seed", 1, "seed of variable lengths")
-	peers := fs.StringSlice("peers", reuther.Names(), "what is measured: "+strings.Join(reuther.Names(), ", "))
+	peers := fs.StringSlice("peers", []string{"floor", "pigeon", "xargs", "parallel"}, "what is measured: "+strings.Join(reuther.Names(), ", "))
+	options := reuther.Options{}
+	fs.StringVar(&options.Peers, "peers-binary", "", "the program of the peers asynq and river (default: peers, beside this program)")
 	out := fs.String("out", "", "folder for report.md and figures")
+	doc := fs.String("doc", "", "file for the same page, with its figures in a folder of its name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		for _, text := range *durations {
 			t, err := time.ParseDuration(text)
@@ -53,14 +60,9 @@ queue. Peers that are not installed are left out, and named.`,
 		if err := plan.Check(); err != nil {
 			return wrongUse(err)
 		}
-		slices.Sort(*peers)
-		var list []reuther.Peer
-		for _, name := range slices.Compact(*peers) {
-			peer, err := reuther.New(name)
-			if err != nil {
-				return wrongUse(fmt.Errorf("--peers: %w", err))
-			}
-			list = append(list, peer)
+		list, err := reutherPeers(*peers, options)
+		if err != nil {
+			return wrongUse(err)
 		}
 		show := newProgress(cmd.ErrOrStderr())
 		r, err := reuther.Run(cmd.Context(), plan, list, func(what string) { show.linef("%s", what) })
@@ -69,7 +71,13 @@ queue. Peers that are not installed are left out, and named.`,
 			return err
 		}
 		if *out != "" {
-			if err := writeReuther(r, *out); err != nil {
+			if err := writeReuther(r, given(cmd), filepath.Join(*out, "report.md"), *out, "./"); err != nil {
+				return err
+			}
+		}
+		if *doc != "" {
+			figures := strings.TrimSuffix(*doc, filepath.Ext(*doc))
+			if err := writeReuther(r, given(cmd), *doc, figures, filepath.Base(figures)+"/"); err != nil {
 				return err
 			}
 		}
@@ -81,22 +89,64 @@ queue. Peers that are not installed are left out, and named.`,
 	return cmd
 }
 
-// writeReuther writes the page and its figures.
-func writeReuther(r *reuther.Result, folder string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+// given returns the command with the flags that say what is measured.
+func given(cmd *cobra.Command) string {
+	text := cmd.CommandPath()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "out" && f.Name != "doc" && f.Name != "output" && f.Name != "peers-binary" {
+			text += " --" + f.Name + "=" + strings.Trim(f.Value.String(), "[]")
+		}
+	})
+	return text
+}
+
+// reutherPeers returns the peers of these names, each once, in the order of tables.
+func reutherPeers(names []string, o reuther.Options) ([]reuther.Peer, error) {
+	if o.Peers == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		o.Peers = filepath.Join(filepath.Dir(self), "peers")
+	}
+	known := reuther.Names()
+	var list []reuther.Peer
+	for _, name := range names {
+		if _, err := reuther.New(name, o); err != nil {
+			return nil, fmt.Errorf("--peers: %w", err)
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(names, name) {
+			continue
+		}
+		peer, err := reuther.New(name, o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, peer)
+	}
+	return list, nil
+}
+
+// writeReuther writes the page and its figures. link is the folder of the figures as the page
+// names it.
+func writeReuther(r *reuther.Result, command, page, figures, link string) error {
+	if err := os.MkdirAll(figures, 0o777); err != nil {
 		return err
 	}
-	figures := ""
-	if drawn, err := r.WriteFigures(folder); err != nil {
-		return err
-	} else if drawn {
-		figures = "./"
-	}
-	f, err := os.Create(filepath.Join(folder, "report.md"))
+	drawn, err := r.WriteFigures(figures)
 	if err != nil {
 		return err
 	}
-	err = r.WriteReport(f, "pigeon bench reuther", figures)
+	if !drawn {
+		link = ""
+	}
+	f, err := os.Create(page)
+	if err != nil {
+		return err
+	}
+	err = r.WriteReport(f, command, link)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
