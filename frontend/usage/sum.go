@@ -44,6 +44,10 @@ func (s *sum) add(o *sum) {
 }
 
 func (s *sum) count(bucket, jobs int64) {
+	if n := len(s.waits); n == 0 || s.waits[n-1].bucket < bucket { // as counts are kept
+		s.waits = append(s.waits, waitCount{bucket, jobs})
+		return
+	}
 	at, found := slices.BinarySearchFunc(s.waits, bucket, func(w waitCount, b int64) int { return cmp.Compare(w.bucket, b) })
 	if !found {
 		s.waits = slices.Insert(s.waits, at, waitCount{bucket: bucket})
@@ -66,6 +70,7 @@ func (s *sum) encodeWaits() []byte {
 // decodeWaits adds counts of waits as they are kept.
 func (s *sum) decodeWaits(b []byte) error {
 	bucket := int64(0)
+	s.waits = slices.Grow(s.waits, len(b)/2) // each takes two bytes or more
 	for len(b) > 0 {
 		step, n := binary.Varint(b)
 		jobs, m := binary.Varint(b[max(n, 0):])
