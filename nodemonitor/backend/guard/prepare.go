@@ -138,11 +138,15 @@ func findProgram(spec *Spec, path string) (string, *Fault) {
 			continue
 		}
 		full := filepath.Join(folder, name)
-		f := checkProgram(spec, full)
+		info, err := os.Stat(full)
+		if err != nil {
+			continue
+		}
+		f := checkFile(spec, full, info)
 		if f == nil {
 			return full, nil
 		}
-		if _, err := os.Stat(full); err == nil && refused == nil {
+		if refused == nil {
 			refused = f // it is there, but not to be run
 		}
 	}
@@ -162,6 +166,13 @@ func checkProgram(spec *Spec, full string) *Fault {
 		return &Fault{What: fmt.Sprintf("the program %q does not exist on this node", full), Next: "install it on every node, or correct the path"}
 	case err != nil:
 		return faultOf("its program could not be examined", err)
+	}
+	return checkFile(spec, full, info)
+}
+
+// checkFile returns why the process's user may not run what is there.
+func checkFile(spec *Spec, full string, info fs.FileInfo) *Fault {
+	switch {
 	case info.IsDir():
 		return &Fault{What: fmt.Sprintf("the program %q is a folder", full), Next: "name a file that can be run"}
 	case unix.Faccessat(unix.AT_FDCWD, full, unix.X_OK, unix.AT_EACCESS) != nil || info.Mode().Perm()&0o111 == 0:

@@ -124,7 +124,7 @@ var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
 
 // drain moves a pipe into the sink until it has no writer any more, or is closed.
 func (s *sink) drain(pipe *os.File) {
-	buf := chunks.Get().(*[chunkBytes]byte) //nolint:errcheck // New returns nothing else
+	buf := chunks.Get().(*[chunkBytes]byte)
 	defer chunks.Put(buf)
 	for {
 		n, err := pipe.Read(buf[:])

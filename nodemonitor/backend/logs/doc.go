@@ -14,7 +14,8 @@
 // own folder, and no output.
 //
 // The names are the index: a restarted node monitor finds the logs of its
-// predecessor again. Nothing of a running attempt is dropped; the bytes of the
+// predecessor again, save those of attempts that wrote nothing and whose empty folder a later
+// attempt has got (Spare). Nothing of a running attempt is dropped; the bytes of the
 // ended ones, their working folders included, are bounded, the oldest end is dropped
 // first. Time comes in by [Config.Now] alone.
 package logs

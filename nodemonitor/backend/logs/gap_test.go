@@ -42,7 +42,7 @@ func TestReadAroundAGap(t *testing.T) {
 	if got, err := s.Read(attempt(0, 2), Stdout, 4, 0); err != nil || got.Missing != 0 || got.Size != 0 {
 		t.Errorf("while the record is written: %+v, %v", got, err)
 	}
-	s.End(attempt(0, 2))
+	s.End(attempt(0, 2), false)
 	for _, wrong := range []string{"", "4 7 x", "\n", "a b c\n", "7 4 x\n", "-1 4 x\n"} {
 		must(t, os.WriteFile(record, []byte(wrong), 0o600))
 		if got, err := s.Read(attempt(0, 1), Stdout, 0, 0); err == nil || !isProblem(err) {

@@ -44,7 +44,7 @@ func TestOutputReplacedByTheTask(t *testing.T) {
 			if got := s.Stats(); got != (Stats{Irregular: 1}) {
 				t.Errorf("counted %+v", got)
 			}
-			s.End(attempt(0, 1))
+			s.End(attempt(0, 1), false)
 			clock.now = clock.now.Add(2 * time.Hour)
 			sweep(t, s)
 			if exists(f.Stdout) || !exists(secret) {
@@ -123,7 +123,7 @@ func TestFilesWithHoles(t *testing.T) {
 	if err != nil || len(c.Data) != 5 {
 		t.Errorf("the end of it: %d bytes, %v", len(c.Data), err)
 	}
-	s.End(attempt(1, 1))
+	s.End(attempt(1, 1), false)
 	sweep(t, s)
 	if len(s.Attempts(job, 0)) != 1 {
 		t.Error("the logs of another task were dropped")

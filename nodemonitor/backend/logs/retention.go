@@ -91,7 +91,7 @@ func (s *Store) measure() {
 			closeFolder(in)
 			in, _ = files.Below(s.cfg.Root, e.id.Job.String())
 		}
-		n, empty := size(in, e.id)
+		n, empty := size(in, e)
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
@@ -113,12 +113,14 @@ func closeFolder(in *os.Root) {
 
 // size returns how many bytes of the disk an attempt's files in the folder of its job occupy, and
 // whether its working folder is there and empty.
-func size(in *os.Root, id sched.AttemptID) (bytes int64, empty bool) {
+func size(in *os.Root, e *entry) (bytes int64, empty bool) {
 	if in == nil {
 		return 0, false
 	}
-	base := attemptName(id)
-	bytes = files.Size(in, outputNames(base)...)
+	base := attemptName(e.id)
+	if !e.silent {
+		bytes = files.Size(in, outputNames(base)...)
+	}
 	if files.IsEmpty(in, base) {
 		return bytes, true
 	}

@@ -70,10 +70,11 @@ func (s *Store) Stats() Stats {
 
 // entry is what is known of one attempt.
 type entry struct {
-	id    sched.AttemptID
-	ended bool
-	at    time.Time // of the end
-	bytes int64     // -1 before they are measured
+	id     sched.AttemptID
+	ended  bool
+	silent bool      // it has no outputs
+	at     time.Time // of the end
+	bytes  int64     // -1 before they are measured
 }
 
 // Files are the paths of one attempt.
@@ -180,12 +181,13 @@ func (s *Store) Continue(id sched.AttemptID) {
 	s.add(&entry{id: id, bytes: -1})
 }
 
-// End is called when nothing more will be written. The next Sweep counts the bytes.
-func (s *Store) End(id sched.AttemptID) {
+// End is called when nothing more will be written; silent says that nothing was written to either
+// output. The next Sweep counts the bytes.
+func (s *Store) End(id sched.AttemptID, silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
-		e.ended, e.at = true, s.cfg.Now()
+		e.ended, e.silent, e.at = true, silent, s.cfg.Now()
 		s.ended = append(s.ended, e)
 		s.unmeasured++
 	}

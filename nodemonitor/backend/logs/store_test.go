@@ -59,7 +59,7 @@ func write(t *testing.T, s *Store, id sched.AttemptID, n int) Files {
 			t.Fatal(err)
 		}
 	}
-	s.End(id)
+	s.End(id, false)
 	return f
 }
 
@@ -98,7 +98,7 @@ func TestDroppedAfterRetention(t *testing.T) {
 	if _, err := s.Read(attempt(1, 1), Stdout, 0, 0); err != nil {
 		t.Errorf("a running attempt was dropped: %v", err)
 	}
-	s.End(attempt(1, 1))
+	s.End(attempt(1, 1), false)
 	c.now = c.now.Add(time.Hour)
 	sweep(t, s)
 	if exists(s.jobFolder(job)) {
@@ -149,7 +149,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%d bytes from %d: %q of %d, %v", tc.limit, tc.offset, c.Data, c.Size, err)
 		}
 	}
-	s.End(attempt(0, 2))
+	s.End(attempt(0, 2), false)
 	if c, err := s.Read(attempt(0, 2), Stdout, 0, 0); err != nil || !c.Ended {
 		t.Errorf("after the end: %+v, %v", c, err)
 	}
@@ -261,9 +261,9 @@ func TestSpare(t *testing.T) {
 	write(t, s, attempt(0, 1), 10) // not empty
 	runs := run(attempt(1, 1))
 	ended := run(attempt(2, 1))
-	s.End(attempt(2, 1))
+	s.End(attempt(2, 1), false)
 	again := run(attempt(3, 1))
-	s.End(attempt(3, 1))
+	s.End(attempt(3, 1), false)
 	if f := s.Spare(); f != "" {
 		t.Errorf("%s is spare before anybody has looked into it", f)
 	}
@@ -277,7 +277,7 @@ func TestSpare(t *testing.T) {
 	if f := s.Spare(); f != "" {
 		t.Errorf("%s is spare; %s is in use", f, runs.Folder)
 	}
-	s.End(attempt(1, 1))
+	s.End(attempt(1, 1), false)
 	sweep(t, s)
 	clock.now = clock.now.Add(2 * time.Hour)
 	sweep(t, s)

@@ -73,16 +73,16 @@ func (r *run) event(e guard.Event) {
 	case guard.Started:
 		r.started = time.Now()
 	case guard.Ended:
-		r.b.ended(r, r.result(e))
+		r.b.ended(r, r.result(e), e.Output == [2]guard.Output{})
 	case guard.Refused:
-		r.b.ended(r, r.failed(e.Fault))
+		r.b.ended(r, r.failed(e.Fault), true)
 	case guard.Lost:
 		res := r.failed(e.Fault)
 		res.Outcome = sched.Lost
 		if !r.started.IsZero() {
 			res.Started, res.Finished = r.started, time.Now()
 		}
-		r.b.ended(r, res)
+		r.b.ended(r, res, false)
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	}
 	r.handle, err = b.cfg.Guard.Start(r.spec(files, as), r.event)
 	if err != nil {
-		b.cfg.Logs.End(t.ID)
+		b.cfg.Logs.End(t.ID, true)
 		return r.failed(&guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}), true
 	}
 	b.runs[t.ID] = r
@@ -184,9 +184,10 @@ func (b *Backend) Close() {
 	<-b.gone
 }
 
-// ended calls done for the attempt and removes it, which may let Close return.
-func (b *Backend) ended(r *run, result backend.Result) {
-	b.cfg.Logs.End(r.task.ID)
+// ended calls done for the attempt and removes it, which may let Close return. Silent says that
+// it has no outputs.
+func (b *Backend) ended(r *run, result backend.Result, silent bool) {
+	b.cfg.Logs.End(r.task.ID, silent)
 	r.done(result)
 	b.mu.Lock()
 	delete(b.runs, r.task.ID)
