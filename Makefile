@@ -120,6 +120,9 @@ cluster-test: build ## HOSTS=24 hosts of namespaces: 'pigeon cluster' installs, 
 hosts-test: build ## HOSTS=24 hosts of namespaces: 'pigeon replay --hosts' starts a cluster there, replays, is interrupted, loses a daemon, leaves nothing (needs root and sshd; a minute)
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -replay
 
+hosts-replay: build ## the paper's experiment (ngo_90, 120 workers, 10 frontends, 3 masters) on HOSTS=24 hosts of namespaces beside the simulator; ends with 1 above 5 % short, 2 % long (ten minutes on a quiet machine)
+	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -must -security insecure -trace $(or $(TRACE),$(TRACES)/ngo_90.tr)
+
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
 

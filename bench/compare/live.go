@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
@@ -20,6 +21,27 @@ type Live struct {
 	Runs      int      // of each policy on each cell
 	Speedup   float64  // 0 means 1
 	Isolation cluster.Isolation
+	// Hosts, if set, makes the runs on other machines, in place of clusters on this one.
+	Hosts Hosts
+}
+
+// Hosts are machines on which a cluster is started for each run.
+type Hosts interface {
+	// Name says what the outcome depends on beside the run.
+	Name() string
+	// Run makes a run. The clocks are those of the hosts.
+	Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error)
+}
+
+// onHosts is the isolation of runs on other machines.
+const onHosts cluster.Isolation = "hosts"
+
+// isolation says what separates the daemons of the live runs.
+func (l *Live) isolation() cluster.Isolation {
+	if l.Hosts != nil {
+		return onHosts
+	}
+	return l.Isolation
 }
 
 // MaxLiveRuns bounds the live runs of a policy on a cell.
@@ -39,6 +61,9 @@ func (l *Live) check(policies []string) error {
 	}
 	if l.Runs < 1 || l.Runs > MaxLiveRuns {
 		return fmt.Errorf("%d live runs are outside 1 to %d; nothing was run", l.Runs, MaxLiveRuns)
+	}
+	if l.Hosts != nil {
+		return nil
 	}
 	return l.Isolation.Check()
 }
@@ -70,7 +95,7 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, kept *Kept, notify f
 					return p.liveRun(ctx, &c.Cells[i].Cell.runs[k][0], progress)
 				}}
 				var err error
-				if s.file, err = kept.path(append(p.inputs("live", &c.Cells[i], k, 0), n, l.speedup(), l.Isolation)...); err != nil {
+				if s.file, err = kept.path(append(p.inputs("live", &c.Cells[i], k, 0), n, l.speedup(), l.place())...); err != nil {
 					return err
 				}
 				o, err := s.outcome(ctx)
@@ -102,9 +127,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 		return nil, err
 	}
 	others := measure.WatchOthers()
-	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{
-		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { notify(at.Left) },
-	})
+	m, clocks, err := p.plan.Live.run(ctx, run, w, func(at replay.Progress) { notify(at.Left) })
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +135,26 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 		return nil, fmt.Errorf("it was ended before its workload; %w", context.Cause(ctx))
 	}
 	result := run.Result(w, m.Outcome)
-	result.NoteOthers(others)
+	if result.Hosts = clocks; len(clocks) == 0 { // else the daemons are not on this machine
+		result.NoteOthers(others)
+	}
 	short, long := run.Completions(w, m.Outcome)
 	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
+}
+
+// run makes a run where the live runs are made.
+func (l *Live) run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error) {
+	if l.Hosts != nil {
+		return l.Hosts.Run(ctx, run, w, progress)
+	}
+	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{Isolation: l.Isolation, Progress: progress})
+	return m, nil, err
+}
+
+// place names where the live runs are made, for the names of what is kept.
+func (l *Live) place() string {
+	if l.Hosts != nil {
+		return l.Hosts.Name()
+	}
+	return string(l.Isolation)
 }

@@ -47,12 +47,8 @@ func (s *steps) replays(ctx context.Context) error {
 // own as far as there are nodes for them.
 func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	var b bytes.Buffer
-	as := ""
-	if s.opts.security != "tls" { // nobody proves who submits, as whom tasks could run
-		as = "settings: {node: {run_as: " + person + "}}\n"
-	}
 	groups := min(chiefs, nodes)
-	fmt.Fprintf(&b, "cluster: replay\nsecurity: %s\nssh: {config: %s}\n%shosts:\n", s.opts.security, s.bed.sshConfig(), as)
+	fmt.Fprintf(&b, "cluster: replay\nsecurity: %s\nssh: {config: %s}\n%shosts:\n", s.opts.security, s.bed.sshConfig(), s.runAs())
 	for i := 1; i <= chiefs; i++ {
 		if i <= groups {
 			fmt.Fprintf(&b, "  - {name: m%d, address: %s, roles: [master, frontend], group: %d}\n", i, addressOf(i), i-1)
@@ -65,6 +61,14 @@ func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	}
 	path := filepath.Join(s.bed.folder, "replay.yaml")
 	return path, os.WriteFile(path, b.Bytes(), 0o600)
+}
+
+// runAs returns the settings of nodes where nobody proves who submits, as whom tasks could run.
+func (s *steps) runAs() string {
+	if s.opts.security == "tls" {
+		return ""
+	}
+	return "settings: {node: {run_as: " + person + "}}\n"
 }
 
 // replayed runs a replay on the hosts and returns its results: the live one, then what is set

@@ -33,9 +33,8 @@ func (s *steps) makeHosts(ctx context.Context) error {
 		return err
 	}
 	for i := 1; i <= s.opts.hosts; i++ {
-		name := fmt.Sprintf("m%d", i)
+		name := s.nameOf(i)
 		if i > chiefs {
-			name = fmt.Sprintf("n%d", i)
 			s.nodes = append(s.nodes, name)
 		}
 		if err := s.bed.add(ctx, name, addressOf(i)); err != nil {
@@ -43,6 +42,14 @@ func (s *steps) makeHosts(ctx context.Context) error {
 		}
 	}
 	return s.bed.awaitSSH(ctx)
+}
+
+// nameOf returns the name of the i-th host, from 1.
+func (s *steps) nameOf(i int) string {
+	if i > chiefs {
+		return fmt.Sprintf("n%d", i)
+	}
+	return fmt.Sprintf("m%d", i)
 }
 
 func addressOf(i int) string { return fmt.Sprintf("10.77.0.%d", i) }
@@ -106,7 +113,10 @@ func (s *steps) cluster(ctx context.Context, verb string, args ...string) (map[s
 
 func (s *steps) all(ctx context.Context) error {
 	list := []func(context.Context) error{s.install, s.again, s.upgrade, s.replace, s.remove, s.replays}
-	if s.opts.replay {
+	switch {
+	case s.opts.trace != "":
+		list = []func(context.Context) error{s.figure}
+	case s.opts.replay:
 		list = []func(context.Context) error{s.replays}
 	}
 	for _, step := range list {

@@ -30,6 +30,7 @@ type compareFlags struct {
 	liveRuns         int
 	speedup          float64
 	isolation        string
+	hosts            *hostFlags
 }
 
 func compareCommand() *cobra.Command {
@@ -45,6 +46,7 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            all policies, a generated workload
   pigeon compare --policies pigeon,pigeon:weight=20 --traces a.tr,b.tr --out out/weight
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
+  pigeon compare --policies pigeon,hawk --traces a.tr --live --hosts inventory.yaml   on other machines, over ssh
   pigeon compare results out/ec2 out/weight > results.md  one page of several comparisons`,
 		Args: cobra.NoArgs,
 	}
@@ -61,8 +63,11 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 	fs.IntVar(&f.liveRuns, "live-runs", 1, "live runs of each policy, trace and load")
 	fs.Float64Var(&f.speedup, "speedup", 1, "live: divide arrivals and durations by this; results are multiplied back")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "live: goroutine or process, as of pigeon replay")
+	f.hosts = addHostFlags(fs)
+	fs.StringVar(&f.hosts.file, "hosts", "", "live: host inventory, as of pigeon replay: a cluster on its hosts for each run")
 	fs.Lookup("trace").Hidden, fs.Lookup("policy").Hidden = true, true // the lists are clearer here
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		f.hosts.said = cmd.ErrOrStderr()
 		plan, err := f.plan()
 		if err != nil {
 			return wrongUse(err)
@@ -81,6 +86,9 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 }
 
 func (f *compareFlags) plan() (*compare.Plan, error) {
+	if err := f.hosts.adopt(f.experimentFlags); err != nil {
+		return nil, err
+	}
 	d, err := f.description()
 	if err != nil {
 		return nil, err
@@ -104,7 +112,7 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 		return nil, err
 	}
 	if !f.live {
-		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation"} {
+		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation", "hosts"} {
 			if f.flags.Changed(flag) {
 				return nil, fmt.Errorf("--%s applies to live runs only; nothing was run; add --live, or leave it out", flag)
 			}
@@ -112,7 +120,15 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 		return p, nil
 	}
 	p.Live = &compare.Live{Policies: list(f.livePolicies), Runs: f.liveRuns, Speedup: f.speedup, Isolation: local.Isolation(f.isolation)}
-	return p, nil
+	if f.hosts.inventory == nil {
+		return p, nil
+	}
+	p.Live.Hosts = f.hosts
+	chosen := p.Live.Policies
+	if len(chosen) == 0 {
+		chosen = p.Policies
+	}
+	return p, f.hosts.checkPolicies(d, chosen)
 }
 
 // list splits values at commas, except between the parameters of one value:

@@ -288,7 +288,8 @@ func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.
 		m, err = s.viaSpark(run, w)
 		return m, nil, err
 	case f.hosts.inventory != nil:
-		return f.hosts.run(s.cmd.Context(), run, w, s.draw, s.cmd.ErrOrStderr())
+		f.hosts.said = s.cmd.ErrOrStderr()
+		return f.hosts.Run(s.cmd.Context(), run, w, s.draw)
 	case len(f.frontends) == 0:
 		m, err = replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
 		return m, nil, err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +26,10 @@ type hostFlags struct {
 	program  string
 	parallel int
 	clear    bool
+	sum      string // SHA-256 of the inventory
 
 	inventory *hosts.Inventory // nil without --hosts
+	said      io.Writer        // for each step on the hosts
 }
 
 func addHostFlags(fs *pflag.FlagSet) *hostFlags {
@@ -70,7 +74,12 @@ func (h *hostFlags) adopt(e *experimentFlags) error {
 	if err != nil {
 		return err
 	}
-	h.inventory = inv
+	text, err := os.ReadFile(h.file)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	h.inventory, h.sum = inv, hex.EncodeToString(sum[:])
 	e.sizes, e.desc.Frontends = clusters.Sizes(inv)
 	if h.program == "" {
 		if h.program, err = os.Executable(); err != nil {
@@ -78,6 +87,16 @@ func (h *hostFlags) adopt(e *experimentFlags) error {
 		}
 	}
 	return nil
+}
+
+// checkPolicies refuses policies that the hosts cannot have.
+func (h *hostFlags) checkPolicies(d experiment.Description, policies []string) error {
+	d.Trace, d.Workload, d.Policies, d.Seeds = "gen:ec2,jobs=2", workload.Options{}, policies, 1
+	runs, err := d.Runs()
+	if err != nil {
+		return err
+	}
+	return h.check(runs)
 }
 
 // check refuses runs that the hosts cannot have.
@@ -93,14 +112,17 @@ func (h *hostFlags) check(runs []experiment.Run) error {
 	return nil
 }
 
-// run makes one live run on the hosts, from nothing to nothing. The figures are those of the hosts.
-func (h *hostFlags) run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress), said io.Writer) (m *replay.Measured, figures []measure.HostClock, err error) {
+// Name says on what the outcome of a run depends.
+func (h *hostFlags) Name() string { return "hosts " + h.sum }
+
+// Run makes one live run on the hosts, from nothing to nothing. The figures are those of the hosts.
+func (h *hostFlags) Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (m *replay.Measured, figures []measure.HostClock, err error) {
 	inv, err := clusters.ForRun(h.inventory, run)
 	if err != nil {
 		return nil, nil, err
 	}
 	if h.clear {
-		if err := clusters.ClearTemporary(ctx, inv, h.parallel); err != nil {
+		if err := clusters.ClearTemporary(ctx, h.inventory, h.parallel); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -108,7 +130,7 @@ func (h *hostFlags) run(ctx context.Context, run *experiment.Run, w *workload.Wo
 	if err != nil {
 		return nil, nil, err
 	}
-	say := sayTo(said)
+	say := sayTo(h.said)
 	c, err := clusters.StartTemporary(ctx, inv, clusters.Options{Program: program, Parallel: h.parallel, Say: say})
 	if err != nil {
 		return nil, nil, err

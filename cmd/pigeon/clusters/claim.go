@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -37,7 +38,7 @@ cat >%[1]s%[2]s; echo free; cat /proc/net/tcp /proc/net/tcp6 2>/dev/null || :`, 
 	state, rest, _ := strings.Cut(out, "\n")
 	if state != "free" {
 		return &api.Error{
-			Problem: api.Invalid, What: fmt.Sprintf("it has the folder %s of another run (%s)", folder, strings.TrimSpace(rest)), Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "preparing it",
+			Problem: api.Invalid, What: fmt.Sprintf("it has the folder %s of another run (%s)", folder, cmp.Or(strings.TrimSpace(rest), "it does not say which")), Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "preparing it",
 			Next: "wait for that run; if it has ended without cleaning up, 'pigeon replay --clear-hosts' with this inventory removes what it left",
 		}
 	}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
+
+// TestHostsRefused: what cannot be run on hosts is refused before a host is looked at, with what is
+// wrong and where.
+func TestHostsRefused(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const master = "  - {name: m, address: 192.0.2.1, roles: [master]}\n"
+	const node = "  - {name: n, address: 192.0.2.2, roles: [frontend, node], slots: 3}\n  - {name: n2, address: 192.0.2.3, roles: [node], slots: 3}\n"
+	good := write("good.yaml", "hosts:\n"+master+node)
+	for args, want := range map[string]string{
+		"replay --hosts " + filepath.Join(dir, "absent.yaml"):                                                     "absent.yaml",
+		"replay --hosts " + write("none.yaml", "hosts:\n"+master+"  - {name: n, roles: [node], slots: 1}\n"):      "no host has the role frontend",
+		"replay --hosts " + good + " --workers 5":                                                                 "--workers is set beside --hosts",
+		"replay --hosts " + good + " --isolation process":                                                         "--isolation is not for clusters on hosts",
+		"replay --hosts " + good + " --parallel 0":                                                                "--parallel is 0",
+		"replay --hosts " + good + "," + good:                                                                     "name one host inventory",
+		"replay --via spark --hosts " + good:                                                                      "does not start clusters on hosts yet",
+		"replay --hosts " + good + " --policy kairos:cores=2":                                                     "a multiple of 2",
+		"replay --clear-hosts":                                                                                    "add --hosts INVENTORY",
+		"compare --hosts " + good + " --out " + filepath.Join(dir, "out"):                                         "add --live",
+		"compare --live --hosts " + good + " --policies pigeon,kairos:cores=2 --out " + filepath.Join(dir, "out"): "a multiple of 2",
+	} {
+		code, stdout, stderr := pigeon(t, strings.Fields(args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon %s: status %d\n%s\n%s", args, code, stdout, stderr)
+		}
+	}
+}
+
+// left returns the folders of runs that the hosts have.
+func (h *hostsHere) left() []string {
+	h.t.Helper()
+	found, err := filepath.Glob(filepath.Join(h.folder, "m*", "var", "lib", "pigeon-replay"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found
+}
+
+// TestReplayOnHosts: a cluster is there for as long as a run takes, and for each policy of a
+// comparison again; a host that another run has, a port that is taken and a host that cannot be
+// reached are named, and nothing is left.
+func TestReplayOnHosts(t *testing.T) {
+	h := newHostsHere(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	h.write("")
+	workload := []string{"--hosts", h.inventory, "--trace", "gen:ec2,jobs=20", "--speedup", "20", "-o", "json"}
+	history := filepath.Join(h.folder, "history.jsonl")
+	refused := func(what, want string, more ...string) {
+		t.Helper()
+		code, stdout, stderr := h.run(slices.Concat([]string{"replay"}, workload, more)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d\n%s\n%s", what, code, stdout, stderr)
+		}
+	}
+
+	taken := filepath.Join(h.folder, "m2", "var", "lib", "pigeon-replay")
+	if err := os.MkdirAll(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	refused("another run's folder", `host "m2": it has the folder `+taken+" of another run")
+	if got := h.left(); !slices.Equal(got, []string{taken}) {
+		t.Errorf("left: %v", got)
+	}
+	code, stdout, stderr := h.run(slices.Concat([]string{"replay", "--clear-hosts", "--history", history}, workload)...)
+	if code != exitDone {
+		t.Fatalf("status %d\n%s", code, stderr)
+	}
+	r := lines[measure.Result](t, stdout)[0]
+	if r.Completed != 20 || r.Workers != 12 || len(r.Hosts) != 3 || !(r.MessagesPerTask > 0) || !(r.CPUPerTask > 0) || !(r.All.Queueing.P99 > 0) {
+		t.Errorf("%+v", r)
+	}
+	if s, err := os.Stat(history); err != nil || s.Size() == 0 {
+		t.Errorf("the joined history: %v", err)
+	}
+
+	listener, err := net.Listen("tcp", h.network+"1:20502")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("a port in use", `host "m1": port 20502 is in use`)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = h.run(slices.Concat([]string{"compare", "--live", "--policies", "pigeon,hawk", "--out", filepath.Join(h.folder, "out")}, workload)...)
+	if code != exitDone || strings.Count(stdout, `"mode":"live"`) != 2 || strings.Count(stdout, `"host":"m3"`) != 2 {
+		t.Errorf("compare: status %d\n%s\n%s", code, stdout, stderr)
+	}
+	h.write("  - {name: gone, address: " + h.network + "9, ssh: gone, roles: [node], slots: 1}\n")
+	refused("a host that cannot be reached", `host "gone"`)
+	here, err := os.ReadDir(os.TempDir())
+	if got := h.left(); len(got) > 0 || err != nil || len(here) > 0 {
+		t.Errorf("left on the hosts: %v; left here: %v, %v", got, here, err)
+	}
+}
