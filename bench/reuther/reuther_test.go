@@ -125,11 +125,20 @@ func TestPeersRunTheSame(t *testing.T) {
 	}
 }
 
+// tried returns the names of all peers; with -short of those that start no daemons of others.
+func tried() []string {
+	if testing.Short() {
+		return []string{"floor", "pigeon", "xargs", "parallel"}
+	}
+	return reuther.Names()
+}
+
 // TestRealPeers: each peer that this machine has runs all tasks, as many at a time as there
 // are slots: 4 tasks of 50 ms on 2 slots take 100 ms at least.
 func TestRealPeers(t *testing.T) {
+	wanted := tried()
 	var peers []reuther.Peer
-	for _, name := range reuther.Names() {
+	for _, name := range wanted {
 		p, err := reuther.New(name, options(t))
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +160,7 @@ func TestRealPeers(t *testing.T) {
 			}
 		}
 	}
-	if len(names)+len(r.LeftOut) != len(reuther.Names()) || !slices.Contains(names, "floor") || !slices.Contains(names, "pigeon") {
+	if len(names)+len(r.LeftOut) != len(wanted) || !slices.Contains(names, "floor") || !slices.Contains(names, "pigeon") {
 		t.Errorf("%v were measured; left out: %v", names, r.LeftOut)
 	}
 	folder := t.TempDir()
@@ -177,7 +186,7 @@ func TestRealPeers(t *testing.T) {
 
 // TestFailures: a program that fails ends the run, with the name of the peer.
 func TestFailures(t *testing.T) {
-	for _, name := range reuther.Names() {
+	for _, name := range tried() {
 		p, err := reuther.New(name, options(t))
 		if err != nil {
 			t.Fatal(err)
