@@ -138,9 +138,9 @@ bench-reuther: build ## programs as tasks beside the floor, xargs and GNU parall
 	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
 
 PEERS ?= floor,pigeon,xargs,parallel,task-spooler,asynq,river,slurm,gridengine
-peers: build bin/peers ## the same, small, beside Slurm, Grid Engine, asynq, River, task-spooler too, which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page (a quarter of an hour)
+peers: build bin/peers ## the same, small, beside Slurm, Grid Engine, asynq, River, task-spooler too, which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page (up to twenty minutes, most of them Grid Engine's)
 	sh tools/peers.sh
-	$(BIN) bench reuther --peers $(PEERS) --work 5s --durations 0s,500ms,1s,5s --zero 10 --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+	$(BIN) bench reuther --peers $(PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
 
 bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum
 	cd bench/peers && $(GO) build -o $(abspath bin/peers) .
