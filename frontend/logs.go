@@ -25,15 +25,20 @@ func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wi
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	pool, err := client.New(client.Options{Name: "node " + where, Address: address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes, Security: srv.to(nodeRef(where))})
+	pool, err := srv.dialNode(where, address)
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	defer func() { _ = pool.Close() }()
+	defer func() { _ = pool.Close() }() // nothing follows
 	return wire.NewPeerClient(pool, srv.codec).AttemptLog(ctx, wire.AttemptLogRequest{
 		Attempt: sched.AttemptID{Job: id, Task: int32(r.Task), Attempt: int32(r.Attempt)}, //nolint:gosec // checked by the edge
 		Stream:  r.Stream, Offset: r.Offset, Limit: r.Limit,
 	})
+}
+
+// dialNode returns a connection to a node for one call.
+func (srv *schedulerService) dialNode(name, address string) (*client.Pool, error) {
+	return client.New(client.Options{Name: "node " + name, Address: address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes, Security: srv.to(nodeRef(name))})
 }
 
 // ran is where a task ran.

@@ -562,6 +562,8 @@ service PeerService {
   published.TGroupOwners groupOwners() throws (1: published.TPigeonException e)
   // Frontend to node.
   published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)
+  // Frontend to node: standard input of an attempt that runs there.
+  published.TInputReply taskInput(1: TAttempt attempt, 2: published.TInput input) throws (1: published.TPigeonException e)
   // Frontend to node: states the whole order, also what was ordered before.
   TOrderReply orderExecutors(1: TOrder order) throws (1: published.TPigeonException e)
   // Frontend to node: answers when the holdings differ from those named, or

@@ -77,6 +77,9 @@ struct TExec {
   3: string dir
   // The text of a script, which the node writes to a file and runs in place of argv's program.
   4: optional binary script
+  // It takes standard input, which taskInput gives it; else that is empty. Only in a job of one
+  // task. Until the end of its input has been given it reads no end-of-file.
+  5: optional bool stdin = false
 }
 
 // The indices of the tasks of an array: task k has the index first + k * step.
@@ -433,6 +436,24 @@ struct TLogChunk {
   5: optional string why = ""
 }
 
+// A piece of the standard input of a task. offset: of the first byte, from 0; data: at most 64 KiB;
+// last: the input ends with them. It is answered after waitMillis, 10,000 at most, if not before.
+struct TInput {
+  1: i64 offset
+  2: binary data
+  3: bool last
+  4: i32 waitMillis
+}
+
+// attempt and node: which runs, and where. upTo: how many bytes it has been given in all, so that
+// the next piece begins there. closed: it takes no more, because it reads no more or had the end.
+struct TInputReply {
+  1: i64 upTo
+  2: bool closed
+  3: i32 attempt
+  4: string node
+}
+
 // What a job that ended used. Times in Unix seconds; started: a task is known to have started,
 // and the waits count.
 struct TJobUsage {
@@ -598,6 +619,11 @@ service SchedulerService {
   TNodeDrain resumeNode(1: string node) throws (1: TPigeonException e)
   // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
   TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
+  // Gives a piece of standard input to the task of a job. What was given already is left out, and a
+  // piece that begins behind that is not taken: the reply says where to go on. attempt 0 is
+  // whichever runs, and an empty node wherever it does; with those of the last reply nobody is
+  // asked where that is. Problem 4 (not ready): it does not run, now or there.
+  TInputReply taskInput(1: string jobId, 2: i32 attempt, 3: string node, 4: TInput input) throws (1: TPigeonException e)
   // Jobs that ended and what they used: those of the caller, or all for an operator.
   THistoryPage history(1: THistoryQuery query) throws (1: TPigeonException e)
   // What happened, in the order of the index. Answers when there is such an event, or the time is

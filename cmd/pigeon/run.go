@@ -24,14 +24,24 @@ func runCommand() *cobra.Command {
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
 reason, and when bytes of its output are missing, with their number). When it waits for more than a second, standard error says why. The job is
 cancelled by Ctrl-C, and when the terminal is closed or nobody reads its output any more.
+
+The program gets standard input when that is a file or a pipe, and with -i also when it is
+a terminal; it reads end-of-file when that has ended. A task that is started again gets all
+of it again: a file is read again, of a pipe the first MiB is kept, and beyond that the job
+is cancelled and the exit status is 1. In the loop of a script that reads a pipe, -n leaves
+the rest to the loop.
+
 When its frontend dies or hangs, the job goes on, and so does the output once that
 frontend answers again, or another one of --frontend that has taken it over;
 --retry-for bounds the wait.`,
 		Example: `  pigeon run -- echo hello
   pigeon run --dir . --class short -- make test
+  pigeon run -- sort < names.txt > sorted.txt
   pigeon run --retries 2 -- flaky-program || echo "failed with $?"`,
 	}
 	job := addJobFlags(cmd)
+	var stdin stdinFlags
+	stdin.add(cmd.Flags())
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if err := checkArgv(argv, "run"); err != nil {
@@ -41,25 +51,34 @@ frontend answers again, or another one of --frontend that has taken it over;
 		if err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey) })
+		in, err := stdin.open(cmd.InOrStdin(), job.envFiles)
+		if err != nil {
+			return wrongUse(err)
+		}
+		r.Tasks[0].Payload.Exec.Stdin = in != nil
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in) })
 	}
 	return cmd
 }
 
 // runJob submits the job, follows it and returns its exit status.
-func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) error {
+func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, in stdinSource) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
 	job, _, err := c.Submit(ctx, r, ownKey)
 	if err != nil {
 		return err
 	}
+	ctx, stopInput := forwardInput(ctx, job, in)
+	defer stopInput()
 	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
 	skip := sayMissing(cmd.ErrOrStderr())
 	out := &taskOutput{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout()), skip: skip}
 	errs := &taskOutput{job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr()), skip: skip}
 	s, err := follow(ctx, job, []*taskOutput{out, errs}, notice.observe)
 	switch {
+	case inputFault(ctx) != nil && err != nil:
+		return withoutInput(cmd.Context(), job, inputFault(ctx))
 	case ctx.Err() != nil:
 		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, exitInterrupted)
 	case isBrokenPipe(err):

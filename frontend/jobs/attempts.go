@@ -36,7 +36,7 @@ func (j *Job) addEarlier(e earlier) {
 // retried records the attempt that a NewAttempt message of one task follows. report is that of
 // its failure, nil when it was lost.
 func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
-	e := earlier{task: m.First, attempt: j.attempt(m.First), reason: m.Reason}
+	e := earlier{task: m.First, attempt: j.Attempt(m.First), reason: m.Reason}
 	switch {
 	case report != nil:
 		e.node, e.exit, e.elapsed = t.nodes.index(report.From.Name), int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
@@ -49,7 +49,7 @@ func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
 
 // restoreEarlier is retried for a record of the journal, which has the node of a loss only.
 func (t *records) restoreEarlier(j *Job, r *journal.Record) {
-	e := earlier{task: r.First, attempt: j.attempt(r.First), reason: r.Reason}
+	e := earlier{task: r.First, attempt: j.Attempt(r.First), reason: r.Reason}
 	if r.Node != "" {
 		e.node = t.nodes.index(r.Node)
 	}

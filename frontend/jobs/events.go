@@ -117,7 +117,7 @@ func (t *records) addRetried(effects *Effects, j *Job, m *sched.Message, report 
 		eventType, what, severity = api.EventTasksRetried, "was given back", api.SeverityInfo
 	default:
 	}
-	t.addSetback(effects, j, attemptEvent(j, m, report, j.attempt(m.First), eventType, severity, what, fmt.Sprintf("attempt %d follows", m.Attempt)))
+	t.addSetback(effects, j, attemptEvent(j, m, report, j.Attempt(m.First), eventType, severity, what, fmt.Sprintf("attempt %d follows", m.Attempt)))
 }
 
 // attemptEvent returns an event about an attempt; report is that of its failure, nil when there is

@@ -191,8 +191,8 @@ func (j *Job) named() bool {
 	return len(tasks) > 0 && tasks[0].ID != "0"
 }
 
-// attempt returns the attempt of a task that counts.
-func (j *Job) attempt(task int32) int32 {
+// Attempt returns the attempt of a task that counts, while the job has not ended.
+func (j *Job) Attempt(task int32) int32 {
 	return cmp.Or(j.reports[task].attempt, j.firstAttempt())
 }
 

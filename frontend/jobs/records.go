@@ -66,7 +66,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 			r.Kind = journal.Lost
 		}
 		for task := m.First; task < m.First+max(m.Count, 1); task++ {
-			before := j.attempt(task)
+			before := j.Attempt(task)
 			t.opts.Metrics.retried(m.Outcome)
 			t.addLife(effects, j, task, before, m.Outcome.String())
 			t.spans.retried(j, report, m, task, before)

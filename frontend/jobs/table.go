@@ -116,7 +116,7 @@ func (t *Table) Wants(id sched.AttemptID) bool {
 		return false
 	}
 	if j.Submission != nil && j.Submission.Request.MaxDisconnect > 0 {
-		return id.Attempt >= j.attempt(id.Task)
+		return id.Attempt >= j.Attempt(id.Task)
 	}
 	return id.Attempt >= j.firstAttempt()
 }

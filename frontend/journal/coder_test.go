@@ -27,6 +27,7 @@ func drawPayload(t *rapid.T) api.Payload {
 		if s := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "script"); len(s) > 0 {
 			p.Exec.Script = s
 		}
+		p.Exec.Stdin = rapid.Bool().Draw(t, "stdin")
 	}
 	return p
 }

@@ -185,6 +185,8 @@ func (c *coder) payload(p *api.Payload) {
 	signed(c, &p.Sleep)
 	var exec byte
 	switch {
+	case p.Exec != nil && p.Exec.Stdin:
+		exec = execWithStdin
 	case p.Exec != nil && len(p.Exec.Script) > 0:
 		exec = execWithScript
 	case p.Exec != nil:
@@ -199,11 +201,18 @@ func (c *coder) payload(p *api.Payload) {
 	c.texts(&p.Exec.Argv)
 	c.texts(&p.Exec.Env)
 	text(c, &p.Exec.Dir)
-	if exec == execWithScript {
+	if exec >= execWithScript {
 		c.bytes(&p.Exec.Script)
+	}
+	if c.reading {
+		p.Exec.Stdin = exec == execWithStdin
 	}
 }
 
-// execWithScript marks a process whose script follows. Programs of before scripts wrote 1 for
-// every process.
-const execWithScript = 2
+// What marks a process, where 1 is one of which nothing more is to be said, as programs of before
+// scripts wrote for every process. The script follows, which may be empty where standard input is
+// taken.
+const (
+	execWithScript = 2
+	execWithStdin  = 3
+)

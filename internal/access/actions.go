@@ -22,6 +22,7 @@ const (
 	SeeJob         Action = "see all of a job"      // its reasons, tasks and explanation
 	ReadOutput     Action = "read the output of a job or an executor"
 	EndJob         Action = "end a job or an application"
+	GiveInput      Action = "give a job standard input"
 	RunApplication Action = "run an application with executors"
 	HearMessages   Action = "hear the messages of an application"
 	PassMessages   Action = "pass a message to an application" // a node says whose application it is
@@ -39,13 +40,13 @@ const (
 	FetchFiles       Action = "fetch the files of applications"
 	FollowMembers    Action = "follow the membership"
 	QueryMasters     Action = "query a master for jobs, nodes and shares"
-	OrderNodes       Action = "order executors and drains at a node, and read its outputs"
+	OrderNodes       Action = "order executors and drains at a node, and pass on the outputs and inputs of its tasks"
 )
 
 // Actions returns all actions in the order of the table in docs/security.md.
 func Actions() []Action {
 	return []Action{
-		ProveIdentity, AskHealth, AskName, SeeStates, SeeCluster, SeeShares, Submit, NameOwner, SeeJob, ReadOutput, EndJob,
+		ProveIdentity, AskHealth, AskName, SeeStates, SeeCluster, SeeShares, Submit, NameOwner, SeeJob, ReadOutput, EndJob, GiveInput,
 		RunApplication, HearMessages, PassMessages, ServeTasks, UseGrants, ManageNodes,
 		ExchangeMessages, Register, SendSnapshots, ReportResults, FetchFiles, FollowMembers, QueryMasters, OrderNodes,
 	}
@@ -83,6 +84,7 @@ var rules = map[Action]rule{
 	SeeJob:         {own: identity.User, all: identity.Operator},
 	ReadOutput:     {own: identity.User, all: identity.Operator},
 	EndJob:         {own: identity.User, all: identity.Operator},
+	GiveInput:      {own: identity.User, all: identity.Operator},
 	RunApplication: {own: identity.User},
 	HearMessages:   {own: identity.User},
 	PassMessages:   {own: identity.User, daemons: []identity.Role{identity.Node}},

@@ -142,6 +142,8 @@ func arguments(service, method string) record {
 		return record{{1, job}}
 	case "SchedulerService.taskLog":
 		return record{{1, job}, {4, "stdout"}, {6, int32(10)}}
+	case "SchedulerService.taskInput":
+		return record{{1, job}, {4, record{}}}
 	case "SchedulerService.forgetNode", "SchedulerService.drainNode", "SchedulerService.resumeNode", "PeerService.forgetNode":
 		return record{{1, none}}
 	case "ApplicationService.registerApplication":
@@ -168,6 +170,8 @@ func arguments(service, method string) record {
 		return record{{1, record{{1, true}}}} // resume, of a node that does not drain
 	case "PeerService.taskLog":
 		return record{{1, record{}}, {2, "stdout"}, {4, int32(10)}}
+	case "PeerService.taskInput":
+		return record{{1, record{}}, {2, record{}}}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var methods = map[string]map[string]Action{
 		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages,
 		"submit": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
-		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "history": SeeJob,
+		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "taskInput": GiveInput, "history": SeeJob,
 		// It asks again whose a job is.
 		"events": SeeStates,
 	},
@@ -39,7 +39,7 @@ var methods = map[string]map[string]Action{
 	PeerService: {
 		"deliver": ExchangeMessages, "hello": Register, "snapshot": SendSnapshots, "reports": ReportResults, "inventory": ReportResults,
 		"roll": FollowMembers, "jobView": QueryMasters, "runningTasks": QueryMasters, "forgetNode": QueryMasters, "masterState": QueryMasters,
-		"groupOwners": QueryMasters, "taskLog": OrderNodes, "orderExecutors": OrderNodes, "holdings": OrderNodes, "drain": OrderNodes,
+		"groupOwners": QueryMasters, "taskLog": OrderNodes, "taskInput": OrderNodes, "orderExecutors": OrderNodes, "holdings": OrderNodes, "drain": OrderNodes,
 		"filePiece": FetchFiles,
 	},
 	IdentityService: {"authenticate": ProveIdentity},

@@ -92,6 +92,24 @@ func TestArraysOfProcessesOnly(t *testing.T) {
 	}
 }
 
+// One task at most can have the standard input of who submits it.
+func TestStandardInputIsForOneTask(t *testing.T) {
+	r := twoTasks()
+	r.Tasks[0].Payload.Exec.Stdin, r.Tasks[1].Payload.Exec.Stdin = true, true
+	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "it takes standard input and has 2 tasks") {
+		t.Error(err)
+	}
+	with, without := twoTasks(), twoTasks()
+	with.Tasks, without.Tasks = with.Tasks[:1], without.Tasks[:1]
+	with.Tasks[0].Payload.Exec.Stdin = true
+	if err := with.Validate(); err != nil {
+		t.Error(err)
+	}
+	if with.Fingerprint() == without.Fingerprint() || with.Difference(without) == "" {
+		t.Error("jobs with and without standard input are the same")
+	}
+}
+
 func TestScriptsAreBounded(t *testing.T) {
 	r := twoTasks()
 	r.Tasks[1].Payload.Exec.Script = make([]byte, MaxScript)

@@ -77,8 +77,11 @@ func (p *Payload) write(h hash.Hash) {
 				b = appendText(b, s)
 			}
 		}
-		if len(e.Script) > 0 { // requests of before scripts keep their fingerprint
+		if len(e.Script) > 0 || e.Stdin { // requests of before scripts keep their fingerprint
 			b = appendText(b, string(e.Script))
+		}
+		if e.Stdin { // likewise
+			b = append(b, 1)
 		}
 	}
 	_, _ = h.Write(b)

@@ -41,6 +41,9 @@ type Exec struct {
 	// Script is the text of a script; the node writes it to a file and runs that in place of the
 	// program, whose name the file has. nil for none.
 	Script []byte
+	// Stdin is set when it takes standard input, which is given to it while it runs; else that is
+	// empty.
+	Stdin bool
 }
 
 // Task is one task of a request.

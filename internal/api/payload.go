@@ -22,7 +22,7 @@ func (p *Payload) Equal(o *Payload) bool {
 	if p.Exec == nil || o.Exec == nil || p.Exec == o.Exec {
 		return p.Exec == o.Exec
 	}
-	return p.Exec.Dir == o.Exec.Dir && slices.Equal(p.Exec.Argv, o.Exec.Argv) && slices.Equal(p.Exec.Env, o.Exec.Env) && bytes.Equal(p.Exec.Script, o.Exec.Script)
+	return p.Exec.Dir == o.Exec.Dir && slices.Equal(p.Exec.Argv, o.Exec.Argv) && slices.Equal(p.Exec.Env, o.Exec.Env) && bytes.Equal(p.Exec.Script, o.Exec.Script) && p.Exec.Stdin == o.Exec.Stdin
 }
 
 // size returns the bytes that the payload refers to.

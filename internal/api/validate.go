@@ -67,6 +67,9 @@ func (r *Request) Validate() error {
 }
 
 func (r *Request) validateTasks() error {
+	if e := r.Tasks[0].Payload.Exec; e != nil && e.Stdin && len(r.Tasks) > 1 {
+		return r.bad(fmt.Sprintf("it takes standard input and has %d tasks, and only one of them could have it", len(r.Tasks)), "give it one task, or have the tasks read a file")
+	}
 	seen := make(map[string]struct{}, len(r.Tasks))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
@@ -142,6 +143,11 @@ func (s *Set) ByKind() map[api.Backend]backend.Backend { return s.byKind }
 
 // Enforces returns by what the limits of processes are enforced.
 func (s *Set) Enforces() guard.LimitState { return s.guard.Enforces() }
+
+// Input gives a piece of standard input to an exec task that runs here.
+func (s *Set) Input(ctx context.Context, id sched.AttemptID, p *process.Piece) (guard.InputState, error) {
+	return s.execs.Input(ctx, id, p)
+}
 
 // Logs returns the outputs of exec tasks.
 func (s *Set) Logs() *logs.Store { return s.logs }

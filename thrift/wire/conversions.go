@@ -244,6 +244,7 @@ func execTo(v api.Exec) *published.TExec {
 		Env:    v.Env,
 		Dir:    v.Dir,
 		Script: v.Script,
+		Stdin:  v.Stdin,
 	}
 }
 
@@ -256,6 +257,7 @@ func execFrom(t *published.TExec) (v api.Exec) {
 		Env:    t.Env,
 		Dir:    t.Dir,
 		Script: t.Script,
+		Stdin:  t.Stdin,
 	}
 }
 
@@ -651,6 +653,48 @@ func holdingsFrom(t *peer.THoldings) (v Holdings) {
 		Memory:       t.Memory,
 		Used:         t.Used,
 		Applications: mapped(t.Applications, heldApplicationFrom),
+	}
+}
+
+func inputTo(v Input) *published.TInput {
+	return &published.TInput{
+		Offset:     v.Offset,
+		Data:       v.Data,
+		Last:       v.Last,
+		WaitMillis: millis32(v.Wait),
+	}
+}
+
+func inputFrom(t *published.TInput) (v Input) {
+	if t == nil {
+		return v
+	}
+	return Input{
+		Offset: t.Offset,
+		Data:   t.Data,
+		Last:   t.Last,
+		Wait:   time.Duration(t.WaitMillis) * time.Millisecond,
+	}
+}
+
+func inputReplyTo(v InputReply) *published.TInputReply {
+	return &published.TInputReply{
+		UpTo:    v.UpTo,
+		Closed:  v.Closed,
+		Attempt: n32(v.Attempt),
+		Node:    v.Node,
+	}
+}
+
+func inputReplyFrom(t *published.TInputReply) (v InputReply) {
+	if t == nil {
+		return v
+	}
+	return InputReply{
+		UpTo:    t.UpTo,
+		Closed:  t.Closed,
+		Attempt: int(t.Attempt),
+		Node:    t.Node,
 	}
 }
 

@@ -87,6 +87,10 @@ func (s *fakeScheduler) Explain(_ context.Context, job string) (*api.Explanation
 	return filled[*api.Explanation](), s.note("explain %s", job)
 }
 
+func (s *fakeScheduler) TaskInput(_ context.Context, r wire.InputRequest) (wire.InputReply, error) {
+	return filled[wire.InputReply](), s.note("input %+v", r)
+}
+
 func (s *fakeScheduler) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogChunk, error) {
 	return filled[wire.LogChunk](), s.note("log %+v", r)
 }
@@ -188,6 +192,10 @@ func (p *fakePeer) ForgetNode(_ context.Context, name string) (bool, error) {
 
 func (p *fakePeer) GroupOwners(context.Context) (api.GroupOwners, error) {
 	return filled[api.GroupOwners](), p.note("owners")
+}
+
+func (p *fakePeer) AttemptInput(_ context.Context, id sched.AttemptID, piece wire.Input) (wire.InputReply, error) {
+	return filled[wire.InputReply](), p.note("input %v %+v", id, piece)
 }
 
 func (p *fakePeer) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wire.LogChunk, error) {

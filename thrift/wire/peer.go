@@ -94,6 +94,7 @@ type PeerPorts struct {
 	Group      GroupViewer
 	Membership MembershipSource
 	Logs       LogReader
+	Input      InputReceiver
 	Executors  ExecutorManager
 	Files      FileKeeper
 	Drain      DrainReceiver

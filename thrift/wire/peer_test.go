@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -24,7 +25,7 @@ func dialPeer(t *testing.T, ports wire.PeerPorts, codec *wire.Codec) *wire.PeerC
 func TestPeerClient(t *testing.T) {
 	fake, ctx := &fakePeer{}, context.Background()
 	codec := wire.NewCodec(newNames(), at(0))
-	c := dialPeer(t, wire.PeerPorts{Batches: fake, Reports: fake, Registrar: fake, Group: fake, Logs: fake, Drain: fake}, codec)
+	c := dialPeer(t, wire.PeerPorts{Batches: fake, Reports: fake, Registrar: fake, Group: fake, Logs: fake, Input: fake, Drain: fake}, codec)
 
 	dir := newNames()
 	batch := launches(2, dir)
@@ -70,12 +71,16 @@ func TestPeerClient(t *testing.T) {
 	chunk, err := c.AttemptLog(ctx, filled[wire.AttemptLogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
+	piece := wire.Input{Offset: 3, Data: []byte{1}, Last: true, Wait: time.Second}
+	input, err := c.AttemptInput(ctx, filled[sched.AttemptID](), piece)
+	must(t, err)
+	equal(t, "input", input, filled[wire.InputReply]())
 	drained, err := c.Drain(ctx, filled[wire.DrainOrder]())
 	must(t, err)
 	equal(t, "drain", drained, filled[wire.DrainReply]())
 	equal(t, "calls", fake.calls(), []string{
 		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "forget n1", "owners",
-		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
+		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("input %v %+v", filled[sched.AttemptID](), piece), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
 	})
 }
 

@@ -16,6 +16,8 @@ type Submission interface {
 	// was known and no new job was accepted.
 	Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error)
 	Cancel(ctx context.Context, job string) (api.Status, error)
+	// TaskInput gives a piece of standard input to the task of a job.
+	TaskInput(ctx context.Context, r InputRequest) (InputReply, error)
 }
 
 // Jobs is the port that reads the state of jobs.

@@ -72,10 +72,14 @@ func TestSchedulerClient(t *testing.T) {
 	chunk, err := c.TaskLog(ctx, filled[wire.LogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
+	piece := wire.InputRequest{Job: "j5", Attempt: 2, Node: "n1", Piece: wire.Input{Offset: 3, Data: []byte{1}, Last: true, Wait: time.Second}}
+	input, err := c.TaskInput(ctx, piece)
+	must(t, err)
+	equal(t, "input", input, filled[wire.InputReply]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
 		"status j1", "cancel j2", "wait j3 2ms", `list 7 after "" true`, "explain j4", "nodes", "forget n1", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
-		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
+		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), fmt.Sprintf("input %+v", piece), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})
 }
@@ -153,6 +157,7 @@ func TestErrorsComeBack(t *testing.T) {
 		"explain": func() error { _, err := c.Explain(ctx, ""); return err },
 		"nodes":   func() error { _, err := c.Nodes(ctx); return err },
 		"log":     func() error { _, err := c.TaskLog(ctx, wire.LogRequest{}); return err },
+		"input":   func() error { _, err := c.TaskInput(ctx, wire.InputRequest{}); return err },
 		"message": func() error { return c.FrontendMessage(ctx, "", wire.TaskRef{}, 0, nil) },
 	} {
 		var e *api.Error

@@ -28,6 +28,8 @@ var pairs = []pair{
 	{plain: "api.Array", thrift: "published.TArray"},
 	{plain: "api.FrontendIdentity", thrift: "published.TFrontendIdentity"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
+	{plain: "wire.Input", thrift: "published.TInput"},
+	{plain: "wire.InputReply", thrift: "published.TInputReply"},
 	{plain: "api.JobUsage", thrift: "published.TJobUsage"},
 	{plain: "api.UsageSum", thrift: "published.TUsageSum"},
 	{plain: "api.HistoryQuery", thrift: "published.THistoryQuery"},

@@ -31,6 +31,7 @@ type child struct {
 	exited      bool   // and nothing is left of the group
 	final       *Event // its last event, while no client has received it
 	event       Event  // Ended, filled in bit by bit from the exit on
+	input       *input // nil for a process that takes none
 	pipes       [2]*os.File
 	open        int         // what is awaited after the exit: the ends of the streams, the use of a cgroup
 	pipeTimeout *time.Timer // closes the pipes
@@ -39,6 +40,15 @@ type child struct {
 // fork starts the process in a session of its own. It must run on the thread
 // that lives as long as the guard: the parent-death signal is that thread's.
 func (c *child) fork(p plan, null int) error {
+	stdin := null
+	if c.spec.Stdin {
+		own, err := c.openInput()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(own) }() // the child has its copy
+		stdin = own
+	}
 	var ends [2]int // the writing ends of the pipes
 	for i := range c.pipes {
 		read, write, err := pipe()
@@ -57,7 +67,7 @@ func (c *child) fork(p plan, null int) error {
 	pid, err := c.confined.start(attr, c.spec.As, func() (int, error) {
 		return c.spec.As.fork(p, &syscall.ProcAttr{
 			Dir: p.dir, Env: p.env,
-			Files: []uintptr{uintptr(null), uintptr(ends[0]), uintptr(ends[1])},
+			Files: []uintptr{uintptr(stdin), uintptr(ends[0]), uintptr(ends[1])},
 			Sys:   attr,
 		})
 	})
@@ -87,6 +97,7 @@ func pipe() (read *os.File, write int, err error) {
 }
 
 func (c *child) closePipes() {
+	c.closeInput()
 	for _, p := range c.pipes {
 		if p != nil {
 			_ = p.Close() // a second close is refused and harmless

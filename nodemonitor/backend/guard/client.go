@@ -272,10 +272,10 @@ func (c *Client) deliver(e Event) {
 	if a.guard != nil {
 		a.guard.heard++
 	}
-	a.began, a.over = true, e.Kind != Started
+	a.began, a.over = true, e.Kind.last()
 	c.mu.Unlock()
 	a.on(e)
-	if e.Kind == Started {
+	if !e.Kind.last() {
 		return
 	}
 	c.mu.Lock()

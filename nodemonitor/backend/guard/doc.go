@@ -56,6 +56,13 @@
 // A process that leaves its group and also wipes its environment survives the end
 // of its attempt, but not the end of the node monitor. Only Linux is served.
 //
+// # Input
+//
+// A process has /dev/null as its standard input, or (Spec.Stdin) a pipe whose only writing end is
+// the guard's: it reads end-of-file after the last piece (Client.Feed), also when clients come and
+// go meanwhile. One piece at a time is being written, by a goroutine of that process's own; an
+// Input event says when the next one may come (docs/adr/0055-standard-input.md).
+//
 // # Output
 //
 // The guard reads stdout and stderr from pipes and appends them to files up to a

@@ -69,6 +69,7 @@ func (s *server) reap() {
 func (s *server) exit(c *child) {
 	delete(s.draining, c)
 	c.exited = true
+	c.closeInput()
 	if c.grace != nil {
 		c.grace.Stop()
 	}

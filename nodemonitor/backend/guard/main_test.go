@@ -86,7 +86,7 @@ func (r *run) pid() int {
 func (r *run) end() Event {
 	r.t.Helper()
 	for {
-		if e := r.next(); e.Kind != Started {
+		if e := r.next(); e.Kind.last() {
 			return e
 		}
 	}

@@ -4,8 +4,9 @@ import "time"
 
 // version is that of what clients and guards of different builds say to each other. A guard of
 // version 1 does not know Spec.As and Spec.Limits: it would run
-// everything as its own user, without limits.
-const version = 2
+// everything as its own user, without limits. One of version 2 does not know Spec.Stdin: it would
+// give a process an empty input.
+const version = 3
 
 // greeting is the first message of a client.
 type greeting struct {
@@ -38,6 +39,7 @@ type Held struct {
 	Stopped   time.Duration // for how much of that it was suspended
 	Suspended bool
 	End       *Event // its last event; nil while it runs
+	Input     InputState
 }
 
 // memory is what a guard keeps for the next client.
@@ -55,6 +57,9 @@ func (s *server) held() (list []any) {
 		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0, Suspended: c.held, Stopped: c.heldBefore, End: c.final}
 		if c.held {
 			h.Stopped += time.Since(c.heldSince)
+		}
+		if c.input != nil {
+			h.Input = c.input.InputState
 		}
 		if h.Began {
 			h.Ran = time.Since(c.started)

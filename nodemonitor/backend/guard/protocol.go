@@ -27,6 +27,8 @@ type Spec struct {
 	Limits Limits
 	// Script is written to its file before the process starts, whose program it is; nil for none.
 	Script *Script
+	// Stdin is set for a process that takes standard input, by Feed; else that is empty.
+	Stdin bool
 }
 
 // Script is a file that only the process's user may read, and run.
@@ -55,6 +57,7 @@ const (
 	opForget // the last event of a process was received
 	opKeep   // Kept replaces what is kept for the next client
 	opEnd    // the client ends for good: nothing outlives it
+	opInput  // a piece of standard input
 )
 
 // request is what the client sends, after its greeting.
@@ -65,19 +68,27 @@ type request struct {
 	Mark   string        // opStart: value of [MarkVariable]
 	Grace  time.Duration // opKill
 	Kept   []byte        // opKeep
+	// opInput: a piece that begins at the offset, and whether the input ends with it.
+	Offset int64
+	Data   []byte
+	Last   bool
 }
 
 // EventKind is the kind of an [Event].
 type EventKind uint8
 
-// The events of one process: Refused, or Started and then Ended. Lost may come
-// in place of any.
+// The events of one process: Refused, or Started and then Ended, with Input between them. Lost
+// may come in place of any.
 const (
 	Started EventKind = iota + 1
 	Ended
 	Refused // it never began; Fault says why
 	Lost    // the guard went away; Fault says how
+	Input   // a piece of standard input was written or not taken; Input says how far it is
 )
+
+// last reports whether no event of the process follows.
+func (k EventKind) last() bool { return k != Started && k != Input }
 
 // Event is what has happened to one process.
 type Event struct {
@@ -96,7 +107,8 @@ type Event struct {
 	Peak           int64
 	OutOfMemory    bool
 	AtProcessLimit bool
-	Fault          *Fault // Refused, Lost
+	Fault          *Fault     // Refused, Lost
+	Input          InputState // Input
 }
 
 // Output describes the end of one stream.

@@ -22,7 +22,7 @@ const waiting = 64
 // server is the guard's state. One goroutine, locked to its thread, owns it and
 // runs loop; others only post functions for it to run.
 type server struct {
-	null     int      // /dev/null, every process's stdin
+	null     int      // /dev/null, the stdin of a process that takes none
 	env      []string // of the guard's own what processes have
 	open     opener
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
@@ -74,6 +74,8 @@ func (s *server) handle(r request) {
 	case r.Op == opSuspend:
 		c.hold(true)
 		c.signal(syscall.SIGSTOP)
+	case r.Op == opInput:
+		s.feed(c, &r)
 	case r.Op == opResume:
 		c.hold(false)
 		c.signal(syscall.SIGCONT)
@@ -115,6 +117,9 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
+	}
+	if c.input != nil {
+		go s.write(c, c.input)
 	}
 	s.drain(c)
 }

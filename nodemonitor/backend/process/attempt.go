@@ -23,6 +23,7 @@ type run struct {
 	done    func(backend.Result)
 	handle  guard.Handle
 	started time.Time // written by the Started event, read by later ones
+	input   *input    // nil when it takes none
 }
 
 // fault returns why the task can never be started here, nil when it can. The
@@ -45,7 +46,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
 	s := guard.Spec{
 		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
-		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(),
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin,
 	}
 	if s.Dir == "" {
 		s.Dir, s.MakeDir, s.Spare = f.Folder, true, r.b.cfg.Logs.Spare()
@@ -72,6 +73,9 @@ func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
 		r.started = time.Now()
+		r.input.change(func() { r.input.began = true })
+	case guard.Input:
+		r.input.change(func() { r.input.state = e.Input })
 	case guard.Ended:
 		r.b.ended(r, r.result(e), e.Output == [2]guard.Output{})
 	case guard.Refused:

@@ -89,7 +89,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	if b.closed {
 		return backend.Result{ID: t.ID, Outcome: sched.Killed, Reason: backend.Stopping}, true
 	}
-	r := &run{b: b, task: t, done: done}
+	r := &run{b: b, task: t, done: done, input: newInput(t.Payload.Exec)}
 	if f := r.fault(); f != nil {
 		return r.failed(f), true
 	}
@@ -113,7 +113,8 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 // TakeOver continues an attempt that an earlier process has started, and calls done when it
 // has ended.
 func (b *Backend) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result)) {
-	r := &run{b: b, task: t, done: done, handle: h.Handle}
+	r := &run{b: b, task: t, done: done, handle: h.Handle, input: newInput(t.Payload.Exec)}
+	r.input.change(func() { r.input.began, r.input.state = h.Began, h.Input })
 	if h.Began {
 		r.started = time.Now().Add(-h.Ran)
 	}
@@ -131,6 +132,9 @@ func (b *Backend) Leave() {
 	if !b.closed {
 		b.closed = true
 		close(b.stop)
+	}
+	for _, r := range b.runs {
+		r.input.change(func() { r.input.over = true }) // who waits asks the next process
 	}
 	clear(b.runs)
 	b.mu.Unlock()
@@ -188,6 +192,7 @@ func (b *Backend) Close() {
 // it has no outputs.
 func (b *Backend) ended(r *run, result backend.Result, silent bool) {
 	b.cfg.Logs.End(r.task.ID, silent)
+	r.input.change(func() { r.input.over = true })
 	r.done(result)
 	b.mu.Lock()
 	delete(b.runs, r.task.ID)

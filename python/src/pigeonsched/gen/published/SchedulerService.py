@@ -146,6 +146,17 @@ class Iface(object):
         """
         pass
 
+    def taskInput(self, jobId, attempt, node, input):
+        """
+        Parameters:
+         - jobId
+         - attempt
+         - node
+         - input
+
+        """
+        pass
+
     def history(self, query):
         """
         Parameters:
@@ -716,6 +727,46 @@ class Client(Iface):
             raise result.e
         raise TApplicationException(TApplicationException.MISSING_RESULT, "taskLog failed: unknown result")
 
+    def taskInput(self, jobId, attempt, node, input):
+        """
+        Parameters:
+         - jobId
+         - attempt
+         - node
+         - input
+
+        """
+        self.send_taskInput(jobId, attempt, node, input)
+        return self.recv_taskInput()
+
+    def send_taskInput(self, jobId, attempt, node, input):
+        self._oprot.writeMessageBegin('taskInput', TMessageType.CALL, self._seqid)
+        args = taskInput_args()
+        args.jobId = jobId
+        args.attempt = attempt
+        args.node = node
+        args.input = input
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_taskInput(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = taskInput_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        if result.e is not None:
+            raise result.e
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "taskInput failed: unknown result")
+
     def history(self, query):
         """
         Parameters:
@@ -805,6 +856,7 @@ class Processor(Iface, TProcessor):
         self._processMap["drainNode"] = Processor.process_drainNode
         self._processMap["resumeNode"] = Processor.process_resumeNode
         self._processMap["taskLog"] = Processor.process_taskLog
+        self._processMap["taskInput"] = Processor.process_taskInput
         self._processMap["history"] = Processor.process_history
         self._processMap["events"] = Processor.process_events
         self._on_message_begin = None
@@ -1235,6 +1287,32 @@ class Processor(Iface, TProcessor):
             msg_type = TMessageType.EXCEPTION
             result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
         oprot.writeMessageBegin("taskLog", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_taskInput(self, seqid, iprot, oprot):
+        args = taskInput_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = taskInput_result()
+        try:
+            result.success = self._handler.taskInput(args.jobId, args.attempt, args.node, args.input)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except TPigeonException as e:
+            msg_type = TMessageType.REPLY
+            result.e = e
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("taskInput", msg_type, seqid)
         result.write(oprot)
         oprot.writeMessageEnd()
         oprot.trans.flush()
@@ -3548,6 +3626,179 @@ class taskLog_result(object):
 all_structs.append(taskLog_result)
 taskLog_result.thrift_spec = (
     (0, TType.STRUCT, 'success', [TLogChunk, None], None, ),  # 0
+    (1, TType.STRUCT, 'e', [TPigeonException, None], None, ),  # 1
+)
+
+
+class taskInput_args(object):
+    """
+    Attributes:
+     - jobId
+     - attempt
+     - node
+     - input
+
+    """
+
+
+    def __init__(self, jobId=None, attempt=None, node=None, input=None,):
+        self.jobId = jobId
+        self.attempt = attempt
+        self.node = node
+        self.input = input
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.jobId = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.attempt = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.node = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRUCT:
+                    self.input = TInput()
+                    self.input.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('taskInput_args')
+        if self.jobId is not None:
+            oprot.writeFieldBegin('jobId', TType.STRING, 1)
+            oprot.writeString(self.jobId.encode('utf-8') if sys.version_info[0] == 2 else self.jobId)
+            oprot.writeFieldEnd()
+        if self.attempt is not None:
+            oprot.writeFieldBegin('attempt', TType.I32, 2)
+            oprot.writeI32(self.attempt)
+            oprot.writeFieldEnd()
+        if self.node is not None:
+            oprot.writeFieldBegin('node', TType.STRING, 3)
+            oprot.writeString(self.node.encode('utf-8') if sys.version_info[0] == 2 else self.node)
+            oprot.writeFieldEnd()
+        if self.input is not None:
+            oprot.writeFieldBegin('input', TType.STRUCT, 4)
+            self.input.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(taskInput_args)
+taskInput_args.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'jobId', 'UTF8', None, ),  # 1
+    (2, TType.I32, 'attempt', None, None, ),  # 2
+    (3, TType.STRING, 'node', 'UTF8', None, ),  # 3
+    (4, TType.STRUCT, 'input', [TInput, None], None, ),  # 4
+)
+
+
+class taskInput_result(object):
+    """
+    Attributes:
+     - success
+     - e
+
+    """
+
+
+    def __init__(self, success=None, e=None,):
+        self.success = success
+        self.e = e
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 0:
+                if ftype == TType.STRUCT:
+                    self.success = TInputReply()
+                    self.success.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 1:
+                if ftype == TType.STRUCT:
+                    self.e = TPigeonException.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('taskInput_result')
+        if self.success is not None:
+            oprot.writeFieldBegin('success', TType.STRUCT, 0)
+            self.success.write(oprot)
+            oprot.writeFieldEnd()
+        if self.e is not None:
+            oprot.writeFieldBegin('e', TType.STRUCT, 1)
+            self.e.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(taskInput_result)
+taskInput_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [TInputReply, None], None, ),  # 0
     (1, TType.STRUCT, 'e', [TPigeonException, None], None, ),  # 1
 )
 

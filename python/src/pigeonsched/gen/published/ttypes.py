@@ -649,15 +649,17 @@ class TExec(object):
      - env
      - dir
      - script
+     - stdin
 
     """
 
 
-    def __init__(self, argv=None, env=None, dir=None, script=None,):
+    def __init__(self, argv=None, env=None, dir=None, script=None, stdin=False,):
         self.argv = argv
         self.env = env
         self.dir = dir
         self.script = script
+        self.stdin = stdin
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -698,6 +700,11 @@ class TExec(object):
                     self.script = iprot.readBinary()
                 else:
                     iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.BOOL:
+                    self.stdin = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -729,6 +736,10 @@ class TExec(object):
         if self.script is not None:
             oprot.writeFieldBegin('script', TType.STRING, 4)
             oprot.writeBinary(self.script)
+            oprot.writeFieldEnd()
+        if self.stdin is not None:
+            oprot.writeFieldBegin('stdin', TType.BOOL, 5)
+            oprot.writeBool(self.stdin)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4089,6 +4100,186 @@ class TLogChunk(object):
         return not (self == other)
 
 
+class TInput(object):
+    """
+    Attributes:
+     - offset
+     - data
+     - last
+     - waitMillis
+
+    """
+
+
+    def __init__(self, offset=None, data=None, last=None, waitMillis=None,):
+        self.offset = offset
+        self.data = data
+        self.last = last
+        self.waitMillis = waitMillis
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.offset = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.data = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.BOOL:
+                    self.last = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I32:
+                    self.waitMillis = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TInput')
+        if self.offset is not None:
+            oprot.writeFieldBegin('offset', TType.I64, 1)
+            oprot.writeI64(self.offset)
+            oprot.writeFieldEnd()
+        if self.data is not None:
+            oprot.writeFieldBegin('data', TType.STRING, 2)
+            oprot.writeBinary(self.data)
+            oprot.writeFieldEnd()
+        if self.last is not None:
+            oprot.writeFieldBegin('last', TType.BOOL, 3)
+            oprot.writeBool(self.last)
+            oprot.writeFieldEnd()
+        if self.waitMillis is not None:
+            oprot.writeFieldBegin('waitMillis', TType.I32, 4)
+            oprot.writeI32(self.waitMillis)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class TInputReply(object):
+    """
+    Attributes:
+     - upTo
+     - closed
+     - attempt
+     - node
+
+    """
+
+
+    def __init__(self, upTo=None, closed=None, attempt=None, node=None,):
+        self.upTo = upTo
+        self.closed = closed
+        self.attempt = attempt
+        self.node = node
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.upTo = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.BOOL:
+                    self.closed = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I32:
+                    self.attempt = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.node = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TInputReply')
+        if self.upTo is not None:
+            oprot.writeFieldBegin('upTo', TType.I64, 1)
+            oprot.writeI64(self.upTo)
+            oprot.writeFieldEnd()
+        if self.closed is not None:
+            oprot.writeFieldBegin('closed', TType.BOOL, 2)
+            oprot.writeBool(self.closed)
+            oprot.writeFieldEnd()
+        if self.attempt is not None:
+            oprot.writeFieldBegin('attempt', TType.I32, 3)
+            oprot.writeI32(self.attempt)
+            oprot.writeFieldEnd()
+        if self.node is not None:
+            oprot.writeFieldBegin('node', TType.STRING, 4)
+            oprot.writeString(self.node.encode('utf-8') if sys.version_info[0] == 2 else self.node)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class TJobUsage(object):
     """
     Attributes:
@@ -5524,6 +5715,7 @@ TExec.thrift_spec = (
     (2, TType.LIST, 'env', (TType.STRING, 'UTF8', False), None, ),  # 2
     (3, TType.STRING, 'dir', 'UTF8', None, ),  # 3
     (4, TType.STRING, 'script', 'BINARY', None, ),  # 4
+    (5, TType.BOOL, 'stdin', None, False, ),  # 5
 )
 all_structs.append(TArray)
 TArray.thrift_spec = (
@@ -5845,6 +6037,22 @@ TLogChunk.thrift_spec = (
     (3, TType.BOOL, 'ended', None, None, ),  # 3
     (4, TType.I64, 'missing', None, 0, ),  # 4
     (5, TType.STRING, 'why', 'UTF8', "", ),  # 5
+)
+all_structs.append(TInput)
+TInput.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'offset', None, None, ),  # 1
+    (2, TType.STRING, 'data', 'BINARY', None, ),  # 2
+    (3, TType.BOOL, 'last', None, None, ),  # 3
+    (4, TType.I32, 'waitMillis', None, None, ),  # 4
+)
+all_structs.append(TInputReply)
+TInputReply.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'upTo', None, None, ),  # 1
+    (2, TType.BOOL, 'closed', None, None, ),  # 2
+    (3, TType.I32, 'attempt', None, None, ),  # 3
+    (4, TType.STRING, 'node', 'UTF8', None, ),  # 4
 )
 all_structs.append(TJobUsage)
 TJobUsage.thrift_spec = (
