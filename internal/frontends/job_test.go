@@ -1,6 +1,7 @@
 package frontends_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -124,6 +125,32 @@ func TestARefusalIsAnAnswer(t *testing.T) {
 		}
 		if got := said.all(); len(got) != 2 || got[1] != "frontend a:1 answers" {
 			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// An answer that comes as its caller gives up is an answer, and the job's frontend stays known.
+func TestAnAnswerAtTheEndOfTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0 := newJournal("f0")
+		f0.accept("0")
+		ctx, cancel := context.WithCancel(t.Context())
+		p := &process{journal: f0}
+		w.start("a:1", p)
+		c, _ := w.client("a:1")
+		j, _, err := c.Find(ctx, "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.status = func(string) (api.Status, error) {
+			cancel()
+			return api.Status{Job: "0"}, nil
+		}
+		for range 2 { // answered or not, a call with an ended context comes to an end that says so
+			if s, err := j.WaitFor(ctx, 0); err == nil && s.Job != "0" || j.Frontend() == nil {
+				t.Errorf("%+v, %v, at %v", s, err, j.Frontend())
+			}
 		}
 	})
 }

@@ -29,7 +29,7 @@ type Input struct {
 
 // check returns why the piece can never be taken.
 func (p *Input) check() error {
-	what := ""
+	var what string
 	switch {
 	case p.Offset < 0:
 		what = fmt.Sprintf("it begins at byte %d", p.Offset)

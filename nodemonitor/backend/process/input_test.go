@@ -16,24 +16,24 @@ func TestPieces(t *testing.T) {
 	var fed string
 	for _, c := range []struct {
 		name  string
-		in    input
+		in    *input
 		piece Piece
 		fed   string // what is given to the guard
 		taken int64  // then
 		waits bool
 		over  bool
 	}{
-		{"the first one", input{began: true}, Piece{Data: []byte("abc")}, "abc", 3, false, false},
-		{"a repetition", input{began: true, state: guard.InputState{Taken: 3}}, Piece{Data: []byte("abc")}, "", 3, false, false},
-		{"one that is known in part", input{began: true, state: guard.InputState{Taken: 2}}, Piece{Data: []byte("abc")}, "c", 3, false, false},
-		{"one behind a gap", input{began: true, state: guard.InputState{Taken: 2}}, Piece{Offset: 3, Data: []byte("abc")}, "", 2, false, false},
-		{"a question", input{began: true, state: guard.InputState{Taken: 2, Writing: true}}, Piece{Offset: 2}, "", 2, false, false},
-		{"no room", input{began: true, state: guard.InputState{Taken: 2, Writing: true}}, Piece{Offset: 2, Data: []byte("abc")}, "", 2, true, false},
-		{"the end after all was taken", input{began: true, state: guard.InputState{Taken: 3}}, Piece{Data: []byte("abc"), Last: true}, "!", 3, false, false},
-		{"the end again", input{began: true, state: guard.InputState{Taken: 3, Writing: true}}, Piece{Data: []byte("abc"), Last: true}, "", 3, true, false},
-		{"after the end", input{began: true, state: guard.InputState{Taken: 3, Closed: true}}, Piece{Offset: 3, Data: []byte("d")}, "", 3, false, false},
-		{"before the process", input{}, Piece{Data: []byte("abc")}, "", 0, true, false},
-		{"after the process", input{began: true, over: true}, Piece{Data: []byte("abc")}, "", 0, false, true},
+		{"the first one", &input{began: true}, Piece{Data: []byte("abc")}, "abc", 3, false, false},
+		{"a repetition", &input{began: true, state: guard.InputState{Taken: 3}}, Piece{Data: []byte("abc")}, "", 3, false, false},
+		{"one that is known in part", &input{began: true, state: guard.InputState{Taken: 2}}, Piece{Data: []byte("abc")}, "c", 3, false, false},
+		{"one behind a gap", &input{began: true, state: guard.InputState{Taken: 2}}, Piece{Offset: 3, Data: []byte("abc")}, "", 2, false, false},
+		{"a question", &input{began: true, state: guard.InputState{Taken: 2, Writing: true}}, Piece{Offset: 2}, "", 2, false, false},
+		{"no room", &input{began: true, state: guard.InputState{Taken: 2, Writing: true}}, Piece{Offset: 2, Data: []byte("abc")}, "", 2, true, false},
+		{"the end after all was taken", &input{began: true, state: guard.InputState{Taken: 3}}, Piece{Data: []byte("abc"), Last: true}, "!", 3, false, false},
+		{"the end again", &input{began: true, state: guard.InputState{Taken: 3, Writing: true}}, Piece{Data: []byte("abc"), Last: true}, "", 3, true, false},
+		{"after the end", &input{began: true, state: guard.InputState{Taken: 3, Closed: true}}, Piece{Offset: 3, Data: []byte("d")}, "", 3, false, false},
+		{"before the process", &input{}, Piece{Data: []byte("abc")}, "", 0, true, false},
+		{"after the process", &input{began: true, over: true}, Piece{Data: []byte("abc")}, "", 0, false, true},
 	} {
 		fed = ""
 		c.in.changed = make(chan struct{})
