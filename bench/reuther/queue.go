@@ -79,7 +79,7 @@ func (q *queue) read(ctx context.Context, into any) error {
 	case <-ctx.Done():
 		// The reader ends too, and the queue is of no use after it.
 		_ = q.out.CloseWithError(context.Cause(ctx)) // it returns none
-		_ = <-got                                    // the cause is the context's
+		<-got                                        // the cause is the context's
 		return context.Cause(ctx)
 	}
 }
