@@ -6,7 +6,6 @@
 package ended
 
 import (
-	"math"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -29,11 +28,8 @@ type attempt struct {
 	launch      uint64
 }
 
-// Ran is the launch of an attempt that is known to have run: no refusal is about it.
-const Ran = math.MaxUint64
-
 // Add records that the distributor's attempt ended. The launch is the number that it named, as
-// the place counts them.
+// the place counts them; 0 when that is not known.
 func (l *List) Add(now sched.Time, id sched.AttemptID, distributor sched.Addr, launch uint64) {
 	if n := len(l.list); n == cap(l.list) { // trimming at every call would cost more than it saves
 		l.trim(now)
@@ -73,7 +69,7 @@ func (l *List) Keep(now sched.Time, kept []sched.AttemptID) {
 	for _, id := range kept {
 		if distributor, once := distributors[id]; once {
 			delete(distributors, id)
-			l.Add(now, id, distributor, Ran)
+			l.Add(now, id, distributor, 0)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		n = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, ended.Ran)
+		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, 0)
 		s.removeQueued(id, out)
 	}
 	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {

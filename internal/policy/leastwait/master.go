@@ -181,7 +181,7 @@ func (s *Master) unassign(w *worker, t *task) {
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
 		w := t.at
-		w.ended.Add(now, t.msg.AttemptID(), t.msg.Distributor, ended.Ran)
+		w.ended.Add(now, t.msg.AttemptID(), t.msg.Distributor, 0)
 		s.remove(now, t, out)
 	}
 }

@@ -21,7 +21,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		w = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, ended.Ran)
+		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, 0)
 	}
 	switch {
 	case m.Attempt > 0 && m.Class == sched.Long:

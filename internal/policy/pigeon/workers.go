@@ -22,7 +22,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	s.slots.add(w, m.Node)
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
-		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, ended.Ran)
+		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, 0)
 		s.removeQueued(kept, out)
 	}
 	if m.Attempt > 0 {
