@@ -117,7 +117,7 @@ type Spec struct {
 	// Env is added to the environment of processes, from which PIGEON_* variables
 	// are removed.
 	Env []string
-	// StartTimeout bounds the start; default 20 s, and 0.5 s for each process.
+	// StartTimeout bounds the start; default 60 s, and 0.5 s for each process: a busy machine takes long.
 	StartTimeout time.Duration
 	// RestartGrace is for how long what runs outlives its node monitor when that is killed or
 	// handed over (Cluster.HandOver): 0, not at all. A Command decides for itself.
@@ -143,7 +143,7 @@ func (s Spec) withDefaults() Spec {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.StartTimeout == 0 {
-		s.StartTimeout = 20 * time.Second
+		s.StartTimeout = time.Minute
 		if s.Isolation == Process {
 			s.StartTimeout += time.Duration(s.nodes()+s.frontends()+len(s.Groups)*(1+s.MasterStandbys)+s.NATSServers) * time.Second / 2
 		}
