@@ -157,7 +157,7 @@ func TestClientsFollowATakeover(t *testing.T) {
 	ended := make(chan int, 1)
 	// The key leads to the standby, which names the leader.
 	go func() {
-		ended <- run(context.Background(), []string{"run", "--frontend", all, "--key", "5", "--", "sh", "-c", script}, strings.NewReader(""), &out, &errs)
+		ended <- run(context.Background(), []string{"run", "-n", "--frontend", all, "--key", "5", "--", "sh", "-c", script}, strings.NewReader(""), &out, &errs)
 	}()
 	await.Until(t, "the program writes", func() bool { return strings.HasSuffix(out.String(), "line 3\n") })
 	if err := leader.cmd.Process.Kill(); err != nil {

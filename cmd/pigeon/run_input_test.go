@@ -25,9 +25,13 @@ type fakeTask struct {
 	calls   int
 	done    context.CancelFunc
 	refusal error
+	until   time.Time // when the first attempt is lost; zero: never
 }
 
 func (f *fakeTask) Input(_ context.Context, attempt int, _ string, p wire.Input) (wire.InputReply, error) {
+	if !f.until.IsZero() && time.Now().After(f.until) {
+		f.attempt, f.got, f.ended, f.calls, f.until = f.attempt+1, nil, false, 0, time.Time{}
+	}
 	f.calls++
 	switch {
 	case f.refusal != nil:
@@ -120,8 +124,7 @@ func TestInputIsGivenAgainAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		f := fakeTask{attempt: 1, room: wire.MaxInput, done: func() {}}
-		time.AfterFunc(30*time.Second+inputProbe/2, func() { f = fakeTask{attempt: 2, room: wire.MaxInput, done: func() {}} })
+		f := fakeTask{attempt: 1, room: wire.MaxInput, done: func() {}, until: time.Now().Add(30*time.Second + inputProbe/2)}
 		if err := (&inputForwarder{job: &f, in: &stdinStream{r: strings.NewReader("all of it")}}).run(ctx); err != nil {
 			t.Error(err)
 		}
