@@ -72,12 +72,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// wait repeats the checks until they hold or cannot.
+// wait repeats the checks until they hold or cannot. When ctx ends meanwhile, the error is what was
+// waited for before, and not that a check was broken off.
 func (s *Store) wait(ctx context.Context) error {
+	var cause error
 	for logged := false; ; {
 		err := s.check(ctx)
 		if refused, ok := errors.AsType[*api.Error](err); err == nil || ok && refused.Problem == api.Invalid {
 			return err
+		}
+		if cause == nil || ctx.Err() == nil {
+			cause = err
 		}
 		if !logged {
 			logged = true
@@ -88,7 +93,7 @@ func (s *Store) wait(ctx context.Context) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return s.unready(err, "waiting for it")
+			return s.unready(cause, "waiting for it")
 		}
 	}
 }
