@@ -116,7 +116,9 @@ func TestAttemptsAreBounded(t *testing.T) {
 		items[i] = w.assign(n, 0, attemptOf(1, int32(i)), sleepFor(time.Hour))
 	}
 	n.deliver(items...)
-	n.until("they are here", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts })
+	n.until("they are here, and deliveries know it", func(o *owner) bool {
+		return o.workers.Attempts() == slots.MaxAttempts && o.full.Load().Refuses(sched.Addr{}, true)
+	})
 	more := w.assign(n, 0, attemptOf(2, 0), sleepFor(0))
 	b := &wire.Batch{Sender: w.master, Receiver: n.ref, Incarnation: w.incarnation, Epoch: w.epoch, Sequence: 1 << 40, Items: []wire.Item{more}}
 	var busy *api.Error
