@@ -71,15 +71,19 @@ func (q *queue) Start(ctx context.Context, slots int) error {
 func (q *queue) read(ctx context.Context, into any) error {
 	ctx, free := q.place.guarded(ctx)
 	defer free()
-	got := make(chan error, 1)
-	go func() { got <- q.answers.Decode(into) }()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = q.answers.Decode(into)
+	}()
 	select {
-	case err := <-got:
+	case <-ended:
 		return err
 	case <-ctx.Done():
-		// The reader ends too, and the queue is of no use after it.
-		_ = q.out.CloseWithError(context.Cause(ctx)) // it returns none
-		<-got                                        // the cause is the context's
+		// Closing the pipe ends the reader, whose error only repeats the context's.
+		_ = q.out.CloseWithError(context.Cause(ctx))
+		<-ended
 		return context.Cause(ctx)
 	}
 }
