@@ -52,10 +52,34 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	}
 	d := api.NodeDrain{Node: name, Group: n.Group, State: r.State, Running: r.Running, Results: r.Results}
 	if !o.Resume {
-		d.Only = servedOnlyBy(states, n)
+		d.Only = servedOnlyBy(srv.awaitShown(ctx, states, name), n)
 	}
 	srv.nodeEvent(ctx, api.EventNodeOrdered, name, drainOrdered(o))
 	return d, nil
+}
+
+// awaitShown returns the states of the groups as soon as the node's master has heard that it
+// drains: whoever drains several nodes one after another is told at the last of them what no
+// other can run. It does not wait for longer than drainShown.
+func (srv *schedulerService) awaitShown(ctx context.Context, states []api.MasterState, name string) []api.MasterState {
+	ctx, cancel := context.WithTimeout(ctx, drainShown)
+	defer cancel()
+	tick := time.NewTicker(drainShownPoll)
+	defer tick.Stop()
+	for {
+		now := srv.owner.dispatch.MasterStates(ctx)
+		switch n := findNode(now, name); {
+		case ctx.Err() != nil:
+			return states
+		case n != nil && n.State != api.StateUp:
+			return now
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return states
+		}
+	}
 }
 
 // drainOrdered says what a node was told.
@@ -76,6 +100,12 @@ func nodeRef(name string) wire.Ref { return wire.Ref{Role: sched.Worker, Name: n
 
 // drainTimeout bounds the call to the node.
 const drainTimeout = 5 * time.Second
+
+// A master hears of a drain within milliseconds, unless it cannot be reached.
+const (
+	drainShown     = time.Second
+	drainShownPoll = 10 * time.Millisecond
+)
 
 // findNode returns the node of that name, nil when no master has it.
 func findNode(states []api.MasterState, name string) *api.Node {

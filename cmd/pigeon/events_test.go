@@ -15,19 +15,23 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
-// followed is what "pigeon events -f" prints, a process of its own.
+// followed is a verb that runs until it has nothing more to say, a process of its own.
 type followed struct {
-	cmd *exec.Cmd
+	cmd     *exec.Cmd
+	readers sync.WaitGroup
+	wait    func() error // when all that it printed was read
 
 	mu        sync.Mutex
 	out, errs []string // lines; guarded by mu
 }
 
-// followEvents starts the process and reads what it prints.
-func followEvents(t *testing.T, args ...string) *followed {
+// followVerb starts the process and reads what it prints.
+func followVerb(t *testing.T, args ...string) *followed {
 	t.Helper()
-	f := &followed{cmd: exec.Command(os.Args[0], append([]string{"events", "-f"}, args...)...)}
-	f.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PIGEON_") })
+	f := &followed{cmd: exec.Command(os.Args[0], args...)}
+	f.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PIGEON_") && !strings.HasPrefix(v, "PIGEON_FRONTEND=")
+	})
 	out, err := f.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -39,15 +43,35 @@ func followEvents(t *testing.T, args ...string) *followed {
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var readers sync.WaitGroup
-	readers.Go(func() { f.read(bufio.NewScanner(out), &f.out) })
-	readers.Go(func() { f.read(bufio.NewScanner(errs), &f.errs) })
+	f.readers.Go(func() { f.read(bufio.NewScanner(out), &f.out) })
+	f.readers.Go(func() { f.read(bufio.NewScanner(errs), &f.errs) })
+	f.wait = sync.OnceValue(func() error { f.readers.Wait(); return f.cmd.Wait() })
 	t.Cleanup(func() {
 		_ = f.cmd.Process.Kill() // mostly gone already
-		readers.Wait()
-		_ = f.cmd.Wait() // likewise
+		_ = f.wait()             // likewise
 	})
 	return f
+}
+
+// status waits for the end of the process and returns its exit status.
+func (f *followed) status(t *testing.T) int {
+	t.Helper()
+	err := f.wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exitDone
+}
+
+// interrupt is Ctrl-C.
+func (f *followed) interrupt(t *testing.T) {
+	t.Helper()
+	if err := f.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (f *followed) read(s *bufio.Scanner, to *[]string) {
@@ -83,7 +107,7 @@ func TestEventsVerb(t *testing.T) {
 		frontends, serve = append(frontends, p), append(serve, p.line.Addresses["applications"])
 	}
 	cluster := strings.Join(serve, ",")
-	f := followEvents(t, "--frontend", cluster)
+	f := followVerb(t, "events", "-f", "--frontend", cluster)
 	f.await(t, &f.out, "frontend frontend-b was started")
 	for i, address := range serve {
 		succeed(t, "submit", "--frontend", address, "--key", "job-"+string(rune('a'+i)), "--owner", "team", "--sleep", "1h")
@@ -116,11 +140,8 @@ func TestEventsVerb(t *testing.T) {
 	f.await(t, &f.errs, "frontend frontend-b at "+serve[1]+" is another process than before")
 	f.await(t, &f.out, "frontend frontend-b was started, with 1 unfinished jobs")
 
-	if err := f.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := f.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Errorf("Ctrl-C: %v", err)
+	f.interrupt(t)
+	if status := f.status(t); status != exitInterrupted {
+		t.Errorf("Ctrl-C: status %d", status)
 	}
 }

@@ -5,16 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
-
-// drainPoll is how often --wait looks at the nodes.
-const drainPoll = 200 * time.Millisecond
 
 func nodeDrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -39,30 +34,41 @@ application now, a warning names it.`,
 	wait := cmd.Flags().Bool("wait", false, "return when the nodes are drained")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		if o.Deadline < 0 {
-			return wrongUse(fmt.Errorf("--deadline is %v; use a duration above zero, or 0s for none", o.Deadline))
+		if err := checkDrain(o); err != nil {
+			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) (err error) {
-			var begun []string
-			for _, name := range names {
-				d, e := c.drainNode(cmd.Context(), name, o)
-				if e != nil {
-					err = errors.Join(err, e)
-					continue
-				}
-				begun = append(begun, name)
-				warnOnly(cmd.ErrOrStderr(), &d)
-				if !*wait {
-					err = errors.Join(err, printDrain(cmd.OutOrStdout(), &d, *output))
-				}
-			}
+		return withCluster(cmd, func(c *clusterClient) error {
 			if *wait {
-				err = errors.Join(err, awaitDrained(cmd, c, begun, *output))
+				return newDrainWait(cmd, c, *output).drain(names, o)
 			}
-			return err
+			return drainNodes(cmd, c, names, o, *output)
 		})
 	}
 	return cmd
+}
+
+// checkDrain refuses an order that says nothing, or two things.
+func checkDrain(o api.DrainOrder) error {
+	switch {
+	case o.Deadline < 0:
+		return fmt.Errorf("--deadline is %v; use a duration above zero, or 0s for none", o.Deadline)
+	case o.Deadline > 0 && o.Kill:
+		return fmt.Errorf("--kill gives back at once what runs, and --deadline %v later; use one of them", o.Deadline)
+	}
+	return nil
+}
+
+// drainNodes prints what each node answers.
+func drainNodes(cmd *cobra.Command, c *clusterClient, names []string, o api.DrainOrder, output outputFormat) (err error) {
+	for _, name := range names {
+		d, e := c.drainNode(cmd.Context(), name, o)
+		if e == nil {
+			warnOnly(cmd.ErrOrStderr(), &d)
+			e = printDrain(cmd.OutOrStdout(), &d, output)
+		}
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 func nodeResumeCommand() *cobra.Command {
@@ -110,7 +116,7 @@ func warnOnly(w io.Writer, d *api.NodeDrain) {
 		if app == "" {
 			of = "sleep and exec"
 		}
-		fmt.Fprintf(w, "warning: no other node that is up can run tasks of %s; they wait until one can\n", of)
+		fmt.Fprintf(w, "warning: without %s no node that is up can run tasks of %s; they wait until one can\n", d.Node, of)
 	}
 }
 
@@ -128,77 +134,4 @@ func printDrain(out io.Writer, d *api.NodeDrain, output outputFormat) error {
 		_, err = fmt.Fprintf(out, "%s is draining: %d still running\n", d.Node, d.Running)
 	}
 	return err
-}
-
-// awaitDrained prints each node when it is drained, and on standard error what still
-// runs meanwhile.
-func awaitDrained(cmd *cobra.Command, c *clusterClient, names []string, output outputFormat) (err error) {
-	tick := time.NewTicker(drainPoll)
-	defer tick.Stop()
-	last := ""
-	for len(names) > 0 {
-		states, e := c.groups(cmd.Context())
-		if e != nil {
-			return errors.Join(err, fmt.Errorf("%w; the drains go on", e))
-		}
-		names, err = c.printDrained(cmd.OutOrStdout(), states, names, output, err)
-		if line := stillRunning(states, names); line != "" && line != last {
-			last = line
-			fmt.Fprintln(cmd.ErrOrStderr(), line)
-		}
-		if len(names) == 0 {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-cmd.Context().Done():
-			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; %s goes on draining\n", strings.Join(names, ", "))
-			return silentError{exitInterrupted}
-		}
-	}
-	return err
-}
-
-// printDrained prints the nodes that are drained, adds to err those that can not be any
-// more, and returns the others.
-func (c *clusterClient) printDrained(out io.Writer, states []api.MasterState, names []string, output outputFormat, err error) ([]string, error) {
-	var left []string
-	for _, name := range names {
-		switch n := nodeOf(states, name); {
-		case n == nil:
-			left = append(left, name) // its master is restarting
-		case n.State == api.StateDrained:
-			err = errors.Join(err, printDrain(out, &api.NodeDrain{Node: name, Group: n.Group, State: n.State}, output))
-		case n.State == api.StateUp && n.Slots > 0:
-			left = append(left, name) // its master has not heard of it yet
-		case n.Gone():
-			err = errors.Join(err, fmt.Errorf("node %q is %s: %s; it was not drained to its end", name, n.State, n.Reason))
-		default:
-			left = append(left, name)
-		}
-	}
-	return left, err
-}
-
-// stillRunning is the line of progress.
-func stillRunning(states []api.MasterState, names []string) string {
-	var parts []string
-	for _, name := range names {
-		if n := nodeOf(states, name); n != nil {
-			parts = append(parts, fmt.Sprintf("%s: %d running", name, n.Busy))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func nodeOf(states []api.MasterState, name string) *api.Node {
-	for i := range states {
-		nodes := nodesOf(&states[i])
-		for k := range nodes {
-			if nodes[k].ID == name {
-				return &nodes[k]
-			}
-		}
-	}
-	return nil
 }

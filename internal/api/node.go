@@ -15,7 +15,7 @@ type NodeDrain struct {
 	State   string   `json:"state"`          // up, draining or drained
 	Running int      `json:"running"`        // tasks that are still there
 	Results int      `json:"results"`        // ends of tasks that their frontends have not acknowledged yet
-	Only    []string `json:"only,omitempty"` // applications whose tasks no other node can run now
+	Only    []string `json:"only,omitempty"` // applications whose tasks no other node can run now; "" stands for sleep and exec
 }
 
 // Gone reports whether the node is only shown: it is lost, stopped or refused.

@@ -95,8 +95,12 @@ func (t *Nodes) ForgetDeparted(name string) (forgotten bool, err error) {
 		return t.departed.Forget(name), nil
 	}
 	state, _ := n.state()
+	next := "stop its node monitor"
+	if n.stopping {
+		next = "try again"
+	}
 	return false, &api.Error{
 		Problem: api.Invalid, What: fmt.Sprintf("the node is %s: group %d has it registered at %s", state, t.cfg.Group, n.address), Subject: fmt.Sprintf("node %q", name),
-		Tried: "forgetting it; nothing was changed", Next: fmt.Sprintf("stop its node monitor; %v after its last heartbeat the node can be forgotten", t.cfg.LostAfter),
+		Tried: "forgetting it; nothing was changed", Next: fmt.Sprintf("%s; %v after its last heartbeat the node can be forgotten", next, t.cfg.LostAfter),
 	}
 }
