@@ -3,6 +3,7 @@ package frontend_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,15 +20,42 @@ import (
 )
 
 // countingGroup is what a list asks of a master: it counts the calls.
-type countingGroup struct{ running, views atomic.Int64 }
+type countingGroup struct {
+	running, views, jobs atomic.Int64
+
+	mu     sync.Mutex
+	runs   []sched.JobID // the jobs that have a running task; nil: all
+	more   bool          // what its answer says beside them
+	refuse error         // or its answer
+}
+
+func (g *countingGroup) answer(runs []sched.JobID, more bool, refuse error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.runs, g.more, g.refuse = runs, more, refuse
+}
 
 func (g *countingGroup) RunningTasks(_ context.Context, jobs []sched.JobID) ([]int32, error) {
 	g.running.Add(1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	n := make([]int32, len(jobs))
 	for i := range n {
-		n[i] = 1
+		if g.runs == nil || slices.Contains(g.runs, jobs[i]) {
+			n[i] = 1
+		}
 	}
 	return n, nil
+}
+
+func (g *countingGroup) RunningJobs(context.Context, string) (wire.RunningJobs, error) {
+	g.jobs.Add(1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.more {
+		return wire.RunningJobs{Jobs: g.runs[:1], More: true}, nil
+	}
+	return wire.RunningJobs{Jobs: g.runs}, g.refuse
 }
 
 func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobView, error) {
@@ -92,6 +120,56 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 	}
 	if _, err := f.List(t.Context(), 10, "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown"`) {
 		t.Errorf("after an unknown job: %v", err)
+	}
+}
+
+// A list of running jobs takes one step of the owner goroutine and two calls to each master,
+// however many jobs wait. Where a master cannot say which jobs run, it is asked about all of
+// them, and the list is the same.
+func TestListOfRunningJobs(t *testing.T) {
+	const waiting = 2 * wire.MaxPage
+	w := newWorld(t)
+	group := &countingGroup{}
+	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
+	w.masters = []string{master.Addr().String()}
+	f := w.frontend(func(c *frontend.Config) { c.ID, c.NoSync = "f1", true })
+	var runs []sched.JobID
+	for i := range waiting + 2 {
+		name := fmt.Sprintf("job-%d", i)
+		if i == 0 || i == waiting {
+			name = fmt.Sprintf("run-%d", i)
+			runs = append(runs, sched.NewJobID("f1", name))
+		}
+		if _, _, err := f.Submit(t.Context(), sleeps(name, 1, time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	posts := f.CountPosts()
+	for _, c := range []struct {
+		name   string
+		more   bool
+		refuse error
+		calls  int64 // for the running tasks of jobs
+		posts  int64
+	}{
+		{"it says which run", false, nil, 1, 1},
+		{"more run than it may list", true, nil, 3, 3},
+		{"it does not know the question", false, &api.Error{Problem: api.Invalid, What: "the other side does not offer this method"}, 3, 3},
+		{"it serves the question to nobody", false, &api.Error{Problem: api.Denied, What: "the method is not served to anybody here"}, 3, 3},
+	} {
+		group.answer(runs, c.more, c.refuse)
+		asked, calls, before := group.jobs.Load(), group.running.Load(), posts.Load()
+		list, err := f.Query(t.Context(), 10, "", api.JobFilter{States: []string{"running"}})
+		if err != nil || len(list) != 2 || list[0].Job != fmt.Sprintf("run-%d", waiting) || list[1].Job != "run-0" || list[0].State != api.StateRunning || list[0].Running != 1 {
+			t.Errorf("%s: %+v, %v", c.name, list, err)
+		}
+		if j, r, p := group.jobs.Load()-asked, group.running.Load()-calls, posts.Load()-before; j != 1 || r != c.calls || p != c.posts {
+			t.Errorf("%s: %d calls for the jobs, %d for their tasks and %d posts, want 1, %d and %d", c.name, j, r, p, c.calls, c.posts)
+		}
+		queued, err := f.Query(t.Context(), wire.MaxPage, "", api.JobFilter{States: []string{"queued"}})
+		if err != nil || len(queued) != wire.MaxPage || slices.ContainsFunc(queued, func(s api.Status) bool { return s.Job[:3] == "run" }) {
+			t.Errorf("%s: %d queued jobs, %v", c.name, len(queued), err)
+		}
 	}
 }
 

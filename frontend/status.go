@@ -1,21 +1,16 @@
 package frontend
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// listDefault is how many jobs a list without a limit of the caller has.
-const listDefault = 100
 
 // jobSummary is the state of a job from which its status is shown.
 type jobSummary struct {
@@ -32,11 +27,7 @@ func (o *owner) summary(id sched.JobID) jobSummary {
 	if j == nil {
 		return jobSummary{}
 	}
-	s := jobSummary{id: id, status: j.Status, app: j.App(), known: true}
-	if v, _ := o.dispatch.JobView(id, 0); v.Late {
-		s.bound = v.Bound
-	}
-	return s
+	return jobSummary{id: id, status: j.Status, app: j.App(), bound: o.dispatch.Bound(id), known: true}
 }
 
 // lookUp returns the summary of a job, from memory or from the journal.
@@ -81,98 +72,6 @@ func (srv *schedulerService) running(ctx context.Context, s *jobSummary) []wire.
 func (s *jobSummary) started() {
 	if s.status.Running > 0 || s.status.Completed+s.status.Failed > 0 {
 		s.status.State = api.StateRunning
-	}
-}
-
-// Query returns a page of the jobs that match a filter, newest first. A page without a filter
-// takes one step of the owner goroutine and one call to each master, whatever the number of
-// jobs; with one, steps of bounded length, until it is full. The masters are given
-// dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as not
-// running.
-func (srv *schedulerService) Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
-	if err := filter.Validate(); err != nil {
-		return nil, err
-	}
-	limit = min(cmp.Or(max(limit, 0), listDefault), wire.MaxPage)
-	found := []api.Status{}
-	for {
-		want := limit - len(found)
-		if len(filter.States) > 0 {
-			want = wire.MaxPage // which of them run is known afterwards
-		}
-		p, err := srv.page(ctx, after, want, &filter)
-		if err != nil {
-			return nil, err
-		}
-		srv.runningAll(ctx, p.jobs)
-		for i := range p.jobs {
-			if s := p.jobs[i].status; filter.HasState(&s) && len(found) < limit {
-				found = append(found, shown(ctx, s))
-			}
-		}
-		if after = p.last; len(found) == limit || after == "" {
-			return found, nil
-		}
-	}
-}
-
-// List returns a page of all jobs, newest first.
-func (srv *schedulerService) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
-	return srv.Query(ctx, limit, after, api.JobFilter{})
-}
-
-// jobPage is some of the jobs that may match a filter.
-type jobPage struct {
-	jobs  []jobSummary
-	last  string // the job to go on after, "" at the end
-	known bool   // the job after which it begins is known
-}
-
-// page returns the next jobs that may match the filter.
-func (srv *schedulerService) page(ctx context.Context, after string, most int, filter *api.JobFilter) (jobPage, error) {
-	p, err := ask(ctx, srv, "listing jobs", func(o *owner) jobPage { return o.page(after, most, filter) })
-	if err == nil && !p.known {
-		err = &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
-			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
-	}
-	return p, err
-}
-
-func (o *owner) page(after string, limit int, filter *api.JobFilter) (p jobPage) {
-	var last sched.JobID
-	if after != "" {
-		last = sched.NewJobID(o.frontend, after)
-	}
-	now := time.Now()
-	found := o.jobs.Page(last, limit, func(j *jobs.Job) bool { return filter.MayMatch(&j.Status, now) })
-	p.known = found.Known
-	p.jobs = make([]jobSummary, len(found.Jobs))
-	for i, j := range found.Jobs {
-		p.jobs[i] = o.summary(j.ID)
-	}
-	if found.Last != nil {
-		p.last = found.Last.Status.Job
-	}
-	return p
-}
-
-// runningAll adds the running tasks to the statuses of those jobs that are unfinished.
-func (srv *schedulerService) runningAll(ctx context.Context, list []jobSummary) {
-	var unfinished []*jobSummary
-	var ids []sched.JobID
-	for i := range list {
-		if s := &list[i]; !s.status.State.Ended() {
-			s.status.Running = s.bound
-			unfinished, ids = append(unfinished, s), append(ids, s.id)
-		}
-	}
-	for _, running := range srv.owner.dispatch.RunningTasks(ctx, ids) {
-		for i, n := range running {
-			unfinished[i].status.Running += int(n)
-		}
-	}
-	for _, s := range unfinished {
-		s.started()
 	}
 }
 

@@ -114,6 +114,15 @@ func (m *Master) RunningTasks(ctx context.Context, list []sched.JobID) ([]int32,
 	})
 }
 
+// RunningJobs returns which jobs of a frontend have tasks that run in the group.
+func (m *Master) RunningJobs(ctx context.Context, frontend string) (wire.RunningJobs, error) {
+	const tried = "finding the jobs that run"
+	if !m.standing.leads() {
+		return wire.RunningJobs{}, m.standing.refusal(tried)
+	}
+	return daemon.Ask(ctx, m.mailbox, tried, func() wire.RunningJobs { return m.owner.runningJobs(frontend) })
+}
+
 // JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
 	const tried = "reading the state of a job"

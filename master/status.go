@@ -30,6 +30,27 @@ func (o *owner) state() api.MasterState {
 	return s
 }
 
+// runningJobs returns which jobs of a frontend have tasks that run in the group.
+func (o *owner) runningJobs(frontend string) (r wire.RunningJobs) {
+	of, known := o.addrs.Find(frontendRef(frontend))
+	if !known {
+		return r
+	}
+	seen := map[sched.JobID]struct{}{}
+	for job, distributor := range o.core.view.Running() {
+		if _, twice := seen[job]; twice || distributor != of {
+			continue
+		}
+		if len(r.Jobs) == wire.MaxRunningJobs {
+			r.More = true
+			break
+		}
+		seen[job] = struct{}{}
+		r.Jobs = append(r.Jobs, job)
+	}
+	return r
+}
+
 // viewTasks bounds the running tasks that a view lists.
 const viewTasks = 100
 

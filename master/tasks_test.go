@@ -407,3 +407,31 @@ func TestRefusedForSilentFrontend(t *testing.T) {
 		return last.Job == it.Msg.Job
 	})
 }
+
+// A master says which jobs of a frontend have tasks that run, each once, and no others.
+func TestRunningJobs(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f, other := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Frontend(t, "f2", m.Addr())
+	f.Register(wire.Hello{})
+	other.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(4, 1)})
+	f.Send(daemontest.Tasks(1, 2), daemontest.Tasks(2, 1))
+	n.AwaitGot(sched.Launch, 3)
+	other.Send(daemontest.Tasks(3, 2))
+	n.AwaitGot(sched.Launch, 4)
+	f.Send(daemontest.Tasks(4, 1)) // waits
+	for name, want := range map[string][]uint64{"f1": {1, 2}, "f2": {3}, "f3": nil} {
+		r, err := f.Master().RunningJobs(t.Context(), name)
+		var got []uint64
+		for _, job := range r.Jobs {
+			got = append(got, job.Lo)
+		}
+		slices.Sort(got)
+		if err != nil || r.More || !slices.Equal(got, want) {
+			t.Errorf("jobs %v of %s run, want %v; more: %v, %v", got, name, want, r.More, err)
+		}
+	}
+}

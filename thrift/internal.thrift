@@ -423,6 +423,13 @@ struct TJobView {
   2: list<published.TTaskStatus> tasks
 }
 
+// The jobs of a frontend of which tasks run in a group, each once. more: there are further
+// ones, which are not listed.
+struct TRunningJobs {
+  1: list<TJobId> jobs
+  2: bool more
+}
+
 /*
  * All that a frontend wants of one application at one node. tenure counts who
  * took the application over: a node follows the highest, and of one tenure the
@@ -555,6 +562,9 @@ service PeerService {
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
   // How many tasks of each of the jobs run in the group, in their order; 1,000 jobs at most.
   list<i32> runningTasks(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
+  // Which jobs of the frontend of that name have tasks that run in the group; it lists 10,000
+  // jobs at most.
+  TRunningJobs runningJobs(1: string frontend) throws (1: published.TPigeonException e)
   // To a master: stops showing a node or frontend that is not registered any more; returns
   // whether there was one. A registered one is refused.
   bool forgetNode(1: string name) throws (1: published.TPigeonException e)

@@ -75,6 +75,18 @@ func (c *core) JobView(job sched.JobID, tasks int) (v sched.JobView, ok bool) {
 	return c.opts.Core.JobView(job, tasks)
 }
 
+// Bound returns how many unfinished tasks of a job are at workers without a master.
+func (c *core) Bound(job sched.JobID) int {
+	if !c.opts.Policy.LateBinding {
+		return 0
+	}
+	v, _ := c.JobView(job, 0)
+	if !v.Late {
+		return 0
+	}
+	return v.Bound
+}
+
 // Metrics are the metrics of a dispatcher.
 type Metrics struct {
 	ignored  prometheus.Counter

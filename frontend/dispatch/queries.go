@@ -51,6 +51,33 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 	})
 }
 
+// RunningJobs returns the jobs of this frontend of which tasks run in groups whose masters
+// answer, by one question to each; nil when it cannot be told: more run in a group than an
+// answer may list, or a master is of an earlier version, which does not know the question.
+func (q *queries) RunningJobs(ctx context.Context) map[sched.JobID]struct{} {
+	all := map[sched.JobID]struct{}{}
+	if q.masters.opts.Policy.NewMaster == nil {
+		return all
+	}
+	self := q.masters.opts.Self.Name
+	answers := query(ctx, q.masters, func(ctx context.Context, m *master) wire.RunningJobs {
+		r, err := m.peer.Current().RunningJobs(ctx, self)
+		if e, told := errors.AsType[*api.Error](err); told && e.Problem != api.NotReady {
+			r.More = true
+		}
+		return r
+	})
+	for _, r := range answers {
+		if r.More {
+			return nil
+		}
+		for _, job := range r.Jobs {
+			all[job] = struct{}{}
+		}
+	}
+	return all
+}
+
 // MasterStates returns every group with its nodes; of one whose master does not answer,
 // since when and why.
 func (q *queries) MasterStates(ctx context.Context) []api.MasterState {

@@ -54,12 +54,17 @@ func (f *JobFilter) bad(what, next string) error {
 
 // Matches reports whether a job is selected.
 func (f *JobFilter) Matches(s *Status, now time.Time) bool {
-	return f.MayMatch(s, now) && f.HasState(s)
+	return f.MayMatch(s, now) && f.HasState(s.State)
 }
 
-// HasState reports whether a job is in one of the states.
-func (f *JobFilter) HasState(s *Status) bool {
-	return len(f.States) == 0 || slices.Contains(f.States, string(s.State))
+// HasState reports whether the state of a job is one of the states.
+func (f *JobFilter) HasState(s State) bool {
+	return len(f.States) == 0 || slices.Contains(f.States, string(s))
+}
+
+// Unfinished reports whether one of the states is that of an unfinished job.
+func (f *JobFilter) Unfinished() bool {
+	return slices.ContainsFunc(f.States, func(state string) bool { return !State(state).Ended() })
 }
 
 // MayMatch is Matches for a job of which it is not known yet whether it waits or runs.

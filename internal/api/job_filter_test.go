@@ -45,6 +45,17 @@ func TestJobFilter(t *testing.T) {
 	}
 }
 
+func TestJobFilterUnfinished(t *testing.T) {
+	for _, c := range []struct {
+		states []string
+		want   bool
+	}{{nil, false}, {[]string{"failed", "completed", "cancelled"}, false}, {[]string{"failed", "running"}, true}, {[]string{"queued"}, true}, {[]string{"held"}, true}} {
+		if got := (&api.JobFilter{States: c.states}).Unfinished(); got != c.want {
+			t.Errorf("%v: %v", c.states, got)
+		}
+	}
+}
+
 func TestJobFilterRefuses(t *testing.T) {
 	for want, f := range map[string]api.JobFilter{
 		`"runnign"`: {States: []string{"runnign"}}, `"middle"`: {Class: "middle"}, "-1s": {Since: -time.Second}, `"[a"`: {Name: "[a"},

@@ -59,6 +59,18 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		if unknown := m.Share(sched.JobID{Lo: 1}, 2); unknown.Queued+unknown.Running+len(unknown.Tasks) != 0 {
 			t.Errorf("%s: of an unknown job %+v", spec, unknown)
 		}
+		running := 0
+		for id, of := range m.Running() {
+			if running++; id != job || of != distributor {
+				t.Errorf("%s: job %s of distributor %+v runs", spec, id, of)
+			}
+		}
+		if running != want.running {
+			t.Errorf("%s: %d tasks are yielded as running", spec, running)
+		}
+		for range m.Running() {
+			break // the cores end early
+		}
 		reserved := 0
 		for id := range int32(4) {
 			v := m.WorkerView(worker(id))

@@ -1,5 +1,7 @@
 package sched
 
+import "iter"
+
 // Core is one scheduling state machine; package sched states its contract.
 type Core interface {
 	// Step processes one message at the instant now and appends to out what must
@@ -54,6 +56,9 @@ type (
 		// Share returns what the group holds of a job, with at most so many of the tasks
 		// at workers, in order of launch.
 		Share(id JobID, most int) JobShare
+		// Running yields the job of every task at a worker, with the distributor of the job, in
+		// the order of workers: a job once for each of its tasks.
+		Running() iter.Seq2[JobID, Addr]
 		// Owners returns the owners that use or want workers, or that a share names, each
 		// after its parent; nil where workers are not shared by owner.
 		Owners() []OwnerView

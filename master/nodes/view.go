@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -123,6 +124,11 @@ func (View) WorkerView(sched.Addr) sched.WorkerView { return sched.WorkerView{Ta
 
 // Share returns an empty share: jobs pass between frontends and workers only.
 func (View) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
+
+// Running yields nothing: jobs pass between frontends and workers only.
+func (View) Running() iter.Seq2[sched.JobID, sched.Addr] {
+	return func(func(sched.JobID, sched.Addr) bool) {}
+}
 
 // Owners returns nil: workers are not shared by owner.
 func (View) Owners() []sched.OwnerView { return nil }

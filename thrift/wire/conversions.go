@@ -1319,6 +1319,23 @@ func reportsReplyFrom(t *peer.TReportsReply) (v ReportsReply) {
 	}
 }
 
+func runningJobsTo(v RunningJobs) *peer.TRunningJobs {
+	return &peer.TRunningJobs{
+		Jobs: mapped(v.Jobs, jobIDTo),
+		More: v.More,
+	}
+}
+
+func runningJobsFrom(t *peer.TRunningJobs) (v RunningJobs) {
+	if t == nil {
+		return v
+	}
+	return RunningJobs{
+		Jobs: mapped(t.Jobs, jobIDFrom),
+		More: t.More,
+	}
+}
+
 func runtimeTo(v api.Runtime) *application.TRuntime {
 	return &application.TRuntime{
 		Name:     v.Name,

@@ -178,6 +178,10 @@ func (p *fakePeer) RunningTasks(_ context.Context, jobs []sched.JobID) ([]int32,
 	return make([]int32, len(jobs)), p.note("running %v", jobs)
 }
 
+func (p *fakePeer) RunningJobs(_ context.Context, frontend string) (wire.RunningJobs, error) {
+	return filled[wire.RunningJobs](), p.note("jobs of %s", frontend)
+}
+
 func (p *fakePeer) JobView(_ context.Context, job sched.JobID, app string) (wire.JobView, error) {
 	return filled[wire.JobView](), p.note("view %v %s", job, app)
 }

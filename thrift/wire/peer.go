@@ -54,6 +54,9 @@ type GroupViewer interface {
 	// RunningTasks returns how many tasks of each of the jobs run in the group, in their
 	// order.
 	RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error)
+	// RunningJobs returns which jobs of the frontend of that name have tasks that run in the
+	// group.
+	RunningJobs(ctx context.Context, frontend string) (RunningJobs, error)
 	MasterState(ctx context.Context) (api.MasterState, error)
 	// ForgetNode stops showing a node or frontend that is not registered any more. It reports
 	// whether there was one; the error says that the daemon is registered.
@@ -64,6 +67,15 @@ type GroupViewer interface {
 
 // MaxPage bounds the jobs of one page of a list, and those of one call of RunningTasks.
 const MaxPage = 1000
+
+// MaxRunningJobs bounds the jobs of one answer of RunningJobs.
+const MaxRunningJobs = 10_000
+
+// RunningJobs is some jobs of which tasks run in a group.
+type RunningJobs struct {
+	Jobs []sched.JobID // each once
+	More bool          // there are others, because MaxRunningJobs are listed
+}
 
 // JobView is a master's state of one job.
 type JobView struct {
@@ -177,6 +189,14 @@ func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]i
 	}
 	n, err := h.ports.Group.RunningTasks(ctx, mapped(jobs, jobIDFrom))
 	return n, refusal(err)
+}
+
+func (h peerHandler) RunningJobs(ctx context.Context, frontend string) (*peer.TRunningJobs, error) {
+	if h.ports.Group == nil {
+		return nil, refusal(notHere("master"))
+	}
+	r, err := h.ports.Group.RunningJobs(ctx, frontend)
+	return runningJobsTo(r), refusal(err)
 }
 
 func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, error) {

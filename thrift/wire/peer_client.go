@@ -93,6 +93,14 @@ func (p *PeerClient) RunningTasks(ctx context.Context, jobs []sched.JobID) ([]in
 	return n, err
 }
 
+// RunningJobs returns which jobs of a frontend have tasks that run in a master's group.
+func (p *PeerClient) RunningJobs(ctx context.Context, frontend string) (RunningJobs, error) {
+	r, err := invoke(ctx, p.caller, "asking a master which jobs run", func(ctx context.Context, c thrift.TClient) (*peer.TRunningJobs, error) {
+		return peer.NewPeerServiceClient(c).RunningJobs(ctx, frontend)
+	})
+	return runningJobsFrom(r), err
+}
+
 // MasterState returns a master's view of its group.
 func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
 	s, err := invoke(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {

@@ -59,6 +59,9 @@ func TestPeerClient(t *testing.T) {
 	view, err := c.JobView(ctx, job, "app")
 	must(t, err)
 	equal(t, "view", view, filled[wire.JobView]())
+	running, err := c.RunningJobs(ctx, "f")
+	must(t, err)
+	equal(t, "running", running, filled[wire.RunningJobs]())
 	state, err := c.MasterState(ctx)
 	must(t, err)
 	equal(t, "state", state, filled[api.MasterState]())
@@ -79,7 +82,7 @@ func TestPeerClient(t *testing.T) {
 	must(t, err)
 	equal(t, "drain", drained, filled[wire.DrainReply]())
 	equal(t, "calls", fake.calls(), []string{
-		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state", "forget n1", "owners",
+		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "jobs of f", "state", "forget n1", "owners",
 		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("input %v %+v", filled[sched.AttemptID](), piece), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
 	})
 }
@@ -116,6 +119,7 @@ func TestPortsNotServed(t *testing.T) {
 		"hello":    func() error { _, err := c.Hello(ctx, &wire.Hello{Sender: node}); return err },
 		"snapshot": func() error { _, err := c.Snapshot(ctx, &wire.Snapshot{Sender: node}); return err },
 		"running":  func() error { _, err := c.RunningTasks(ctx, []sched.JobID{{}}); return err },
+		"jobs":     func() error { _, err := c.RunningJobs(ctx, ""); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },
 		"forget":   func() error { _, err := c.ForgetNode(ctx, ""); return err },

@@ -69,6 +69,7 @@ var pairs = []pair{
 	{plain: "wire.InventoryReply", thrift: "peer.TInventoryReply"},
 	{plain: "wire.SnapshotReply", thrift: "peer.TSnapshotReply"},
 	{plain: "wire.JobView", thrift: "peer.TJobView"},
+	{plain: "wire.RunningJobs", thrift: "peer.TRunningJobs"},
 	{plain: "sched.JobID", thrift: "peer.TJobId"},
 	{plain: "sched.AttemptID", thrift: "peer.TAttempt", hand: "attempt"},
 }

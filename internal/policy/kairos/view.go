@@ -1,6 +1,8 @@
 package kairos
 
 import (
+	"iter"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -70,6 +72,22 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		}
 	}
 	return v
+}
+
+// Running yields the job of every task at a node, and its distributor.
+func (s *Master) Running() iter.Seq2[sched.JobID, sched.Addr] {
+	return func(yield func(sched.JobID, sched.Addr) bool) {
+		for _, n := range s.nodes {
+			if n == nil {
+				continue
+			}
+			for _, p := range n.tasks {
+				if !yield(p.job.ID, p.job.Distributor()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Contended implements [sched.GroupView]: there is one application.

@@ -1,6 +1,7 @@
 package leastwait
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -83,6 +84,17 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		}
 	}
 	return v
+}
+
+// Running yields the long job of every worker that runs one, and its distributor.
+func (s *Master) Running() iter.Seq2[sched.JobID, sched.Addr] {
+	return func(yield func(sched.JobID, sched.Addr) bool) {
+		for _, w := range s.workers {
+			if w != nil && w.running != nil && !yield(w.running.msg.Job, w.running.msg.Distributor) {
+				return
+			}
+		}
+	}
 }
 
 // Contended implements [sched.GroupView]: there is one application.

@@ -1,6 +1,8 @@
 package pigeon
 
 import (
+	"iter"
+
 	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -96,6 +98,25 @@ func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	}
 	v.Tasks += len(w.held)
 	return v
+}
+
+// Running yields the job of every task that runs or is suspended here, and its distributor.
+func (s *Master) Running() iter.Seq2[sched.JobID, sched.Addr] {
+	return func(yield func(sched.JobID, sched.Addr) bool) {
+		for _, w := range s.workers {
+			if w == nil {
+				continue
+			}
+			if j := w.job; j != nil && !yield(j.ID, j.Distributor()) {
+				return
+			}
+			for _, h := range w.held {
+				if !yield(h.job.ID, h.job.Distributor()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Share returns the group's share of a job, with at most so many of the running tasks, in

@@ -13537,6 +13537,186 @@ func (p *TJobView) String() string {
 }
 
 // Attributes:
+//   - Jobs
+//   - More
+type TRunningJobs struct {
+	Jobs []*TJobId `thrift:"jobs,1" db:"jobs" json:"jobs"`
+	More bool      `thrift:"more,2" db:"more" json:"more"`
+}
+
+func NewTRunningJobs() *TRunningJobs {
+	return &TRunningJobs{}
+}
+
+func (p *TRunningJobs) GetJobs() []*TJobId {
+	return p.Jobs
+}
+
+func (p *TRunningJobs) GetMore() bool {
+	return p.More
+}
+func (p *TRunningJobs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TRunningJobs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TJobId, 0, size)
+	p.Jobs = tSlice
+	for i := 0; i < size; i++ {
+		_elem58 := &TJobId{}
+		if err := _elem58.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		}
+		p.Jobs = append(p.Jobs, _elem58)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TRunningJobs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.More = v
+	}
+	return nil
+}
+
+func (p *TRunningJobs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TRunningJobs"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TRunningJobs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobs", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobs: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Jobs)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Jobs {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobs: ", p), err)
+	}
+	return err
+}
+
+func (p *TRunningJobs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "more", thrift.BOOL, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:more: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.More)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.more (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:more: ", p), err)
+	}
+	return err
+}
+
+func (p *TRunningJobs) Equals(other *TRunningJobs) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Jobs) != len(other.Jobs) {
+		return false
+	}
+	for i, _tgt := range p.Jobs {
+		_src59 := other.Jobs[i]
+		if !_tgt.Equals(_src59) {
+			return false
+		}
+	}
+	if p.More != other.More {
+		return false
+	}
+	return true
+}
+
+func (p *TRunningJobs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TRunningJobs(%+v)", *p)
+}
+
+// Attributes:
 //   - Frontend
 //   - Address
 //   - Tenure
@@ -13751,13 +13931,13 @@ func (p *TOrder) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		var _elem58 string
+		var _elem60 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem58 = v
+			_elem60 = v
 		}
-		p.Executors = append(p.Executors, _elem58)
+		p.Executors = append(p.Executors, _elem60)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13936,8 +14116,8 @@ func (p *TOrder) Equals(other *TOrder) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src59 := other.Executors[i]
-		if _tgt != _src59 {
+		_src61 := other.Executors[i]
+		if _tgt != _src61 {
 			return false
 		}
 	}
@@ -14746,11 +14926,11 @@ func (p *THeldApplication) ReadField7(ctx context.Context, iprot thrift.TProtoco
 	tSlice := make([]*THeldExecutor, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		_elem60 := &THeldExecutor{}
-		if err := _elem60.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
+		_elem62 := &THeldExecutor{}
+		if err := _elem62.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem62), err)
 		}
-		p.Executors = append(p.Executors, _elem60)
+		p.Executors = append(p.Executors, _elem62)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14921,8 +15101,8 @@ func (p *THeldApplication) Equals(other *THeldApplication) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src61 := other.Executors[i]
-		if !_tgt.Equals(_src61) {
+		_src63 := other.Executors[i]
+		if !_tgt.Equals(_src63) {
 			return false
 		}
 	}
@@ -15096,11 +15276,11 @@ func (p *THoldings) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*THeldApplication, 0, size)
 	p.Applications = tSlice
 	for i := 0; i < size; i++ {
-		_elem62 := &THeldApplication{}
-		if err := _elem62.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem62), err)
+		_elem64 := &THeldApplication{}
+		if err := _elem64.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
 		}
-		p.Applications = append(p.Applications, _elem62)
+		p.Applications = append(p.Applications, _elem64)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15233,8 +15413,8 @@ func (p *THoldings) Equals(other *THoldings) bool {
 		return false
 	}
 	for i, _tgt := range p.Applications {
-		_src63 := other.Applications[i]
-		if !_tgt.Equals(_src63) {
+		_src65 := other.Applications[i]
+		if !_tgt.Equals(_src65) {
 			return false
 		}
 	}
@@ -15488,11 +15668,11 @@ func (p *TSlotInventory) ReadField2(ctx context.Context, iprot thrift.TProtocol)
 	tSlice := make([]*TAttempt, 0, size)
 	p.Attempts = tSlice
 	for i := 0; i < size; i++ {
-		_elem64 := &TAttempt{}
-		if err := _elem64.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
+		_elem66 := &TAttempt{}
+		if err := _elem66.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem66), err)
 		}
-		p.Attempts = append(p.Attempts, _elem64)
+		p.Attempts = append(p.Attempts, _elem66)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15568,8 +15748,8 @@ func (p *TSlotInventory) Equals(other *TSlotInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Attempts {
-		_src65 := other.Attempts[i]
-		if !_tgt.Equals(_src65) {
+		_src67 := other.Attempts[i]
+		if !_tgt.Equals(_src67) {
 			return false
 		}
 	}
@@ -15843,11 +16023,11 @@ func (p *TInventory) ReadField7(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TSlotInventory, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem66 := &TSlotInventory{}
-		if err := _elem66.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem66), err)
+		_elem68 := &TSlotInventory{}
+		if err := _elem68.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem68), err)
 		}
-		p.Slots = append(p.Slots, _elem66)
+		p.Slots = append(p.Slots, _elem68)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16074,8 +16254,8 @@ func (p *TInventory) Equals(other *TInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src67 := other.Slots[i]
-		if !_tgt.Equals(_src67) {
+		_src69 := other.Slots[i]
+		if !_tgt.Equals(_src69) {
 			return false
 		}
 	}
@@ -16221,11 +16401,11 @@ func (p *TInventoryReply) ReadField3(ctx context.Context, iprot thrift.TProtocol
 	tSlice := make([]*TAttempt, 0, size)
 	p.Unwanted = tSlice
 	for i := 0; i < size; i++ {
-		_elem68 := &TAttempt{}
-		if err := _elem68.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem68), err)
+		_elem70 := &TAttempt{}
+		if err := _elem70.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem70), err)
 		}
-		p.Unwanted = append(p.Unwanted, _elem68)
+		p.Unwanted = append(p.Unwanted, _elem70)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16345,8 +16525,8 @@ func (p *TInventoryReply) Equals(other *TInventoryReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unwanted {
-		_src69 := other.Unwanted[i]
-		if !_tgt.Equals(_src69) {
+		_src71 := other.Unwanted[i]
+		if !_tgt.Equals(_src71) {
 			return false
 		}
 	}
@@ -16790,6 +16970,9 @@ type PeerService interface {
 	//  - Jobs
 	RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error)
 	// Parameters:
+	//  - Frontend
+	RunningJobs(ctx context.Context, frontend string) (_r *TRunningJobs, _err error)
+	// Parameters:
 	//  - Name
 	ForgetNode(ctx context.Context, name string) (_r bool, _err error)
 	MasterState(ctx context.Context) (_r *published.TMasterState, _err error)
@@ -16861,22 +17044,22 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args70 PeerServiceDeliverArgs
-	_args70.Batch = batch
-	var _result72 PeerServiceDeliverResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "deliver", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args72 PeerServiceDeliverArgs
+	_args72.Batch = batch
+	var _result74 PeerServiceDeliverResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "deliver", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result72.E != nil:
-		return _r, _result72.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
-		return _ret73, nil
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
@@ -16884,22 +17067,22 @@ func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBa
 // Parameters:
 //   - Hello
 func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args74 PeerServiceHelloArgs
-	_args74.Hello = hello
-	var _result76 PeerServiceHelloResult
-	var _meta75 thrift.ResponseMeta
-	_meta75, _err = p.Client_().Call(ctx, "hello", &_args74, &_result76)
-	p.SetLastResponseMeta_(_meta75)
+	var _args76 PeerServiceHelloArgs
+	_args76.Hello = hello
+	var _result78 PeerServiceHelloResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "hello", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result76.E != nil:
-		return _r, _result76.E
+	case _result78.E != nil:
+		return _r, _result78.E
 	}
 
-	if _ret77 := _result76.GetSuccess(); _ret77 != nil {
-		return _ret77, nil
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
@@ -16907,22 +17090,22 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 // Parameters:
 //   - Snapshot
 func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args78 PeerServiceSnapshotArgs
-	_args78.Snapshot = snapshot
-	var _result80 PeerServiceSnapshotResult
-	var _meta79 thrift.ResponseMeta
-	_meta79, _err = p.Client_().Call(ctx, "snapshot", &_args78, &_result80)
-	p.SetLastResponseMeta_(_meta79)
+	var _args80 PeerServiceSnapshotArgs
+	_args80.Snapshot = snapshot
+	var _result82 PeerServiceSnapshotResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "snapshot", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result80.E != nil:
-		return _r, _result80.E
+	case _result82.E != nil:
+		return _r, _result82.E
 	}
 
-	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
-		return _ret81, nil
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
@@ -16930,22 +17113,22 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args82 PeerServiceReportsArgs
-	_args82.Batch = batch
-	var _result84 PeerServiceReportsResult
-	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "reports", &_args82, &_result84)
-	p.SetLastResponseMeta_(_meta83)
+	var _args84 PeerServiceReportsArgs
+	_args84.Batch = batch
+	var _result86 PeerServiceReportsResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "reports", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result84.E != nil:
-		return _r, _result84.E
+	case _result86.E != nil:
+		return _r, _result86.E
 	}
 
-	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
-		return _ret85, nil
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
@@ -16953,22 +17136,22 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 // Parameters:
 //   - Inventory
 func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory) (_r *TInventoryReply, _err error) {
-	var _args86 PeerServiceInventoryArgs
-	_args86.Inventory = inventory
-	var _result88 PeerServiceInventoryResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "inventory", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
+	var _args88 PeerServiceInventoryArgs
+	_args88.Inventory = inventory
+	var _result90 PeerServiceInventoryResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "inventory", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "inventory failed: unknown result")
 }
@@ -16978,24 +17161,24 @@ func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
-	var _args90 PeerServiceRollArgs
-	_args90.Incarnation = incarnation
-	_args90.Version = version
-	_args90.WaitMillis = waitMillis
-	var _result92 PeerServiceRollResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "roll", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
+	var _args92 PeerServiceRollArgs
+	_args92.Incarnation = incarnation
+	_args92.Version = version
+	_args92.WaitMillis = waitMillis
+	var _result94 PeerServiceRollResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "roll", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
-		return _ret93, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
@@ -17004,23 +17187,23 @@ func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version
 //   - Job
 //   - App
 func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args94 PeerServiceJobViewArgs
-	_args94.Job = job
-	_args94.App = app
-	var _result96 PeerServiceJobViewResult
-	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "jobView", &_args94, &_result96)
-	p.SetLastResponseMeta_(_meta95)
+	var _args96 PeerServiceJobViewArgs
+	_args96.Job = job
+	_args96.App = app
+	var _result98 PeerServiceJobViewResult
+	var _meta97 thrift.ResponseMeta
+	_meta97, _err = p.Client_().Call(ctx, "jobView", &_args96, &_result98)
+	p.SetLastResponseMeta_(_meta97)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result96.E != nil:
-		return _r, _result96.E
+	case _result98.E != nil:
+		return _r, _result98.E
 	}
 
-	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
-		return _ret97, nil
+	if _ret99 := _result98.GetSuccess(); _ret99 != nil {
+		return _ret99, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
@@ -17028,79 +17211,102 @@ func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string
 // Parameters:
 //   - Jobs
 func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
-	var _args98 PeerServiceRunningTasksArgs
-	_args98.Jobs = jobs
-	var _result100 PeerServiceRunningTasksResult
-	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "runningTasks", &_args98, &_result100)
-	p.SetLastResponseMeta_(_meta99)
+	var _args100 PeerServiceRunningTasksArgs
+	_args100.Jobs = jobs
+	var _result102 PeerServiceRunningTasksResult
+	var _meta101 thrift.ResponseMeta
+	_meta101, _err = p.Client_().Call(ctx, "runningTasks", &_args100, &_result102)
+	p.SetLastResponseMeta_(_meta101)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result100.E != nil:
-		return _r, _result100.E
+	case _result102.E != nil:
+		return _r, _result102.E
 	}
 
-	return _result100.GetSuccess(), nil
+	return _result102.GetSuccess(), nil
+}
+
+// Parameters:
+//   - Frontend
+func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_r *TRunningJobs, _err error) {
+	var _args103 PeerServiceRunningJobsArgs
+	_args103.Frontend = frontend
+	var _result105 PeerServiceRunningJobsResult
+	var _meta104 thrift.ResponseMeta
+	_meta104, _err = p.Client_().Call(ctx, "runningJobs", &_args103, &_result105)
+	p.SetLastResponseMeta_(_meta104)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result105.E != nil:
+		return _r, _result105.E
+	}
+
+	if _ret106 := _result105.GetSuccess(); _ret106 != nil {
+		return _ret106, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "runningJobs failed: unknown result")
 }
 
 // Parameters:
 //   - Name
 func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r bool, _err error) {
-	var _args101 PeerServiceForgetNodeArgs
-	_args101.Name = name
-	var _result103 PeerServiceForgetNodeResult
-	var _meta102 thrift.ResponseMeta
-	_meta102, _err = p.Client_().Call(ctx, "forgetNode", &_args101, &_result103)
-	p.SetLastResponseMeta_(_meta102)
+	var _args107 PeerServiceForgetNodeArgs
+	_args107.Name = name
+	var _result109 PeerServiceForgetNodeResult
+	var _meta108 thrift.ResponseMeta
+	_meta108, _err = p.Client_().Call(ctx, "forgetNode", &_args107, &_result109)
+	p.SetLastResponseMeta_(_meta108)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result103.E != nil:
-		return _r, _result103.E
+	case _result109.E != nil:
+		return _r, _result109.E
 	}
 
-	return _result103.GetSuccess(), nil
+	return _result109.GetSuccess(), nil
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args104 PeerServiceMasterStateArgs
-	var _result106 PeerServiceMasterStateResult
-	var _meta105 thrift.ResponseMeta
-	_meta105, _err = p.Client_().Call(ctx, "masterState", &_args104, &_result106)
-	p.SetLastResponseMeta_(_meta105)
+	var _args110 PeerServiceMasterStateArgs
+	var _result112 PeerServiceMasterStateResult
+	var _meta111 thrift.ResponseMeta
+	_meta111, _err = p.Client_().Call(ctx, "masterState", &_args110, &_result112)
+	p.SetLastResponseMeta_(_meta111)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result106.E != nil:
-		return _r, _result106.E
+	case _result112.E != nil:
+		return _r, _result112.E
 	}
 
-	if _ret107 := _result106.GetSuccess(); _ret107 != nil {
-		return _ret107, nil
+	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
+		return _ret113, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
 func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
-	var _args108 PeerServiceGroupOwnersArgs
-	var _result110 PeerServiceGroupOwnersResult
-	var _meta109 thrift.ResponseMeta
-	_meta109, _err = p.Client_().Call(ctx, "groupOwners", &_args108, &_result110)
-	p.SetLastResponseMeta_(_meta109)
+	var _args114 PeerServiceGroupOwnersArgs
+	var _result116 PeerServiceGroupOwnersResult
+	var _meta115 thrift.ResponseMeta
+	_meta115, _err = p.Client_().Call(ctx, "groupOwners", &_args114, &_result116)
+	p.SetLastResponseMeta_(_meta115)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result110.E != nil:
-		return _r, _result110.E
+	case _result116.E != nil:
+		return _r, _result116.E
 	}
 
-	if _ret111 := _result110.GetSuccess(); _ret111 != nil {
-		return _ret111, nil
+	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
+		return _ret117, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
@@ -17111,25 +17317,25 @@ func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGro
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args112 PeerServiceTaskLogArgs
-	_args112.Attempt = attempt
-	_args112.Stream = stream
-	_args112.Offset = offset
-	_args112.Limit = limit
-	var _result114 PeerServiceTaskLogResult
-	var _meta113 thrift.ResponseMeta
-	_meta113, _err = p.Client_().Call(ctx, "taskLog", &_args112, &_result114)
-	p.SetLastResponseMeta_(_meta113)
+	var _args118 PeerServiceTaskLogArgs
+	_args118.Attempt = attempt
+	_args118.Stream = stream
+	_args118.Offset = offset
+	_args118.Limit = limit
+	var _result120 PeerServiceTaskLogResult
+	var _meta119 thrift.ResponseMeta
+	_meta119, _err = p.Client_().Call(ctx, "taskLog", &_args118, &_result120)
+	p.SetLastResponseMeta_(_meta119)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result114.E != nil:
-		return _r, _result114.E
+	case _result120.E != nil:
+		return _r, _result120.E
 	}
 
-	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
-		return _ret115, nil
+	if _ret121 := _result120.GetSuccess(); _ret121 != nil {
+		return _ret121, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -17138,23 +17344,23 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 //   - Attempt
 //   - Input
 func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, input *published.TInput) (_r *published.TInputReply, _err error) {
-	var _args116 PeerServiceTaskInputArgs
-	_args116.Attempt = attempt
-	_args116.Input = input
-	var _result118 PeerServiceTaskInputResult
-	var _meta117 thrift.ResponseMeta
-	_meta117, _err = p.Client_().Call(ctx, "taskInput", &_args116, &_result118)
-	p.SetLastResponseMeta_(_meta117)
+	var _args122 PeerServiceTaskInputArgs
+	_args122.Attempt = attempt
+	_args122.Input = input
+	var _result124 PeerServiceTaskInputResult
+	var _meta123 thrift.ResponseMeta
+	_meta123, _err = p.Client_().Call(ctx, "taskInput", &_args122, &_result124)
+	p.SetLastResponseMeta_(_meta123)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result118.E != nil:
-		return _r, _result118.E
+	case _result124.E != nil:
+		return _r, _result124.E
 	}
 
-	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
-		return _ret119, nil
+	if _ret125 := _result124.GetSuccess(); _ret125 != nil {
+		return _ret125, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
@@ -17162,22 +17368,22 @@ func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, in
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args120 PeerServiceOrderExecutorsArgs
-	_args120.Order = order
-	var _result122 PeerServiceOrderExecutorsResult
-	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "orderExecutors", &_args120, &_result122)
-	p.SetLastResponseMeta_(_meta121)
+	var _args126 PeerServiceOrderExecutorsArgs
+	_args126.Order = order
+	var _result128 PeerServiceOrderExecutorsResult
+	var _meta127 thrift.ResponseMeta
+	_meta127, _err = p.Client_().Call(ctx, "orderExecutors", &_args126, &_result128)
+	p.SetLastResponseMeta_(_meta127)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result122.E != nil:
-		return _r, _result122.E
+	case _result128.E != nil:
+		return _r, _result128.E
 	}
 
-	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
-		return _ret123, nil
+	if _ret129 := _result128.GetSuccess(); _ret129 != nil {
+		return _ret129, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
@@ -17188,25 +17394,25 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args124 PeerServiceHoldingsArgs
-	_args124.Frontend = frontend
-	_args124.Incarnation = incarnation
-	_args124.Version = version
-	_args124.WaitMillis = waitMillis
-	var _result126 PeerServiceHoldingsResult
-	var _meta125 thrift.ResponseMeta
-	_meta125, _err = p.Client_().Call(ctx, "holdings", &_args124, &_result126)
-	p.SetLastResponseMeta_(_meta125)
+	var _args130 PeerServiceHoldingsArgs
+	_args130.Frontend = frontend
+	_args130.Incarnation = incarnation
+	_args130.Version = version
+	_args130.WaitMillis = waitMillis
+	var _result132 PeerServiceHoldingsResult
+	var _meta131 thrift.ResponseMeta
+	_meta131, _err = p.Client_().Call(ctx, "holdings", &_args130, &_result132)
+	p.SetLastResponseMeta_(_meta131)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result126.E != nil:
-		return _r, _result126.E
+	case _result132.E != nil:
+		return _r, _result132.E
 	}
 
-	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
-		return _ret127, nil
+	if _ret133 := _result132.GetSuccess(); _ret133 != nil {
+		return _ret133, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
@@ -17214,22 +17420,22 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *TDrainReply, _err error) {
-	var _args128 PeerServiceDrainArgs
-	_args128.Order = order
-	var _result130 PeerServiceDrainResult
-	var _meta129 thrift.ResponseMeta
-	_meta129, _err = p.Client_().Call(ctx, "drain", &_args128, &_result130)
-	p.SetLastResponseMeta_(_meta129)
+	var _args134 PeerServiceDrainArgs
+	_args134.Order = order
+	var _result136 PeerServiceDrainResult
+	var _meta135 thrift.ResponseMeta
+	_meta135, _err = p.Client_().Call(ctx, "drain", &_args134, &_result136)
+	p.SetLastResponseMeta_(_meta135)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result130.E != nil:
-		return _r, _result130.E
+	case _result136.E != nil:
+		return _r, _result136.E
 	}
 
-	if _ret131 := _result130.GetSuccess(); _ret131 != nil {
-		return _ret131, nil
+	if _ret137 := _result136.GetSuccess(); _ret137 != nil {
+		return _ret137, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drain failed: unknown result")
 }
@@ -17239,24 +17445,24 @@ func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args132 PeerServiceFilePieceArgs
-	_args132.Sha256 = sha256
-	_args132.Offset = offset
-	_args132.Limit = limit
-	var _result134 PeerServiceFilePieceResult
-	var _meta133 thrift.ResponseMeta
-	_meta133, _err = p.Client_().Call(ctx, "filePiece", &_args132, &_result134)
-	p.SetLastResponseMeta_(_meta133)
+	var _args138 PeerServiceFilePieceArgs
+	_args138.Sha256 = sha256
+	_args138.Offset = offset
+	_args138.Limit = limit
+	var _result140 PeerServiceFilePieceResult
+	var _meta139 thrift.ResponseMeta
+	_meta139, _err = p.Client_().Call(ctx, "filePiece", &_args138, &_result140)
+	p.SetLastResponseMeta_(_meta139)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result134.E != nil:
-		return _r, _result134.E
+	case _result140.E != nil:
+		return _r, _result140.E
 	}
 
-	if _ret135 := _result134.GetSuccess(); _ret135 != nil {
-		return _ret135, nil
+	if _ret141 := _result140.GetSuccess(); _ret141 != nil {
+		return _ret141, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -17281,25 +17487,26 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self136 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self136.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self136.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self136.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self136.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self136.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self136.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self136.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self136.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self136.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
-	self136.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self136.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
-	self136.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self136.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
-	self136.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self136.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self136.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
-	self136.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self136
+	self142 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self142.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self142.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self142.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self142.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self142.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self142.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self142.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self142.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self142.processorMap["runningJobs"] = &peerServiceProcessorRunningJobs{handler: handler}
+	self142.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
+	self142.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self142.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self142.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self142.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
+	self142.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self142.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self142.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
+	self142.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self142
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17312,12 +17519,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x137 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x143 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x137.Write(ctx, oprot)
+	x143.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x137
+	return false, x143
 
 }
 
@@ -17326,7 +17533,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err138 error
+	var _write_err144 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17376,21 +17583,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if _write_err138 != nil {
-				return false, thrift.WrapTException(_write_err138)
+			if _write_err144 != nil {
+				return false, thrift.WrapTException(_write_err144)
 			}
 			return true, err
 		}
@@ -17399,19 +17606,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err138 != nil {
-		return false, thrift.WrapTException(_write_err138)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -17421,7 +17628,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err140 error
+	var _write_err146 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17471,21 +17678,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err140 != nil {
-				return false, thrift.WrapTException(_write_err140)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
@@ -17494,19 +17701,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err140 != nil {
-		return false, thrift.WrapTException(_write_err140)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -17516,7 +17723,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err148 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17566,21 +17773,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if _write_err142 != nil {
-				return false, thrift.WrapTException(_write_err142)
+			if _write_err148 != nil {
+				return false, thrift.WrapTException(_write_err148)
 			}
 			return true, err
 		}
@@ -17589,19 +17796,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
 	}
 	return true, err
 }
@@ -17611,7 +17818,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err150 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17661,21 +17868,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err144 != nil {
-				return false, thrift.WrapTException(_write_err144)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -17684,19 +17891,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -17706,7 +17913,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err152 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17756,21 +17963,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err146 != nil {
-				return false, thrift.WrapTException(_write_err146)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -17779,19 +17986,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -17801,7 +18008,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err154 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17851,21 +18058,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err148 != nil {
-				return false, thrift.WrapTException(_write_err148)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -17874,19 +18081,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -17896,7 +18103,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err156 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17946,21 +18153,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -17969,19 +18176,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -17991,7 +18198,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err158 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18041,21 +18248,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -18064,19 +18271,114 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
+	}
+	return true, err
+}
+
+type peerServiceProcessorRunningJobs struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err160 error
+	args := PeerServiceRunningJobsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "runningJobs", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceRunningJobsResult{}
+	if retval, err2 := p.handler.RunningJobs(ctx, args.Frontend); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningJobs: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
+			}
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.REPLY, seqId); err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
+	}
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -18086,7 +18388,7 @@ type peerServiceProcessorForgetNode struct {
 }
 
 func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err162 error
 	args := PeerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18136,21 +18438,21 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
 			}
 			return true, err
 		}
@@ -18159,19 +18461,19 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -18181,7 +18483,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err164 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18231,21 +18533,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
 			}
 			return true, err
 		}
@@ -18254,19 +18556,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -18276,7 +18578,7 @@ type peerServiceProcessorGroupOwners struct {
 }
 
 func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err166 error
 	args := PeerServiceGroupOwnersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18326,21 +18628,21 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err166 != nil {
+				return false, thrift.WrapTException(_write_err166)
 			}
 			return true, err
 		}
@@ -18349,19 +18651,19 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -18371,7 +18673,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err168 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18421,21 +18723,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err168 != nil {
+				return false, thrift.WrapTException(_write_err168)
 			}
 			return true, err
 		}
@@ -18444,19 +18746,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
 	}
 	return true, err
 }
@@ -18466,7 +18768,7 @@ type peerServiceProcessorTaskInput struct {
 }
 
 func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err170 error
 	args := PeerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18516,21 +18818,21 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err170 != nil {
+				return false, thrift.WrapTException(_write_err170)
 			}
 			return true, err
 		}
@@ -18539,19 +18841,19 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err170 != nil {
+		return false, thrift.WrapTException(_write_err170)
 	}
 	return true, err
 }
@@ -18561,7 +18863,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err172 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18611,21 +18913,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err172 != nil {
+				return false, thrift.WrapTException(_write_err172)
 			}
 			return true, err
 		}
@@ -18634,19 +18936,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err172 != nil {
+		return false, thrift.WrapTException(_write_err172)
 	}
 	return true, err
 }
@@ -18656,7 +18958,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err174 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18706,21 +19008,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err174 != nil {
+				return false, thrift.WrapTException(_write_err174)
 			}
 			return true, err
 		}
@@ -18729,19 +19031,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err174 != nil {
+		return false, thrift.WrapTException(_write_err174)
 	}
 	return true, err
 }
@@ -18751,7 +19053,7 @@ type peerServiceProcessorDrain struct {
 }
 
 func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err176 error
 	args := PeerServiceDrainArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18801,21 +19103,21 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
+			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err176 != nil {
+				return false, thrift.WrapTException(_write_err176)
 			}
 			return true, err
 		}
@@ -18824,19 +19126,19 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err176 != nil {
+		return false, thrift.WrapTException(_write_err176)
 	}
 	return true, err
 }
@@ -18846,7 +19148,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err178 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18896,21 +19198,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err178 != nil {
+				return false, thrift.WrapTException(_write_err178)
 			}
 			return true, err
 		}
@@ -18919,19 +19221,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err178 != nil {
+		return false, thrift.WrapTException(_write_err178)
 	}
 	return true, err
 }
@@ -20982,11 +21284,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem172 := &TJobId{}
-		if err := _elem172.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem172), err)
+		_elem180 := &TJobId{}
+		if err := _elem180.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem180), err)
 		}
-		p.Jobs = append(p.Jobs, _elem172)
+		p.Jobs = append(p.Jobs, _elem180)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -21131,13 +21433,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem173 int32
+		var _elem181 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem173 = v
+			_elem181 = v
 		}
-		p.Success = append(p.Success, _elem173)
+		p.Success = append(p.Success, _elem181)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -21217,6 +21519,265 @@ func (p *PeerServiceRunningTasksResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceRunningTasksResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Frontend
+type PeerServiceRunningJobsArgs struct {
+	Frontend string `thrift:"frontend,1" db:"frontend" json:"frontend"`
+}
+
+func NewPeerServiceRunningJobsArgs() *PeerServiceRunningJobsArgs {
+	return &PeerServiceRunningJobsArgs{}
+}
+
+func (p *PeerServiceRunningJobsArgs) GetFrontend() string {
+	return p.Frontend
+}
+func (p *PeerServiceRunningJobsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "runningJobs_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRunningJobsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRunningJobsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceRunningJobsResult struct {
+	Success *TRunningJobs               `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceRunningJobsResult() *PeerServiceRunningJobsResult {
+	return &PeerServiceRunningJobsResult{}
+}
+
+var PeerServiceRunningJobsResult_Success_DEFAULT *TRunningJobs
+
+func (p *PeerServiceRunningJobsResult) GetSuccess() *TRunningJobs {
+	if !p.IsSetSuccess() {
+		return PeerServiceRunningJobsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceRunningJobsResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceRunningJobsResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceRunningJobsResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceRunningJobsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceRunningJobsResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceRunningJobsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TRunningJobs{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "runningJobs_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningJobsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRunningJobsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRunningJobsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRunningJobsResult(%+v)", *p)
 }
 
 // Attributes:
