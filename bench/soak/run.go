@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type Options struct {
 	Tasks  int           // in all
 	Nodes  int           // names of nodes that come and go
+	Every  time.Duration // between two samples; 0: SampleEvery
 	For    time.Duration // no more tasks are submitted after this; 0 for no limit
 	Seed   uint64        // of the coming and going
 	Policy string        // NAME[:key=value,...]
@@ -44,12 +46,27 @@ type Result struct {
 
 // Flat reports whether no measure grew beyond its bound and no task failed.
 func (r *Result) Flat() bool {
+	return r.Failed == 0 && r.Decided() && r.grown() == 0
+}
+
+// Decided reports whether the run was long enough to tell.
+func (r *Result) Decided() bool {
 	for i := range r.Verdicts {
-		if !r.Verdicts[i].Flat {
+		if r.Verdicts[i].Points < LeastPoints {
 			return false
 		}
 	}
-	return r.Failed == 0
+	return len(r.Verdicts) > 0
+}
+
+// grown counts the measures that are not flat.
+func (r *Result) grown() (n int) {
+	for i := range r.Verdicts {
+		if !r.Verdicts[i].Flat {
+			n++
+		}
+	}
+	return n
 }
 
 // The tables of ended jobs are small, so that they are full early in a run.
@@ -58,8 +75,10 @@ const (
 	maxEnded  = 1000
 )
 
+// SampleEvery is the time between two samples.
+const SampleEvery = 2 * time.Second
+
 const (
-	sampleEvery  = 2 * time.Second
 	portion      = 50_000 // tasks that are submitted before the time is looked at again
 	jobTasks     = 100
 	jobsInFlight = 64
@@ -87,6 +106,7 @@ func (o *Options) run(ctx context.Context, c *cluster.Cluster) (*Result, error) 
 	r := &Result{Bench: "soak", Policy: o.Policy, Seed: o.Seed}
 	var done atomic.Int64
 	samples := newSeries(c)
+	samples.every = cmp.Or(o.Every, SampleEvery)
 	all, running := errgroup.WithContext(ctx)
 	beside, end := context.WithCancel(running)
 	defer end()
@@ -127,6 +147,7 @@ func (o *Options) load(ctx context.Context, c *cluster.Cluster, r *Result, done 
 
 // series is the samples of every daemon that stays.
 type series struct {
+	every   time.Duration
 	daemons []daemon
 	points  []map[Measure][]Point // by daemon
 	samples int
@@ -142,7 +163,7 @@ func newSeries(c *cluster.Cluster) *series {
 
 // run takes samples until the context ends.
 func (s *series) run(ctx context.Context, done *atomic.Int64) error {
-	tick := time.NewTicker(sampleEvery)
+	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	for {
 		select {

@@ -43,8 +43,10 @@ func TestVerdicts(t *testing.T) {
 		{"it shrinks", Memory, line(20, 50*mib, -2*mib), true},
 		{"a goroutine for each hundred thousand tasks", Goroutines, line(20, 50, 10), false},
 		{"some goroutines", Goroutines, line(20, 50, 1), true},
-		{"growth in the first half only", Descriptors, append(line(20, 10, 100)[:18], Point{40, 1800}, Point{60, 1800}, Point{80, 1800}), true},
+		{"growth in the first half only", Descriptors, append(line(20, 10, 100)[:18], Point{40, 1800}, Point{50, 1800}, Point{60, 1800}, Point{70, 1800}, Point{80, 1800}), true},
 		{"never measured", Descriptors, nil, false},
+		{"too short to tell", Memory, make([]Point, LeastPoints-1), false},
+		{"just long enough", Memory, make([]Point, LeastPoints), true},
 	} {
 		if got := judge("d", c.measure, c.points); got.Flat != c.flat {
 			t.Errorf("%s: flat %v, growth %v, bound %v", c.name, got.Flat, got.Growth, got.Bound)

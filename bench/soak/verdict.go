@@ -23,23 +23,28 @@ func Least(m Measure) float64 {
 	return 20
 }
 
+// LeastPoints is how many samples the second half must have: a series that is too short to tell
+// is not flat.
+const LeastPoints = 5
+
 // Verdict is one measure of one daemon over a run.
 type Verdict struct {
 	Daemon  string  `json:"daemon"`  // its name
 	Measure Measure `json:"measure"` // memory, goroutines or descriptors
+	Points  int     `json:"points"`  // samples in the second half
 	Start   float64 `json:"start"`   // the first sample
 	Middle  float64 `json:"middle"`  // the first of the second half
 	End     float64 `json:"end"`     // the last sample
 	Slope   float64 `json:"slope"`   // of the second half, per 1,000,000 tasks
 	Growth  float64 `json:"growth"`  // of the second half, by its slope
 	Bound   float64 `json:"bound"`   // of the growth
-	Flat    bool    `json:"flat"`    // whether the growth is within the bound
+	Flat    bool    `json:"flat"`    // whether the growth is within the bound, of enough points
 }
 
 // judge decides whether a measure is flat.
 func judge(daemon string, m Measure, points []Point) Verdict {
 	half := secondHalf(points)
-	v := Verdict{Daemon: daemon, Measure: m}
+	v := Verdict{Daemon: daemon, Measure: m, Points: len(half)}
 	if len(half) == 0 {
 		return v // never measured
 	}
@@ -51,6 +56,6 @@ func judge(daemon string, m Measure, points []Point) Verdict {
 	v.Slope = Slope(half)
 	v.Growth = v.Slope * (half[len(half)-1].Tasks - half[0].Tasks)
 	v.Bound = max(Least(m), Share*median(values))
-	v.Flat = v.Growth <= v.Bound
+	v.Flat = v.Growth <= v.Bound && v.Points >= LeastPoints
 	return v
 }

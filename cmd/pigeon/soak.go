@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/bench/soak"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 func benchSoak() *cobra.Command {
@@ -16,9 +18,10 @@ func benchSoak() *cobra.Command {
 		Short: "Run very many tasks while nodes come and go, and decide whether daemons grow",
 		Long: `Runs sleep tasks of no length through a cluster of processes: two frontends, two masters
 and four nodes that stay, and up to eight nodes that come and go, in order and by SIGKILL,
-under as many names as --nodes says. Every two seconds it reads the memory, the goroutines and
+under as many names as --nodes says. At every sample it reads the memory, the goroutines and
 the open descriptors of each daemon that stays. The exit status is 1 when one of them keeps
-growing, by its slope over the second half of the run, or when a task failed.`,
+growing, by its slope over the second half of the run, when a task failed, or when the run was
+too short to tell.`,
 		Example: `  pigeon bench soak                          10,000,000 tasks, some minutes
   pigeon bench soak --for 30s -o json`,
 		Args: cobra.NoArgs,
@@ -29,6 +32,7 @@ growing, by its slope over the second half of the run, or when a task failed.`,
 	fs.IntVar(&o.Tasks, "tasks", 10_000_000, "tasks in all")
 	fs.IntVar(&o.Nodes, "nodes", 100, "names of nodes that come and go")
 	fs.DurationVar(&o.For, "for", 0, "no more tasks are submitted after this; 0 for no limit")
+	fs.DurationVar(&o.Every, "every", soak.SampleEvery, "time between two samples of each daemon")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the coming and going of nodes")
 	fs.StringVar(&o.Policy, "policy", "pigeon", "NAME[:key=value,...]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -50,12 +54,25 @@ growing, by its slope over the second half of the run, or when a task failed.`,
 		} else {
 			err = errors.Join(err, soak.WriteTable(cmd.OutOrStdout(), r))
 		}
-		if err == nil && !r.Flat() {
-			err = errors.New("a daemon keeps growing, or tasks failed; the table says which")
+		if err == nil {
+			err = soakVerdict(r)
 		}
 		return err
 	}
 	return cmd
+}
+
+// soakVerdict returns what is wrong with a result.
+func soakVerdict(r *soak.Result) error {
+	switch {
+	case r.Failed > 0:
+		return fmt.Errorf("%d of %d tasks failed; look at the logs of the daemons, or run fewer tasks until none does", r.Failed, r.Tasks)
+	case !r.Decided():
+		return fmt.Errorf("the run was too short to tell whether a daemon keeps growing: each needs %d samples in the second half of the tasks; run more tasks, or sample more often with --every", soak.LeastPoints)
+	case !r.Flat():
+		return errors.New("a daemon keeps growing; the table says which, and by how much")
+	}
+	return nil
 }
 
 func checkSoak(o *soak.Options) error {
@@ -64,8 +81,13 @@ func checkSoak(o *soak.Options) error {
 		return fmt.Errorf("--tasks %d is outside 1 to 1000000000", o.Tasks)
 	case o.Nodes < 9 || o.Nodes > 1000: // eight are there at a time
 		return fmt.Errorf("--nodes %d is outside 9 to 1000", o.Nodes)
+	case o.Every < 10*time.Millisecond:
+		return fmt.Errorf("--every %v is below 10ms", o.Every)
 	case o.For < 0:
 		return fmt.Errorf("--for %v is below zero", o.For)
+	}
+	if _, _, err := policy.Configure(o.Policy, sched.Params{Cutoff: sched.Second}); err != nil {
+		return fmt.Errorf("--policy: %w; nothing was started", err)
 	}
 	return nil
 }
