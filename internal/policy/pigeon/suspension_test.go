@@ -214,6 +214,21 @@ func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
 	}
 }
 
+// A suspended task is at its worker: its job is among those that run.
+func TestSuspendedTasksRun(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 1, 3000)
+	expect(t, "the short task", r.arrives(2, sched.Short, 1, 1), []string{"0:Preempt 2/0"})
+	r.arrives(3, sched.Long, 1, 3000) // waits
+	var jobs []uint64
+	for job := range r.master.Running() {
+		jobs = append(jobs, job.Lo)
+	}
+	if len(jobs) != 2 || jobs[0] != 2 || jobs[1] != 1 {
+		t.Errorf("jobs %v run, want 2 and then 1, which it suspended", jobs)
+	}
+}
+
 // A slot that refuses to suspend continues its task, which is no victim any
 // more, and the short task finds another place.
 func TestSlotRefusesToSuspend(t *testing.T) {
