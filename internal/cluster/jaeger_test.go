@@ -168,7 +168,7 @@ func TestJaeger(t *testing.T) {
 	j := startJaeger(t, program)
 	c := startTraced(t, j.otlp)
 	began := time.Now()
-	c.run(jobs)
+	c.run(jobs, func() []span { return j.spans(2 * jobs) })
 	if err := c.Close(); err != nil { // exports
 		t.Fatal(err)
 	}

@@ -67,6 +67,7 @@ type member struct {
 	mu       sync.Mutex
 	process  *childproc.Process // the last incarnation, nil before the first
 	stopping bool               // the end of that incarnation is expected
+	again    int                // times that it was started again while the cluster started
 	past     childproc.Usage    // of former incarnations
 }
 

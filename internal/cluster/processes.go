@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -155,26 +156,16 @@ const pollEvery = 20 * time.Millisecond
 // await waits until every frontend reports that it is ready and every master has
 // all its nodes.
 func (p *processes) await(ctx context.Context) error {
-	leads := 0
 	for i := range p.c.spec.Frontends {
 		if err := p.poll(ctx, func() error {
-			at, err := p.leading(ctx, i)
-			if i == 0 {
-				leads = at
-			}
+			_, err := p.leading(ctx, i)
 			return err
 		}); err != nil {
 			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].command.Log)
 		}
 	}
-	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[leads]})
-	if err != nil {
-		return err
-	}
-	defer pool.Close() //nolint:errcheck // it only closes connections
-	scheduler := wire.NewSchedulerClient(pool)
 	return p.poll(ctx, func() error {
-		groups, err := scheduler.Nodes(ctx)
+		groups, err := p.nodes(ctx)
 		if err != nil {
 			return err
 		}
@@ -185,6 +176,20 @@ func (p *processes) await(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// nodes asks the process that leads the first frontend for the nodes of all groups.
+func (p *processes) nodes(ctx context.Context) ([]api.MasterState, error) {
+	leads, err := p.leading(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[leads]})
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close() //nolint:errcheck // it only closes connections
+	return wire.NewSchedulerClient(pool).Nodes(ctx)
 }
 
 // leading returns the number of the process that is ready under the name of a frontend: of
@@ -212,7 +217,9 @@ func (p *processes) poll(ctx context.Context, request func() error) error {
 		select {
 		case <-tick.C:
 		case failure := <-p.c.failed:
-			return failure
+			if err := p.startAgain(failure); err != nil {
+				return err
+			}
 		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), err)
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 
 // Standbys need JetStream, of three NATS servers that are processes.
 func (s *Spec) checkStandbys() error {
-	switch standbys := s.MasterStandbys > 0 || s.FrontendStandbys; {
+	switch standbys := s.standbys(); {
 	case s.NATSServers != 1 && s.NATSServers != natsCluster:
 		return fmt.Errorf("a cluster on one machine has 1 NATS server, or %d with JetStream, not %d; nothing was started", natsCluster, s.NATSServers)
 	case s.MasterStandbys < 0 || s.MasterStandbys > maxStandbys:
@@ -27,6 +28,37 @@ const (
 	natsCluster = 3
 	maxStandbys = 4
 )
+
+// standbys reports whether any daemon has a standby.
+func (s *Spec) standbys() bool { return s.MasterStandbys > 0 || s.FrontendStandbys }
+
+// startAgainMost bounds how often a daemon that ends is started again while the cluster starts.
+const startAgainMost = 3
+
+// startAgain starts the masters and frontends again that ended by themselves while the cluster
+// starts, as a supervisor would: where there are standbys, one whose leadership could not be renewed
+// in time ends, and comes back as a standby. It returns the failure where no daemon has a standby,
+// and when another daemon ended or one ends once too often.
+func (p *processes) startAgain(failure error) error {
+	if !p.c.spec.standbys() {
+		return failure
+	}
+	for r, list := range p.members {
+		for _, m := range list {
+			if m.running() {
+				continue
+			}
+			if r != Master && r != Frontend || m.again == startAgainMost {
+				return failure
+			}
+			m.again++
+			if err := m.start(p.group, p.c.fail); err != nil {
+				return errors.Join(failure, err)
+			}
+		}
+	}
+	return nil
+}
 
 // frontends returns the number of frontends with their standbys.
 func (s *Spec) frontends() int {

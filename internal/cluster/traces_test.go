@@ -62,6 +62,13 @@ func (r *spanReceiver) Export(_ context.Context, q *collector.ExportTraceService
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
+// spans returns what has come so far.
+func (r *spanReceiver) spans() []span {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
 func receiveSpans(t *testing.T) (*spanReceiver, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,8 +96,10 @@ type traced struct {
 }
 
 // run submits so many jobs of two tasks, kills a master, a node and a frontend at a quarter, half and
-// three quarters of them, and returns when all have ended. The job "long" loses attempts with the node.
-func (c *traced) run(jobs int) {
+// three quarters of them, and returns when all have ended. The job "long" loses attempts with the node;
+// the frontend, which records them, is killed when received returns such a loss: it takes with it what
+// it has not exported.
+func (c *traced) run(jobs int, received func() []span) {
 	c.t.Helper()
 	for i := range jobs {
 		c.submit(fmt.Sprintf("job-%04d", i), 2, 10*time.Millisecond)
@@ -105,6 +114,7 @@ func (c *traced) run(jobs int) {
 			})
 			c.killed(cluster.NodeMonitor)
 		case 3 * jobs / 4:
+			await.Until(c.t, "the loss of an attempt is exported", func() bool { return slices.ContainsFunc(received(), isLoss) })
 			c.killed(cluster.Frontend)
 		}
 	}
@@ -249,12 +259,14 @@ func root(t *testing.T, spans []span, byID map[string]span) (job string) {
 	return job
 }
 
+func isLoss(s span) bool { return s.name == "lost" }
+
 // lost checks that a killed node's attempts say so, and have siblings.
 func lost(t *testing.T, spans []span) {
 	t.Helper()
 	given, again := 0, 0
 	for _, s := range spans {
-		if s.name == "lost" {
+		if isLoss(s) {
 			given++
 			if !s.failed || s.attributes["reason"] == "" || s.attributes["outcome"] == "" {
 				t.Errorf("a lost attempt is %+v", s)
@@ -278,11 +290,9 @@ func TestTracesUnderKills(t *testing.T) {
 	if testing.Short() {
 		jobs = 80
 	}
-	c.run(jobs)
+	c.run(jobs, r.spans)
 	if err := c.Close(); err != nil { // exports
 		t.Fatal(err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	forest(t, r.list, jobs)
+	forest(t, r.spans(), jobs)
 }
