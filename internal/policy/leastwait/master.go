@@ -58,7 +58,9 @@ func New(cfg sched.MasterConfig, share bool) *Master {
 	}
 }
 
-// Step implements [sched.Core].
+// Step implements [sched.Core]. DistributorAway is ignored: no task waits here for its
+// distributor, since each is assigned to a worker at once, and there is no other master to
+// which a distributor could give one that this master still holds.
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	s.recovery.Begin(now, out)
 	if !m.Valid() {
