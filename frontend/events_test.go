@@ -109,6 +109,29 @@ func TestEvents(t *testing.T) {
 	awaitEvent(t, f, api.EventGroupChanged, "")
 }
 
+// TestEventGroupLost: that a group has been without a master for master_lost is told once, as an
+// error, and that it has one again.
+func TestEventGroupLost(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	f := w.frontend(func(c *frontend.Config) { c.MasterLost = time.Second })
+	awaitEvent(t, f, api.EventGroupUp, "")
+	m.process.Stop()
+	e := awaitEvent(t, f, api.EventGroupLost, "")
+	if e.Severity != api.SeverityError || e.Group == nil || *e.Group != 0 || !strings.HasPrefix(e.Message, "group 0 has had no master for 1s: its tasks are distributed again") {
+		t.Errorf("%+v", e)
+	}
+	w.restart(m)
+	e = awaitEvent(t, f, api.EventGroupChanged, "")
+	if e.Severity != api.SeverityWarning || !strings.Contains(e.Message, "group 0 has another master than before") {
+		t.Errorf("%+v", e)
+	}
+	p, err := f.Events(t.Context(), api.EventQuery{Types: []string{api.EventGroupLost}})
+	if err != nil || len(p.Events) != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // TestEventsAreBounded: a slow reader is told what it missed, and one reader too many is refused.
 func TestEventsAreBounded(t *testing.T) {
 	w := newWorld(t)
