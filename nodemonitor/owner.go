@@ -57,6 +57,7 @@ type owner struct {
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 	pauses         protocol.Pauses             // of this process, between two heartbeats
 	drain          *drain                      // nil while the node does not drain
+	stopping       bool                        // the node monitor waits for what runs, and then ends
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.

@@ -36,6 +36,7 @@ func (n *NodeMonitor) drainBeforeStop(hurry, ended <-chan struct{}) {
 	}
 	left := -1
 	if !n.call(func() {
+		n.owner.stopping = true
 		n.owner.workers.Drain(fmt.Sprintf("node %s is stopping", n.cfg.ID))
 		n.draining.Store(true)
 		n.backends.Applications().Drain(true)

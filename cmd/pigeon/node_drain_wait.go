@@ -13,6 +13,10 @@ import (
 // drainPoll is how often --wait looks at the nodes.
 const drainPoll = 200 * time.Millisecond
 
+// unknownFor is how long a node may be unknown to its master, which was started again, before
+// it counts as gone: a node registers within seconds.
+const unknownFor = 30 * time.Second
+
 // drainWait waits until nodes are drained. What goes wrong with one node is said at once,
 // since the others may take hours.
 type drainWait struct {
@@ -27,7 +31,8 @@ type drainWait struct {
 // drainingNode is a node that has begun to drain and is not known to have ended that.
 type drainingNode struct {
 	api.NodeDrain
-	seen bool // its master has shown it as draining
+	seen    bool      // its master has shown it as draining
+	unknown time.Time // since when its master does not know it; zero while it does
 }
 
 func newDrainWait(cmd *cobra.Command, c *clusterClient, output outputFormat) *drainWait {
@@ -71,7 +76,7 @@ func (w *drainWait) await() error {
 		case err != nil:
 			return fmt.Errorf("%w; %s goes on draining", err, w.names())
 		}
-		if err := w.look(states); err != nil {
+		if err := w.look(states, time.Now()); err != nil {
 			return err
 		}
 		w.showProgress(states)
@@ -94,12 +99,20 @@ func (w *drainWait) interrupted() error {
 
 // look prints the nodes that are drained, says which can not be any more, and keeps the
 // others.
-func (w *drainWait) look(states []api.MasterState) error {
+func (w *drainWait) look(states []api.MasterState, now time.Time) error {
 	var left []drainingNode
 	for _, d := range w.draining {
 		n := nodeOf(states, d.Node)
+		if n != nil || !answers(states, d.Group) {
+			d.unknown = time.Time{}
+		} else if d.unknown.IsZero() {
+			d.unknown = now
+		}
 		switch {
-		case n == nil: // its master is restarting
+		case n == nil && !d.unknown.IsZero() && now.Sub(d.unknown) >= unknownFor:
+			w.fail(notDrained(&d, fmt.Sprintf("the master of group %d was started again and has not heard of it for %v", d.Group, unknownFor), "look after its machine; its node monitor goes on draining when it is there"))
+			continue
+		case n == nil: // it has not registered with its master yet
 		case n.State == api.StateDrained:
 			d.State, d.Running, d.Results = n.State, 0, 0
 			if err := printDrain(w.cmd.OutOrStdout(), &d.NodeDrain, w.output); err != nil {
@@ -119,6 +132,13 @@ func (w *drainWait) look(states []api.MasterState) error {
 	}
 	w.draining = left
 	return nil
+}
+
+// answers reports whether the master of a group has answered.
+func answers(states []api.MasterState, group int) bool {
+	return slices.ContainsFunc(states, func(s api.MasterState) bool {
+		return s.Group == group && (s.Master == nil || s.Master.State == api.StateUp)
+	})
 }
 
 // notDrained is the error about a drain that did not come to its end.

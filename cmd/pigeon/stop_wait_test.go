@@ -6,9 +6,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/spf13/cobra"
 )
 
 // signal sends the process a signal.
@@ -145,5 +147,63 @@ func TestStopWaitSetting(t *testing.T) {
 		if refused := strings.Contains(errs, "stop"); code != c.code || refused != (c.code == exitUsage) {
 			t.Errorf("stop_wait %s: status %d, %s", c.wait, code, errs)
 		}
+	}
+}
+
+// A node that stops cannot be resumed, whether it drained before or not: it would take tasks and
+// give them back.
+func TestResumeOfNodeThatStops(t *testing.T) {
+	p := spawnCluster(t)("n", "--stop-wait", "1h")
+	j := submitGated(t)
+	for _, drained := range []bool{false, true} {
+		if drained {
+			succeed(t, "node", "drain", "n")
+		} else {
+			p.signal(t, syscall.SIGTERM)
+			awaitShown(t, "n", api.StateDraining)
+		}
+		code, out, errs := program(t, "node", "resume", "n")
+		if code != exitFailed || out != "" || !strings.Contains(errs, "its node monitor is stopping") || !strings.Contains(errs, "start its node monitor again") {
+			t.Errorf("drained %t: status %d, %s%s", drained, code, out, errs)
+		}
+	}
+	j.open()
+	j.awaitEnd(1)
+	if err := p.wait(); err != nil {
+		t.Errorf("the node monitor ended with %v\n%s", err, p.errs)
+	}
+}
+
+// A drain that is waited for ends when the node's master, started again, does not hear of it.
+func TestDrainOfNodeThatIsUnknown(t *testing.T) {
+	known := []api.MasterState{{Group: 1, Nodes: []api.Node{{ID: "n", Group: 1, State: api.StateDraining}}}}
+	unreachable := []api.MasterState{{Group: 1, Master: &api.DaemonState{State: api.StateUnreachable}}}
+	unknown := []api.MasterState{{Group: 1, Master: &api.DaemonState{State: api.StateUp}}, {Group: 2}}
+	begin := time.Now()
+	for _, c := range []struct {
+		name   string
+		looks  [][]api.MasterState // 20 s apart
+		failed bool
+	}{
+		{"it comes back", [][]api.MasterState{unknown, unknown, known, unknown, unknown}, false},
+		{"nobody can tell", [][]api.MasterState{unknown, unreachable, unreachable, unknown, unknown}, false},
+		{"another group's master answers", [][]api.MasterState{nil, unknown[1:], unknown[1:]}, false},
+		{"it is unknown for 40 s", [][]api.MasterState{known, unknown, unknown, unknown}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var errs strings.Builder
+			cmd := &cobra.Command{}
+			cmd.SetErr(&errs)
+			w := newDrainWait(cmd, &clusterClient{}, outputText)
+			w.draining = []drainingNode{{NodeDrain: api.NodeDrain{Node: "n", Group: 1}}}
+			for i, states := range c.looks {
+				if err := w.look(states, begin.Add(time.Duration(i)*20*time.Second)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w.failed != c.failed || len(w.draining) == 0 != c.failed || strings.Contains(errs.String(), "has not heard of it for 30s") != c.failed {
+				t.Errorf("failed is %t, %d drain, %s", w.failed, len(w.draining), errs.String())
+			}
+		})
 	}
 }

@@ -31,7 +31,8 @@ func (n *node) state() (state, reason string) {
 	return api.StateUp, ""
 }
 
-const takesNothing = "it was told to drain, and takes nothing until it is resumed"
+// takesNothing holds for both: a node does not tell its master which of them it is.
+const takesNothing = "it was told to drain, or its node monitor to stop; it takes nothing until it is resumed or started again"
 
 const stoppedInOrder = "its node monitor was stopped in order"
 
