@@ -2,15 +2,18 @@ package frontend_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -129,6 +132,33 @@ func TestEventGroupLost(t *testing.T) {
 	p, err := f.Events(t.Context(), api.EventQuery{Types: []string{api.EventGroupLost}})
 	if err != nil || len(p.Events) != 1 {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestEventsOfLosses: that an attempt was lost is told with its node and the attempt that follows,
+// and that a task failed because it was lost with three nodes by that reason.
+func TestEventsOfLosses(t *testing.T) {
+	k := newPublisher(t)
+	f := k.frontend("fifo")
+	(&world{t: t}).submit(f, sleeps("job", 1, time.Hour))
+	nodes := []string{"a", "b", "c"}
+	for i, node := range nodes {
+		k.awaitGot(sched.Tasks, i+1)
+		k.send(f, uint64(i)+1, sched.Message{Kind: sched.AttemptLost, Job: sched.NewJobID(f.cfg.ID, "job"), Attempt: int32(i) + 1, Node: node, Reason: "it was silent"}) //nolint:gosec // a few
+	}
+	if e := awaitEvent(t, f, api.EventTaskFailed, "job"); e.Reason != jobs.ReasonNodesLost || e.Attempt != len(nodes) || e.Severity != api.SeverityError {
+		t.Errorf("%+v", e)
+	}
+	awaitEvent(t, f, api.EventJobFailed, "job")
+	p, err := f.Events(t.Context(), api.EventQuery{Types: []string{api.EventAttemptLost}})
+	if err != nil || len(p.Events) != len(nodes)-1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for i := range p.Events {
+		follows := fmt.Sprintf("attempt %d follows", i+2)
+		if e := &p.Events[i]; e.Attempt != i+1 || e.Node != nodes[i] || e.Severity != api.SeverityWarning || !strings.Contains(e.Message, "was lost") || !strings.Contains(e.Message, follows) {
+			t.Errorf("event %d is %+v", i, e)
+		}
 	}
 }
 

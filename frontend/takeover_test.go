@@ -96,6 +96,9 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 4 && s.QueuedShort >= 1 })
 	first.process.Stop()
 	w.leads(second)
+	if e := awaitEvent(t, second, api.EventFrontendLeads, ""); e.Severity != api.SeverityWarning || !strings.Contains(e.Message, second.Addr()) {
+		t.Errorf("%+v", e)
+	}
 	for i := range 8 {
 		if s := w.done(second, fmt.Sprint("job-", i)); s.Attempts != 1 {
 			t.Errorf("job %d had %d attempts", i, s.Attempts)
