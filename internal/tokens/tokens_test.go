@@ -284,7 +284,7 @@ func TestReaderReadsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func() error{
-		"line 1": func() error { return os.WriteFile(path, []byte("x"), 0o600) }, "no such file": func() error { return os.Remove(path) },
+		"line 1": func() error { return replace(path, []byte("x")) }, "no such file": func() error { return os.Remove(path) },
 	} {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
@@ -294,7 +294,7 @@ func TestReaderReadsAgain(t *testing.T) {
 			t.Error("a damaged file took the tokens away")
 		}
 	}
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
+	if err := replace(path, whole); err != nil {
 		t.Fatal(err)
 	}
 	id, _ := idOf(first)
@@ -309,6 +309,15 @@ func TestReaderReadsAgain(t *testing.T) {
 	if !good(second) {
 		t.Error("the second one is revoked too")
 	}
+}
+
+// replace replaces a file at once: the reader of a test looks every few milliseconds, and could find
+// one that is empty because it is being written.
+func replace(path string, data []byte) error {
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 func FuzzLoad(f *testing.F) {
