@@ -123,7 +123,7 @@ func (n *NodeMonitor) withdrawAttempts() {
 func (n *NodeMonitor) resume() error {
 	o := n.owner
 	if o.stopping {
-		return &api.Error{Problem: api.NotReady, What: "its node monitor is stopping, and waits for what runs there", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "start its node monitor again; resume the node then if it still drains"}
+		return &api.Error{Problem: api.Invalid, What: "its node monitor is stopping, and waits for what runs there", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "start its node monitor again; resume the node then if it still drains"}
 	}
 	if o.drain == nil {
 		return &api.Error{Problem: api.Invalid, What: "it is not draining or drained", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "nothing: it takes tasks"}
