@@ -108,7 +108,7 @@ func TestTwoClustersWithOneName(t *testing.T) {
 	store := leadershiptest.NewMemory()
 	open := func(listen string, masters func(own string) string) *master.Daemon {
 		c := settings()
-		c.HTTP, c.Leadership, c.NATS, c.Listen = "", daemon.JetStreamLeadership, "nats://unused:1", listen
+		c.HTTP, c.Leadership, c.NATS, c.Listen = "", daemon.JetStreamLeadership, "nats://127.0.0.1:1", listen
 		c.Masters = []string{masters(listen)}
 		d, err := master.NewDaemon(c, master.Deps{Log: daemontest.Log(t), Leaderships: store})
 		if err != nil {

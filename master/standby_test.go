@@ -87,7 +87,7 @@ func newPair(t *testing.T, policy string) *pair {
 func (p *pair) master(store *leadershiptest.Memory, listen string) *oneOf {
 	p.t.Helper()
 	c := master.Default()
-	c.Listen, c.HTTP, c.Reserved, c.Policy, c.Leadership, c.NATS = listen, "", 0, p.policy, daemon.JetStreamLeadership, "nats://unused:1"
+	c.Listen, c.HTTP, c.Reserved, c.Policy, c.Leadership, c.NATS = listen, "", 0, p.policy, daemon.JetStreamLeadership, "nats://127.0.0.1:1"
 	own := &cuttable{Memory: store}
 	d, err := master.NewDaemon(c, master.Deps{Log: daemontest.Log(p.t), Leaderships: own})
 	if err != nil {

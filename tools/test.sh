@@ -10,7 +10,6 @@ make="${MAKE:-make} --no-print-directory"
 out=${OUT:-out}/test/$length
 rm -rf "$out" && mkdir -p "$out"
 
-processors=$(getconf _NPROCESSORS_ONLN)
 step=0
 times=
 left=
@@ -129,9 +128,8 @@ release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
 
 # A program that ends waits a second for other threads to report races: too long for 50
-# packages, whose tests check that no goroutine is left. Most of these tests wait for daemons
-# half of the time, so twice as many packages as processors run beside each other.
-with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race -p $((2 * processors)) "$@"; }
+# packages, whose tests check that no goroutine is left.
+with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
 
 # The jar and a PySpark, for tests with a real Spark.
 real_spark() { $make spark SPARK_LINES=4.0 && $make spark-wheel; }

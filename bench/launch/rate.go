@@ -59,7 +59,7 @@ func Rate(ctx context.Context, frontends []string, o RateOptions, usage func() (
 		}
 	}()
 	for _, address := range frontends {
-		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute, Security: o.Security})
+		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute, DialTimeout: dialTimeout, Security: o.Security})
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +124,8 @@ func (o *RateOptions) result(total time.Duration, daemons, own cluster.Usage, fa
 const (
 	submitters = 64
 	watchers   = 128
+	// dialTimeout is long: a daemon of a machine that is measured under full load accepts late.
+	dialTimeout = 10 * time.Second
 )
 
 // target is one frontend.

@@ -11,7 +11,10 @@ import (
 // The loss of a master or of a frontend is no reason to start a task again that its node
 // runs well.
 func TestLostMastersStartNothingAgain(t *testing.T) {
-	const seeds = 50
+	seeds := uint64(50)
+	if testing.Short() {
+		seeds = 10
+	}
 	for _, policy := range []string{"pigeon", "pigeon-sort", "pigeon-x", "hawk", "fifo", "priority"} {
 		t.Run(policy, func(t *testing.T) {
 			cfg := under(t, policy, sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{40, 40}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})

@@ -12,7 +12,11 @@ import (
 // Former masters and former frontends that go on are caught where nothing refuses them, and
 // do no harm where the epoch of launches and the writer of the journal are checked.
 func TestFences(t *testing.T) {
-	const seeds = 200
+	const seeds = 200 // at most, until something is found
+	always := uint64(20)
+	if testing.Short() {
+		always = 5
+	}
 	for _, c := range []struct {
 		name, policy, caught string
 		kinds                sim.Kinds
@@ -25,7 +29,7 @@ func TestFences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := under(t, c.policy, sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{4, 4}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})
 			found := 0
-			for seed := uint64(1); seed <= seeds && (found == 0 || seed <= 20); seed++ {
+			for seed := uint64(1); seed <= seeds && (found == 0 || seed <= always); seed++ {
 				for _, off := range []bool{false, true} {
 					r, err := sim.RunWithFaults(context.Background(), drawn().Simulated()[:30], cfg, sim.Faults{Seed: seed, Kinds: c.kinds, Until: 10 * sched.Second, NoFence: off})
 					if err != nil {

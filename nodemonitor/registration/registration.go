@@ -185,13 +185,14 @@ func (r *Registration) sendHello(ctx context.Context) error {
 }
 
 func (r *Registration) registered(reply *wire.HelloReply) {
-	if !r.state.Ever() {
-		close(r.ready)
-	}
+	first := !r.state.Ever()
 	r.state.Accepted(reply.Incarnation)
 	r.master.Store(reply.Incarnation)
 	r.failures.Over("")
 	r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
+	if first {
+		close(r.ready)
+	}
 	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
 }
 
