@@ -149,10 +149,12 @@ func TestUnknownPeers(t *testing.T) {
 	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	unlisted := w.front("f2")
+	status := func(want protocol.Status) func(*owner) bool {
+		return func(o *owner) bool { return o.members.Sessions().Status(unlisted.ref, unlisted.incarnation) == want }
+	}
+	n.until("f2 is on the membership", status(protocol.Current))
 	w.update(func() { w.remove("f2") })
-	n.until("f2 is off the membership", func(o *owner) bool {
-		return o.members.Sessions().Status(unlisted.ref, unlisted.incarnation) == protocol.Unknown
-	})
+	n.until("f2 is off the membership", status(protocol.Unknown))
 	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Distributor: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
 	var busy *api.Error
 	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the membership") {

@@ -59,6 +59,9 @@ func (h *hostsHere) left() []string {
 // comparison again; a host that another run has, a port that is taken and a host that cannot be
 // reached are named, and nothing is left.
 func TestReplayOnHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out when short: TestClusterOnHosts has the hosts, and `make hosts-test` the replays")
+	}
 	h := newHostsHere(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	h.write("")
