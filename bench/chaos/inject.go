@@ -204,16 +204,11 @@ func (in *injector) supervise(ctx context.Context) {
 			if in.held(v) || in.c.Pid(v.role, v.number) != 0 {
 				continue
 			}
-			why := ""
-			select {
-			case err := <-in.c.Failed():
-				why = err.Error()
-			default:
-			}
-			if in.held(v) {
+			why := in.c.Failure(v.role, v.number)
+			if why == nil || in.held(v) {
 				continue
 			}
-			in.ended(v, "it ended by itself: "+why)
+			in.ended(v, "it ended by itself: "+why.Error())
 			Sleep(ctx, superviseEvery) // as a supervisor does, not at once
 			in.restart(v)
 		}

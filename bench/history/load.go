@@ -123,12 +123,13 @@ func processes(r *Run) (list []Finding) {
 	return list
 }
 
-// ledNoMore reports whether a frontend ended that could not renew its leadership: a fault was
-// under way, or had just been.
+// ledNoMore reports whether a frontend ended that could not renew its leadership: it says so, as
+// it may at any time on a machine without processor time to spare, or a fault was under way, or
+// had just been.
 func (r *Run) ledNoMore(e ProcessEnd) bool {
-	return r.Standbys && strings.HasPrefix(e.Daemon, "frontend") && slices.ContainsFunc(r.Faults, func(f Fault) bool {
+	return r.Standbys && strings.HasPrefix(e.Daemon, "frontend") && (strings.Contains(e.What, "this process does not lead any more") || slices.ContainsFunc(r.Faults, func(f Fault) bool {
 		return !f.Void && f.From <= e.Time && e.Time <= f.To+Time(5*time.Second)
-	})
+	}))
 }
 
 // diskFailed reports whether the disk of a daemon was full or failed when it ended.

@@ -189,6 +189,15 @@ func (c *Cluster) Terminate(r Role, i int) error {
 	return c.member(r, i, func(m *member) error { return m.signal(syscall.SIGTERM, true) })
 }
 
+// Failure returns how the last process that was number i of a role ended, with the end of its log;
+// nil while it runs.
+func (c *Cluster) Failure(r Role, i int) (failure error) {
+	if err := c.member(r, i, func(m *member) error { failure = m.failure(); return nil }); err != nil {
+		return err
+	}
+	return failure
+}
+
 // HandOver asks node monitor number i to leave what runs to its next process and to stop:
 // SIGUSR2. It does not wait for the end; Restart starts the next one.
 func (c *Cluster) HandOver(i int) error {

@@ -125,6 +125,16 @@ func (m *member) watch(process *childproc.Process, failed func(error)) {
 // alive reports whether an incarnation runs; the caller holds the lock.
 func (m *member) alive() bool { return m.process != nil && m.process.Running() }
 
+// failure returns how the last incarnation ended, nil while it runs.
+func (m *member) failure() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == nil || m.process.Running() {
+		return nil
+	}
+	return m.process.Failure()
+}
+
 // running reports whether an incarnation runs.
 func (m *member) running() bool {
 	m.mu.Lock()
