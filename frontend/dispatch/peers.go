@@ -72,9 +72,7 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	}
 	p.addNodes()
 	p.stepMembers()
-	for _, peer := range p.links.Forget(linkset.ForgetAfter, time.Now()) {
-		p.opts.Forgotten(peer)
-	}
+	p.links.Forget(linkset.ForgetAfter, time.Now())
 	return newMaster
 }
 
