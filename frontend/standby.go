@@ -57,8 +57,9 @@ func newStandby(f *Frontend) *standby {
 	return b
 }
 
-// newCandidate makes this process a candidate for the frontend's name.
-func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store) (*leadership.Candidate, error) {
+// newCandidate makes this process a candidate for the frontend's name. stop ends the candidate's
+// Run: a process that has lost the name must not have it again while it ends.
+func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store, stop func()) (*leadership.Candidate, error) {
 	leaders, err := s.Leadership(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,10 @@ func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store) (*leaders
 		Name: leaderName(b.f.cfg.ID), Store: leaders, TTL: b.f.cfg.LeaderTTL, Log: b.f.log,
 		Record: leadership.Record{Holder: processName(), Address: b.f.Addr(), Incarnation: time.Now().UnixNano()},
 		OnLead: func(token uint64) { b.led <- token },
-		OnLost: b.ended,
+		OnLost: func(reason error) {
+			stop()
+			b.ended(reason)
+		},
 	}), nil
 }
 
@@ -143,7 +147,7 @@ func (b *standby) ended(reason error) {
 	err := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
 		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby"}
 	err.Address = b.leader()
-	if b.serving.Load() {
+	if b.serving.Swap(false) {
 		go b.f.service.journal.Abandon(err) // it answers who waits, and the candidate must not wait for that
 	}
 	b.f.life.Fail(err)
@@ -226,12 +230,13 @@ func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*re
 // wait returns when this process has the frontend's name. Meanwhile it keeps its copy of the
 // journal up to date, and looks whether the leader's process lives.
 func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *replica.Store) error {
-	candidate, err := b.newCandidate(ctx, servers)
+	running, end := context.WithCancel(context.Background())
+	candidate, err := b.newCandidate(ctx, servers, end)
 	if err != nil {
+		end()
 		return unlessEnded(ctx, err)
 	}
 	b.candidate.Store(candidate)
-	running, end := context.WithCancel(context.Background())
 	var runs sync.WaitGroup
 	runs.Go(func() { candidate.Run(running) })
 	b.f.life.OnClose(func() error { // after the journal's, so that everything is written when another takes over

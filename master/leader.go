@@ -56,6 +56,9 @@ func (m *Master) stand(ctx context.Context) {
 	defer stopFollowing()
 	begun := make(chan expectation, 1)
 	var lost atomic.Bool
+	// The candidate runs until it has resigned, longer than the other tasks, or until it has lost
+	// the leadership: this master must not lead again while it ends.
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	candidate := leadership.New(leadership.Options{
 		Name: leadershipName(m.cfg.Group), TTL: m.cfg.LeaderTTL, Store: store, Log: m.log,
 		Record: leadership.Record{Holder: fmt.Sprintf("master of group %d at %s", m.cfg.Group, m.address), Address: m.address, Incarnation: m.incarnation},
@@ -67,6 +70,7 @@ func (m *Master) stand(ctx context.Context) {
 			m.post(func() {}) // the batch's end drops what is on its way
 			if !errors.Is(reason, leadership.ErrResigned) {
 				lost.Store(true)
+				stop()
 				m.life.Fail(&LeadershipError{reason})
 			}
 		},
@@ -80,8 +84,6 @@ func (m *Master) stand(ctx context.Context) {
 	m.standing.candidate.Store(candidate)
 	m.following.candidate = candidate
 
-	// The candidate runs until it has resigned, longer than the other tasks.
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop()

@@ -19,7 +19,8 @@ type Journal interface {
 //	                └─without records, behind what is being written──▲
 //
 // A batch without records waits for the batch that is being written, because it may
-// repeat an acknowledgement of a result that is in that batch.
+// repeat an acknowledgement of a result that is in that batch. For the same reason nothing
+// is released as written any more once records could not be written.
 type Outbox[E any] struct {
 	// Journal, Post and Release are set before the first Commit. Post runs do on the
 	// owner goroutine. Release is called with the effects of each batch, and with
@@ -30,6 +31,7 @@ type Outbox[E any] struct {
 
 	current batch[E]
 	writing *batch[E] // the last on its way to the disk, nil when none is
+	failed  error     // why records could not be written, nil while all were
 }
 
 type batch[E any] struct {
@@ -61,7 +63,7 @@ func (o *Outbox[E]) Commit() {
 	case o.writing != nil:
 		o.writing.after = append(o.writing.after, b)
 	default:
-		o.Release(&b.effects, nil)
+		o.Release(&b.effects, o.failed)
 	}
 }
 
@@ -80,8 +82,11 @@ func (o *Outbox[E]) written(b *batch[E], err error) {
 	if o.writing == b {
 		o.writing = nil
 	}
-	o.Release(&b.effects, err)
+	if o.failed == nil {
+		o.failed = err
+	}
+	o.Release(&b.effects, o.failed)
 	for i := range b.after {
-		o.Release(&b.after[i].effects, err)
+		o.Release(&b.after[i].effects, o.failed)
 	}
 }
