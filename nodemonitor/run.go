@@ -8,9 +8,14 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// stopTimeout is how long a node monitor that stops waits for its last reports and
-// messages to be accepted.
-const stopTimeout = time.Second
+const (
+	// stopTimeout is how long a node monitor that stops waits for the ends of what it has killed,
+	// and for its last messages to be accepted.
+	stopTimeout = time.Second
+	// handOverTimeout is how long it waits for its results to be accepted: a standby takes a
+	// frontend over in that time.
+	handOverTimeout = 3 * time.Second
+)
 
 // Run serves until ctx is done and returns when everything it started has ended, attempts
 // included. The error is what ended it earlier, or did not end cleanly. It may be called
@@ -86,7 +91,7 @@ func (n *NodeMonitor) stopWorkers() {
 	n.call(func() { drained = o.results.HandOver() })
 	select {
 	case <-drained:
-	case <-enough.Done():
+	case <-time.After(handOverTimeout):
 	}
 	// Only now is the node gone for others: who is told so before has the results would take
 	// what ran here for lost.
@@ -100,5 +105,7 @@ func (n *NodeMonitor) stopWorkers() {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)
 		}
 	})
-	n.backends.DrainMessages(enough)
+	messages, cancelMessages := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancelMessages()
+	n.backends.DrainMessages(messages)
 }

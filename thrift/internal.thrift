@@ -222,6 +222,9 @@ struct TBatch {
   // The numbers of those reports, in the same order; left out by a sender that
   // does not repeat them.
   9: optional list<i64> resultNumbers
+  // The process of the receiver that the batch is meant for; 0, or left out by a sender of an
+  // earlier version, for whichever serves there.
+  10: optional i64 receiverIncarnation = 0
 }
 
 // problem is empty when the batch was accepted.

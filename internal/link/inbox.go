@@ -39,7 +39,9 @@ func NewInbox(self wire.Ref, incarnation int64) *Inbox {
 // later one instead. problem becomes the reply's Problem, an error the call's.
 //
 // A batch that names another receiver is refused: that daemon served at this address
-// before, and its messages would be applied to what another one holds.
+// before, and its messages would be applied to what another one holds. One that names
+// another process of this daemon is not taken: the sender learns from the reply that it has
+// to register here first, and what it sends then allows for what the other process did.
 //
 // Sequence numbers may have gaps: the sender leaves out what was refused.
 func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, err error)) (wire.BatchReply, error) {
@@ -47,6 +49,9 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 	if b.Receiver != (wire.Ref{}) && b.Receiver.Daemon() != in.self {
 		in.misdirected.Add(1)
 		reply.Problem = fmt.Sprintf("this is %v, and the batch is meant for %v; it was refused", in.self, b.Receiver)
+		return reply, nil
+	}
+	if b.ReceiverIncarnation != 0 && b.ReceiverIncarnation != in.incarnation {
 		return reply, nil
 	}
 	s := in.sender(b.Sender.Daemon())

@@ -96,3 +96,23 @@ func TestMisdirected(t *testing.T) {
 		t.Errorf("%d were counted, want 2", n)
 	}
 }
+
+// What a sender meant for another process of this daemon is not taken, also when the sender is
+// known here already: that process may have acted on it. One that names no process comes from a
+// sender that knows none, or from an earlier version.
+func TestMeantForAnotherProcess(t *testing.T) {
+	in := NewInbox(master, 42)
+	for i, tc := range []struct {
+		process int64
+		taken   bool
+	}{{0, true}, {41, false}, {42, true}, {43, false}} {
+		taken := false
+		reply, err := in.Accept(&wire.Batch{Sender: frontend, Receiver: master, ReceiverIncarnation: tc.process, Incarnation: 1, Sequence: uint64(i + 1)}, func(*wire.Batch) (string, error) { //nolint:gosec // below 4
+			taken = true
+			return "", nil
+		})
+		if err != nil || taken != tc.taken || reply.Problem != "" || reply.Incarnation != 42 || (reply.Sequence != 0) != tc.taken {
+			t.Errorf("a batch for process %d is answered %+v, %v; taken: %v", tc.process, reply, err, taken)
+		}
+	}
+}

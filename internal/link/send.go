@@ -75,6 +75,7 @@ func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, err
 		l.clear()
 	}
 	ctx, current := l.genCtx, l.gen == gen
+	b.ReceiverIncarnation = l.peer
 	l.mu.Unlock()
 	if !current {
 		return void, wire.BatchReply{}, nil

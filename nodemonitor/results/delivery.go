@@ -98,6 +98,7 @@ func (r *Reporter) answered(f *frontend, c *call, reply wire.ReportsReply, err e
 		if f.failures == 1 {
 			r.cfg.Log.Warn("results could not be reported; they are kept and sent again", "frontend", f.ref.Name, "address", f.address, "kept", f.kept(), "error", err)
 		}
+		r.handOverLater(f, err)
 		return
 	}
 	if r.cfg.Answered != nil {

@@ -21,6 +21,7 @@ type frontend struct {
 	calling   bool // a Reports call is under way
 	failures  int  // calls without an answer since the last good one
 	notBefore sched.Time
+	waiting   bool // for the next call of the hand-over
 }
 
 // Frontend is what the status page shows of a receiver of results.

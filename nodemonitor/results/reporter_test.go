@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -243,3 +244,63 @@ func BenchmarkReporter(b *testing.B) {
 type quiet struct{}
 
 func (quiet) Report(*wire.Batch) error { return nil }
+
+// A node that stops while one process of a frontend takes over from another waits for it: its
+// results would be lost with it. It does not wait for a frontend that nobody answers for.
+func TestHandOver(t *testing.T) {
+	for _, tc := range []struct {
+		answer error
+		again  bool
+		at     string
+	}{
+		{&api.Error{Problem: api.NotReady, What: "it is reading its journal"}, true, "h:0"},
+		{&api.Error{Problem: api.NotReady, What: "it is a standby", Address: "h:1"}, true, "h:1"},
+		{&api.Error{Problem: api.Busy, What: "its mailbox is full"}, true, "h:0"},
+		{errors.New("connection refused"), false, ""},
+	} {
+		w, f, id := newNetwork(), sched.Addr{Role: sched.Distributor}, attemptOf(1, 0)
+		posted, addresses := make(chan func(), 2), []string(nil)
+		w.r.cfg.Post = func(do func()) { posted <- do }
+		w.r.cfg.Calls = addressed{w, &addresses}
+		w.r.Reached(f, "h:0")
+		w.r.Keep(f, Result{ID: id})
+		drained := w.r.HandOver()
+		w.calls[0].back(wire.ReportsReply{}, tc.answer)
+		(<-posted)()
+		if ended := isClosed(drained); ended == tc.again {
+			t.Errorf("after the answer %v the hand-over has ended: %v", tc.answer, ended)
+		}
+		if !tc.again {
+			continue
+		}
+		(<-posted)() // the pause is over
+		if len(w.calls) != 2 || addresses[1] != tc.at {
+			t.Fatalf("after the answer %v calls were made at %q, want the last at %s", tc.answer, addresses, tc.at)
+		}
+		w.calls[1].back(wire.ReportsReply{Sender: "f0", Acknowledged: []sched.AttemptID{id}}, nil)
+		(<-posted)()
+		if kept, _ := w.r.Kept(); kept != 0 || !isClosed(drained) {
+			t.Errorf("after the acknowledgement %d results are kept, and the hand-over has ended: %v", kept, isClosed(drained))
+		}
+	}
+}
+
+// addressed records where calls are made.
+type addressed struct {
+	Caller
+	at *[]string
+}
+
+func (a addressed) Report(address string, b *wire.Batch, back func(wire.ReportsReply, error)) {
+	*a.at = append(*a.at, address)
+	a.Caller.Report(address, b, back)
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

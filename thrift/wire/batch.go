@@ -22,6 +22,10 @@ type Batch struct {
 	Epoch       uint64 // of a sending master; 0 from others
 	Sequence    uint64 // counts the batches of this incarnation to this receiver, from 1
 
+	// ReceiverIncarnation is the process of the receiver that the batch is meant for, 0 for
+	// whichever serves there.
+	ReceiverIncarnation int64
+
 	Items []Item
 	// Acknowledged are reports that the sender, a frontend, has journaled.
 	Acknowledged []sched.AttemptID

@@ -40,7 +40,7 @@ func roundTrip(t *rapid.T, kind sched.Kind) {
 	b := &wire.Batch{
 		Sender: node, Receiver: frontend, Address: "127.0.0.1:1", Incarnation: rapid.Int64().Draw(t, "incarnation"),
 		Epoch: rapid.Uint64Max(sched.MaxEpoch).Draw(t, "epoch"), Sequence: rapid.Uint64().Draw(t, "sequence"), Acknowledged: drawAttempts(t),
-		ResultNumbers: rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "numbers"),
+		ResultNumbers: rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "numbers"), ReceiverIncarnation: rapid.Int64().Draw(t, "receiver"),
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "items") {
 		b.Items = append(b.Items, drawItem(t, kind, b, here))
@@ -70,7 +70,7 @@ func roundTrip(t *rapid.T, kind sched.Kind) {
 // show prints everything of a batch, nil and empty lists alike.
 func show(b *wire.Batch) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%v %v %q %d %d %d %v %v\n", b.Sender, b.Receiver, b.Address, b.Incarnation, b.Epoch, b.Sequence, b.Acknowledged, b.ResultNumbers)
+	fmt.Fprintf(&out, "%v %v %q %d %d %d %d %v %v\n", b.Sender, b.Receiver, b.Address, b.Incarnation, b.ReceiverIncarnation, b.Epoch, b.Sequence, b.Acknowledged, b.ResultNumbers)
 	for i := range b.Items {
 		it := &b.Items[i]
 		fmt.Fprintf(&out, "%v %v %s\n", it.From, it.To, showMessage(it.Msg))

@@ -85,7 +85,7 @@ func (c *Codec) batchTo(b *Batch) (*peer.TBatch, error) {
 	t := &peer.TBatch{
 		Sender: refTo(b.Sender.Daemon()), Receiver: refTo(b.Receiver.Daemon()), Address: b.Address,
 		Incarnation: b.Incarnation, Epoch: bits(b.Epoch), Sequence: bits(b.Sequence),
-		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: attemptsTo(b.Acknowledged), ResultNumbers: b.ResultNumbers,
+		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: attemptsTo(b.Acknowledged), ResultNumbers: b.ResultNumbers, ReceiverIncarnation: b.ReceiverIncarnation,
 	}
 	now := c.now()
 	room := make([]peer.TMessage, len(b.Items))
@@ -127,7 +127,7 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	b := &Batch{
 		Sender: sender.Daemon(), Receiver: receiver.Daemon(), Address: t.Address,
 		Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence),
-		Items: make([]Item, 0, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers,
+		Items: make([]Item, 0, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers, ReceiverIncarnation: t.ReceiverIncarnation,
 	}
 	now := c.now()
 	for i, m := range t.Messages {

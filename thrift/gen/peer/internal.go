@@ -6505,16 +6505,18 @@ func (p *TMessage) String() string {
 //   - Messages
 //   - Acknowledged
 //   - ResultNumbers
+//   - ReceiverIncarnation
 type TBatch struct {
-	Sender        *TRef       `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Receiver      *TRef       `thrift:"receiver,2" db:"receiver" json:"receiver,omitempty"`
-	Address       string      `thrift:"address,3" db:"address" json:"address"`
-	Incarnation   int64       `thrift:"incarnation,4" db:"incarnation" json:"incarnation"`
-	Epoch         int64       `thrift:"epoch,5" db:"epoch" json:"epoch"`
-	Sequence      int64       `thrift:"sequence,6" db:"sequence" json:"sequence"`
-	Messages      []*TMessage `thrift:"messages,7" db:"messages" json:"messages"`
-	Acknowledged  []*TAttempt `thrift:"acknowledged,8" db:"acknowledged" json:"acknowledged,omitempty"`
-	ResultNumbers []int64     `thrift:"resultNumbers,9" db:"resultNumbers" json:"resultNumbers,omitempty"`
+	Sender              *TRef       `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Receiver            *TRef       `thrift:"receiver,2" db:"receiver" json:"receiver,omitempty"`
+	Address             string      `thrift:"address,3" db:"address" json:"address"`
+	Incarnation         int64       `thrift:"incarnation,4" db:"incarnation" json:"incarnation"`
+	Epoch               int64       `thrift:"epoch,5" db:"epoch" json:"epoch"`
+	Sequence            int64       `thrift:"sequence,6" db:"sequence" json:"sequence"`
+	Messages            []*TMessage `thrift:"messages,7" db:"messages" json:"messages"`
+	Acknowledged        []*TAttempt `thrift:"acknowledged,8" db:"acknowledged" json:"acknowledged,omitempty"`
+	ResultNumbers       []int64     `thrift:"resultNumbers,9" db:"resultNumbers" json:"resultNumbers,omitempty"`
+	ReceiverIncarnation int64       `thrift:"receiverIncarnation,10" db:"receiverIncarnation" json:"receiverIncarnation"`
 }
 
 func NewTBatch() *TBatch {
@@ -6570,6 +6572,12 @@ var TBatch_ResultNumbers_DEFAULT []int64
 func (p *TBatch) GetResultNumbers() []int64 {
 	return p.ResultNumbers
 }
+
+var TBatch_ReceiverIncarnation_DEFAULT int64 = 0
+
+func (p *TBatch) GetReceiverIncarnation() int64 {
+	return p.ReceiverIncarnation
+}
 func (p *TBatch) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -6584,6 +6592,10 @@ func (p *TBatch) IsSetAcknowledged() bool {
 
 func (p *TBatch) IsSetResultNumbers() bool {
 	return p.ResultNumbers != nil
+}
+
+func (p *TBatch) IsSetReceiverIncarnation() bool {
+	return p.ReceiverIncarnation != TBatch_ReceiverIncarnation_DEFAULT
 }
 
 func (p *TBatch) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -6683,6 +6695,16 @@ func (p *TBatch) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 9:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField10(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -6821,6 +6843,15 @@ func (p *TBatch) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TBatch) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.ReceiverIncarnation = v
+	}
+	return nil
+}
+
 func (p *TBatch) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TBatch"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -6851,6 +6882,9 @@ func (p *TBatch) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7012,6 +7046,21 @@ func (p *TBatch) writeField9(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TBatch) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReceiverIncarnation() {
+		if err := oprot.WriteFieldBegin(ctx, "receiverIncarnation", thrift.I64, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:receiverIncarnation: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ReceiverIncarnation)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.receiverIncarnation (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:receiverIncarnation: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TBatch) Equals(other *TBatch) bool {
 	if p == other {
 		return true
@@ -7062,6 +7111,9 @@ func (p *TBatch) Equals(other *TBatch) bool {
 		if _tgt != _src21 {
 			return false
 		}
+	}
+	if p.ReceiverIncarnation != other.ReceiverIncarnation {
+		return false
 	}
 	return true
 }
