@@ -69,6 +69,9 @@ func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store, stop func
 		Record: leadership.Record{Holder: processName(), Address: b.f.Addr(), Incarnation: time.Now().UnixNano()},
 		OnLead: func(token uint64) { b.led <- token },
 		OnLost: func(reason error) {
+			if errors.Is(reason, leadership.ErrResigned) {
+				return // it stops, and the candidate has the record to remove
+			}
 			stop()
 			b.ended(reason)
 		},
@@ -141,9 +144,6 @@ func (b *standby) ready() error {
 
 // ended ends a frontend that has lost its name.
 func (b *standby) ended(reason error) {
-	if errors.Is(reason, leadership.ErrResigned) {
-		return // it stops
-	}
 	err := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
 		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby"}
 	err.Address = b.leader()

@@ -96,6 +96,7 @@ func (f *following) follow(ctx context.Context, leader leadership.Record) {
 	}
 	defer pool.Close() //nolint:errcheck // it only closes connections
 	peer := wire.NewPeerClient(pool, f.codec)
+	logged := false
 	membership.NewFollower(membership.FollowerOptions{
 		Source: peer, Wait: followWait, Margin: probeWithin,
 		Retry: func(int) time.Duration { return followRetry + rand.N(followRetry) }, //nolint:gosec // jitter, not a secret
@@ -103,7 +104,10 @@ func (f *following) follow(ctx context.Context, leader leadership.Record) {
 		Heard: f.heard,
 		Failed: func(err error, _ int) {
 			if ctx.Err() == nil && f.hasEnded(ctx, leader, peer) {
-				f.log.Info("the process of the leading master has ended", "address", leader.Address, "error", err)
+				if !logged {
+					logged = true
+					f.log.Info("the process of the leading master has ended", "address", leader.Address, "error", err)
+				}
 				f.candidate.LeaderEnded(leader)
 			}
 		},

@@ -118,6 +118,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 	places, at := c.places(n%c.names), 0
 	c.change(n, func(j *history.Job) { j.Submitted = Now() })
 	for {
+		c.change(n, func(j *history.Job) { j.Called = Now() })
 		call, stop := context.WithTimeout(ctx, submitWithin)
 		_, _, err := places[at%len(places)].Submit(call, request)
 		stop()

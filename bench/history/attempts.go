@@ -106,18 +106,18 @@ func slotsHoldOne(r *Run) (list []Finding) {
 // lost, or out of reach of another daemon, at that time, or was being stopped when the earlier
 // one wrote its last line.
 func ranTwice(r *Run) (list []Finding) {
-	submitted, accepted := map[string]Time{}, map[string]Time{}
-	for _, j := range r.Jobs {
-		submitted[j.Key], accepted[j.Key] = j.Submitted, j.Accepted
+	jobs := map[string]Job{}
+	for i := range r.Jobs {
+		jobs[r.Jobs[i].Key] = r.Jobs[i]
 	}
 	for _, runs := range r.endedTwice() {
 		for k := 1; k < len(runs); k++ {
 			before, after := &runs[k-1], &runs[k]
 			from, to := before.began, after.began
 			if from > to { // the launch of the earlier attempt was still on its way
-				from, to = submitted[before.job], from
+				from, to = jobs[before.job].Submitted, from
 			}
-			if accepted[before.job]-before.began > Time(unacceptedFor) {
+			if j := jobs[before.job]; before.began < j.Called || j.Accepted-before.began > Time(unacceptedFor) {
 				continue // it was submitted again: nobody was told that it would run
 			}
 			if r.stoppedAtItsEnd(before) && after.began > before.ended {
@@ -151,7 +151,7 @@ func (r *Run) stoppedAtItsEnd(a *attempt) bool {
 
 // exitWithin is how long the program of a task may take from its last line to its exit, on a
 // machine with more to do than it can.
-const exitWithin = 100 * time.Millisecond
+const exitWithin = 500 * time.Millisecond
 
 // endedTwice returns the attempts that ended, of tasks with more than one of them, by
 // number.

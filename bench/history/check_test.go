@@ -91,7 +91,7 @@ func TestEachCheckFinds(t *testing.T) {
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Void = true }, ""},
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = Pause }, ""}, // half a second: not lost
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = TaskKill }, ""},
-		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.71, 5) }, ""}, // it had ended before
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 5.2, 5.5) }, ""}, // it had ended before
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},  // another node's
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.2, 4.5) }, ""},
 		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
@@ -186,6 +186,10 @@ func TestReasonsCount(t *testing.T) {
 		},
 		"a node that is stopped while a task of it ends":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
 		"a node that is stopped while a task of it exits": func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
+		"a job that was submitted again after its first attempt": func(r *Run) {
+			r.Faults[0].Void = true
+			r.Jobs[2].Called, r.Jobs[2].Accepted = at(4.6), at(4.7)
+		},
 		"a policy that suspends tasks": func(r *Run) {
 			r.Suspends = true
 			r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...)

@@ -43,6 +43,7 @@ type Job struct {
 	Long      bool
 	Writes    bool // its tasks write a history
 	Submitted Time // it was submitted for the first time
+	Called    Time // it was submitted for the last time: that was accepted
 	Accepted  Time // the frontend answered; 0: never
 	Cancelled Time // the cancellation was answered; 0: none
 	Ended     Time // the client learned of the end; 0: never

@@ -19,11 +19,16 @@ func (r *Reporter) Renew(a sched.Addr) {
 		return
 	}
 	f.failures, f.notBefore, f.heardAt = 0, 0, r.cfg.Now()
-	for f.sent.n > 0 {
-		r.store.move(f.sent.first, &f.fresh)
-	}
+	r.renew(f)
 	if f.fresh.n > 0 {
 		r.markDirty(f)
+	}
+}
+
+// renew has all results of a frontend be sent again.
+func (r *Reporter) renew(f *frontend) {
+	for f.sent.n > 0 {
+		r.store.move(f.sent.first, &f.fresh)
 	}
 }
 

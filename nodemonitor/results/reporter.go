@@ -1,11 +1,9 @@
 package results
 
 import (
-	"errors"
 	"log/slog"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -222,66 +220,5 @@ func (r *Reporter) Repeat(away sched.Time) {
 	}
 }
 
-// HandOver sends every kept result once more, before the node monitor ends, and again to
-// frontends that answer that they cannot take it yet: one that takes over from another. The
-// channel is closed when the last calls have been answered.
-func (r *Reporter) HandOver() <-chan struct{} {
-	drained := make(chan struct{})
-	r.drained = drained
-	for _, f := range r.frontends {
-		r.handOver(f)
-	}
-	r.checkDrained()
-	return drained
-}
-
-func (r *Reporter) handOver(f *frontend) {
-	for f.sent.n > 0 {
-		r.store.move(f.sent.first, &f.fresh)
-	}
-	f.notBefore = 0
-	r.call(f)
-}
-
-// handOverPause is the time before another call to a frontend that could not take the last
-// results yet.
-const handOverPause = 100 * time.Millisecond
-
-// handOverLater calls a frontend again whose answer says that it cannot take results yet, if
-// this is the hand-over.
-func (r *Reporter) handOverLater(f *frontend, err error) {
-	e, ok := errors.AsType[*api.Error](err)
-	if r.drained == nil || f.waiting || !ok || e.Problem != api.NotReady && e.Problem != api.Busy {
-		return
-	}
-	if e.Address != "" {
-		f.address = e.Address // a standby names the process that leads
-	}
-	f.waiting = true
-	time.AfterFunc(handOverPause, func() {
-		r.cfg.Post(func() {
-			f.waiting = false
-			if r.drained != nil {
-				r.handOver(f)
-				r.checkDrained()
-			}
-		})
-	})
-}
-
 // Mute ends all calls, for good.
 func (r *Reporter) Mute() { r.muted = true }
-
-// checkDrained closes drained, if HandOver has made it, when no call is under way or to come.
-func (r *Reporter) checkDrained() {
-	if r.drained == nil {
-		return
-	}
-	for _, f := range r.frontends {
-		if f.calling || f.waiting {
-			return
-		}
-	}
-	close(r.drained)
-	r.drained = nil
-}

@@ -251,18 +251,18 @@ func TestHandOver(t *testing.T) {
 	for _, tc := range []struct {
 		answer error
 		again  bool
-		at     string
+		notice bool // the process that leads hears a notice
 	}{
-		{&api.Error{Problem: api.NotReady, What: "it is reading its journal"}, true, "h:0"},
-		{&api.Error{Problem: api.NotReady, What: "it is a standby", Address: "h:1"}, true, "h:1"},
-		{&api.Error{Problem: api.Busy, What: "its mailbox is full"}, true, "h:0"},
-		{errors.New("connection refused"), false, ""},
+		{&api.Error{Problem: api.NotReady, What: "it is reading its journal"}, true, false},
+		{&api.Error{Problem: api.NotReady, What: "it is a standby"}, true, true},
+		{&api.Error{Problem: api.Busy, What: "its mailbox is full"}, true, false},
+		{errors.New("connection refused"), false, false},
 	} {
 		w, f, id := newNetwork(), sched.Addr{Role: sched.Distributor}, attemptOf(1, 0)
-		posted, addresses := make(chan func(), 2), []string(nil)
+		posted := make(chan func(), 2)
 		w.r.cfg.Post = func(do func()) { posted <- do }
-		w.r.cfg.Calls = addressed{w, &addresses}
 		w.r.Reached(f, "h:0")
+		w.r.UseNotices(caller{w})
 		w.r.Keep(f, Result{ID: id})
 		drained := w.r.HandOver()
 		w.calls[0].back(wire.ReportsReply{}, tc.answer)
@@ -274,26 +274,23 @@ func TestHandOver(t *testing.T) {
 			continue
 		}
 		(<-posted)() // the pause is over
-		if len(w.calls) != 2 || addresses[1] != tc.at {
-			t.Fatalf("after the answer %v calls were made at %q, want the last at %s", tc.answer, addresses, tc.at)
+		if len(w.calls) != 2 || len(w.notices) != 1 {
+			t.Fatalf("after the answer %v there were %d calls and %d notices, want another call and a notice", tc.answer, len(w.calls), len(w.notices))
 		}
-		w.calls[1].back(wire.ReportsReply{Sender: "f0", Acknowledged: []sched.AttemptID{id}}, nil)
-		(<-posted)()
-		if kept, _ := w.r.Kept(); kept != 0 || !isClosed(drained) {
-			t.Errorf("after the acknowledgement %d results are kept, and the hand-over has ended: %v", kept, isClosed(drained))
+		if tc.notice {
+			n := w.notices[0]
+			w.r.Acknowledge(n.from, n.ids, n.numbers)
+			w.calls[1].back(wire.ReportsReply{}, tc.answer)
+			(<-posted)()
+			(<-posted)() // the second pause, after which there is nothing to send
+		} else {
+			w.calls[1].back(wire.ReportsReply{Sender: "f0", Acknowledged: []sched.AttemptID{id}}, nil)
+			(<-posted)()
+		}
+		if kept, _ := w.r.Kept(); kept != 0 || !isClosed(drained) || len(w.calls) != 2 {
+			t.Errorf("after the acknowledgement %d results are kept, the hand-over has ended: %v, and there were %d calls", kept, isClosed(drained), len(w.calls))
 		}
 	}
-}
-
-// addressed records where calls are made.
-type addressed struct {
-	Caller
-	at *[]string
-}
-
-func (a addressed) Report(address string, b *wire.Batch, back func(wire.ReportsReply, error)) {
-	*a.at = append(*a.at, address)
-	a.Caller.Report(address, b, back)
 }
 
 func isClosed(c <-chan struct{}) bool {
