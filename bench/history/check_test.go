@@ -92,7 +92,7 @@ func TestEachCheckFinds(t *testing.T) {
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = Pause }, ""}, // half a second: not lost
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = TaskKill }, ""},
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 5.2, 5.5) }, ""}, // it had ended before
-		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},  // another node's
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},   // another node's
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.2, 4.5) }, ""},
 		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
 		{"epochs rise", "epoch 2", func(r *Run) { r.Slots[2*55+1].Epoch = 1 }, ""},
