@@ -75,6 +75,7 @@ func TestOwnersThatMayBeNamed(t *testing.T) {
 // A job is its submitter's: over a restart, when it has ended, and for a second submission
 // under its key.
 func TestAJobIsItsSubmitters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)
@@ -159,6 +160,7 @@ func TestOneUserDoesNotFillTheFrontend(t *testing.T) {
 // An application of the published protocols is known by its user's name, so that one of the
 // same name hears nothing of it.
 func TestApplicationsOfUsers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

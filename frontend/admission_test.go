@@ -37,6 +37,7 @@ func refusal(t *testing.T, err error) *api.Error {
 // The bytes of unfinished jobs are bounded. The refusal names the limit and who holds the
 // most; what ends makes room; what is shared counts once.
 func TestBytesOfUnfinishedJobsAreBounded(t *testing.T) {
+	t.Parallel()
 	const limit = 8 << 20
 	w := newWorld(t)
 	w.master()
@@ -86,6 +87,7 @@ func TestBytesOfUnfinishedJobsAreBounded(t *testing.T) {
 // A key that is used again for other work is refused, while the first job is unfinished,
 // when it has ended, and after a restart; the same request is the same job each time.
 func TestKeyOfAnotherJob(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

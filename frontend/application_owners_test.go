@@ -21,6 +21,7 @@ const (
 // Two applications of different owners share the slots: the second one need not wait until
 // what the first one wanted before has run. Slots that the first one keeps are given back.
 func TestApplicationsShareByOwner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2, small(200))
@@ -45,6 +46,7 @@ func TestApplicationsShareByOwner(t *testing.T) {
 // The levels of one application belong to different owners, and share the slots as
 // applications do; within an owner the priority decides.
 func TestLevelsShareByOwner(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2, small(100))

@@ -60,6 +60,7 @@ func small(mb int64) func(*nodemonitor.Config) {
 // An application with two executors on two nodes gets slots beside other jobs,
 // each piece of work once, and leaves nothing when it ends.
 func TestApplication(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
@@ -112,6 +113,7 @@ func (w *world) awaitIdle(nodes []*nodeOf) {
 // A level that needs no more slots while pieces of it run is granted none, although slots
 // become free: no waiting grant is left to be returned.
 func TestNothingMoreIsWanted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(100))}
@@ -164,6 +166,7 @@ func TestApplicationCancelled(t *testing.T) {
 
 // An executor that is killed is replaced, and its work done elsewhere.
 func TestExecutorKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(200))}
@@ -190,6 +193,7 @@ func TestExecutorKilled(t *testing.T) {
 // executors of this test end by themselves, as Spark's do, and are not replaced
 // for ever.
 func TestApplicationKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(200))}
@@ -210,6 +214,7 @@ func TestApplicationKilled(t *testing.T) {
 // The second frontend takes over an application with its executors when the first one has
 // ended.
 func TestFrontendGone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
@@ -234,6 +239,7 @@ func TestFrontendGone(t *testing.T) {
 
 // A restarted frontend serves its applications again, with their executors.
 func TestFrontendBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
@@ -261,6 +267,7 @@ func TestFrontendBack(t *testing.T) {
 
 // The executors of a lost node are replaced on other nodes.
 func TestNodeGone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	lost := w.node(0, 2, small(60))
@@ -281,6 +288,7 @@ func TestNodeGone(t *testing.T) {
 // An application that uses no grants occupies the slots of its executors; other jobs wait
 // for the remaining slots.
 func TestUnusedGrants(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	nodes := []*nodeOf{w.node(0, 3, small(100))}
@@ -317,6 +325,7 @@ func TestApplicationUnderRivals(t *testing.T) {
 
 // Impossible requests are errors in four parts, within the time of a test.
 func TestApplicationRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2, small(100))

@@ -28,6 +28,7 @@ func named(key string, tasks int) *api.Request {
 // All steps of late binding: reservations at workers, a request for a task, a launch with
 // everything that the node needs, the answer NoTask, the result.
 func TestLateBinding(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) { lateBinding(t, spec) })
 	}
@@ -125,6 +126,7 @@ func TestExplainUnbound(t *testing.T) {
 // After a change of the membership a job whose tasks no worker requests is probed for
 // again, until all its tasks are bound. Without a change nothing is probed for again.
 func TestStaleJob(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)

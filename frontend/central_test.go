@@ -65,6 +65,7 @@ func TestOneMaster(t *testing.T) {
 // that it returns are placed there again, a lost attempt is retried there, and a new
 // master is sent all tasks that it should hold.
 func TestCentralMaster(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"fifo", "priority", "kairos", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)
@@ -103,6 +104,7 @@ func TestCentralMaster(t *testing.T) {
 
 // The tasks of a central master that stays away wait, and explain names the reason.
 func TestCentralMasterLost(t *testing.T) {
+	t.Parallel()
 	k := newPublisher(t)
 	f := k.frontend("fifo", func(c *frontend.Config) { c.MasterLost = time.Second })
 	w := &world{t: t}

@@ -69,6 +69,7 @@ func work(name string, tasks int) *api.Request {
 // The first job of a work is undeclared; what its tasks took decides the class of the next,
 // also after a restart, unless the setting says otherwise.
 func TestClassesAreLearned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -121,6 +122,7 @@ func TestSuspendedTimeIsNotLearned(t *testing.T) {
 
 // A restart keeps class, estimate and reason of unfinished jobs.
 func TestRestoredClasses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -194,6 +196,7 @@ func TestOverrunsQueueAsLong(t *testing.T) {
 // A damaged file is put aside and reported; the frontend begins with nothing learned, and
 // saves what it learns.
 func TestDamagedClasses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -233,6 +236,7 @@ func TestDamagedClasses(t *testing.T) {
 // What is learned is saved while the frontend runs, so that one that is killed has it; a
 // file that cannot be written is reported, and harms nothing.
 func TestClassesAreSavedMeanwhile(t *testing.T) {
+	t.Parallel()
 	frontend.SetSaveClasses(t, time.Millisecond)
 	w := newWorld(t)
 	w.master()

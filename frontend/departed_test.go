@@ -17,6 +17,7 @@ import (
 // that was stopped is shown as unreachable with the reason; who is up is not forgotten, nor
 // is a node of which nobody has heard.
 func TestDepartedAreShownAndForgotten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	quick := func(c *master.Config) { c.LostAfter = 300 * time.Millisecond }
 	w.master(quick)

@@ -49,6 +49,7 @@ func awaitEvent(t *testing.T, f *frontOf, eventType, about string) (found api.Ev
 // TestEvents: what happens to jobs, nodes and groups of a cluster is told, and after a restart of
 // the frontend under another epoch.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 2)
@@ -115,6 +116,7 @@ func TestEvents(t *testing.T) {
 // TestEventGroupLost: that a group has been without a master for master_lost is told once, as an
 // error, and that it has one again.
 func TestEventGroupLost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	f := w.frontend(func(c *frontend.Config) { c.MasterLost = time.Second })
@@ -138,6 +140,7 @@ func TestEventGroupLost(t *testing.T) {
 // TestEventsOfLosses: that an attempt was lost is told with its node and the attempt that follows,
 // and that a task failed because it was lost with three nodes by that reason.
 func TestEventsOfLosses(t *testing.T) {
+	t.Parallel()
 	k := newPublisher(t)
 	f := k.frontend("fifo")
 	(&world{t: t}).submit(f, sleeps("job", 1, time.Hour))

@@ -152,6 +152,7 @@ func TestJobsAfterUnknownOnes(t *testing.T) {
 // Held jobs outlive a restart of the frontend: those that are still held, those whose other job
 // ended, and those that were released.
 func TestHeldJobsOutliveARestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 2)
@@ -189,6 +190,7 @@ func TestHeldJobsOutliveARestart(t *testing.T) {
 
 // A chain of jobs runs in its order through restarts at any moment.
 func TestAChainOfJobsThroughRestarts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)

@@ -25,6 +25,7 @@ func history(t *testing.T, f *frontOf, p identity.Principal, q api.HistoryQuery)
 // TestHistory: each job that ended is in the history once, with what it used, over a restart of
 // the frontend and also when the file is lost; users see their own jobs.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)

@@ -10,6 +10,7 @@ import (
 // A client that asks only one frontend about a key names it; another one refuses the job,
 // so that a repetition never becomes a second job there.
 func TestAJobForAnotherFrontendIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 1)

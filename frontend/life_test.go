@@ -33,6 +33,7 @@ func (w *world) saved(f *frontOf) string {
 // A key whose acceptance never reached the disk, and that is submitted again to the next
 // process, is run under other numbers: no program sees a number that another one saw.
 func TestKeyAgainAfterALostAcceptance(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)

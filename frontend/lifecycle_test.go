@@ -120,6 +120,7 @@ func TestCannotStart(t *testing.T) {
 
 // NATS and the masters may be absent at the start.
 func TestStartWithoutPeers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	if err := w.nats.Close(); err != nil {
 		t.Fatal(err)
@@ -136,6 +137,7 @@ func TestStartWithoutPeers(t *testing.T) {
 // A frontend whose journal fails ends with the reason, and acknowledges nothing that is
 // not on the disk.
 func TestJournalFails(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 1)
@@ -191,6 +193,7 @@ func TestStopWhileJobsRun(t *testing.T) {
 
 // A recording can be verified, also that of a frontend that resumed jobs.
 func TestVerifyRecording(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.master()

@@ -76,6 +76,7 @@ func (g *countingGroup) MasterState(context.Context) (api.MasterState, error) {
 // A list takes one step of the owner goroutine and one call to each master, however many
 // jobs there are, and its pages together have each job once.
 func TestListIsOneStepAndOneCall(t *testing.T) {
+	t.Parallel()
 	const jobs = 5000
 	w := newWorld(t)
 	group := &countingGroup{}
@@ -127,6 +128,7 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 // however many jobs wait. Where a master cannot say which jobs run, it is asked about all of
 // them, and the list is the same.
 func TestListOfRunningJobs(t *testing.T) {
+	t.Parallel()
 	const waiting = 2 * wire.MaxPage
 	w := newWorld(t)
 	group := &countingGroup{}
@@ -175,6 +177,7 @@ func TestListOfRunningJobs(t *testing.T) {
 
 // A filter selects in the frontend, also where few of many jobs match, and pages go on after it.
 func TestListWithAFilter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)

@@ -81,6 +81,7 @@ func wantMessages(t *testing.T, got []string, n int) {
 // An application receives one message for each of its built-in tasks, and none for tasks
 // that ended before it registered.
 func TestEndsOfBuiltInTasks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)

@@ -77,6 +77,7 @@ func TestNodeRestarted(t *testing.T) {
 
 // Slots that are added, removed or renumbered do not affect the other slots of their node.
 func TestSlotNumbersChange(t *testing.T) {
+	t.Parallel()
 	k, f, n := probing(t, 2, 5, 6)
 	deliver(n, f, 1, taskRequest(f, "job", 0, 1), taskRequest(f, "job", 1, 2))
 	n.AwaitGot(sched.Launch, 2)
@@ -119,6 +120,7 @@ func TestUnknownPeer(t *testing.T) {
 // The membership of a new master is empty at first. Peers that register there in time do
 // not count as lost, and reservations that were dropped meanwhile are probed for again.
 func TestPublisherRestarted(t *testing.T) {
+	t.Parallel()
 	k, f, n := probing(t, 2, 0, 1)
 	gone := nodeOfFrontend(t, f, "gone")
 	k.enters(gone, 2)
@@ -144,6 +146,7 @@ func TestPublisherRestarted(t *testing.T) {
 
 // A frontend that was off the membership probes again when it is back.
 func TestOffTheMembership(t *testing.T) {
+	t.Parallel()
 	k, f, n := probing(t, 1, 0)
 	probes := len(n.Got(sched.Probe))
 	k.mu.Lock()
@@ -160,6 +163,7 @@ func TestOffTheMembership(t *testing.T) {
 // A frontend whose master did not answer for a while probes again, although the
 // membership has not changed: others may have missed it there.
 func TestSilentMaster(t *testing.T) {
+	t.Parallel()
 	k, f, n := probing(t, 1, 0)
 	probes := len(n.Got(sched.Probe))
 	k.setSilent(true)
@@ -176,6 +180,7 @@ func TestSilentMaster(t *testing.T) {
 
 // A node that refuses messages counts as lost, and soon after as new.
 func TestNodeRefusesMessages(t *testing.T) {
+	t.Parallel()
 	k, f, n := probing(t, 1, 0)
 	why := "it cannot read this"
 	n.Refuse.Store(&why)

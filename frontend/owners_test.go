@@ -43,6 +43,7 @@ func awaitOwners(t *testing.T, m *masterOf, want ...string) {
 // For whom a job runs is known after a restart of its frontend, which journaled it, and of
 // its master, which the nodes tell.
 func TestOwnersSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 2)
@@ -85,6 +86,7 @@ func TestOwnersSurviveRestarts(t *testing.T) {
 
 // A master's metrics name the owners of what runs and waits there, and what they used.
 func TestMetricsOfOwners(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master(func(c *master.Config) { c.HTTP = "127.0.0.1:0" })
 	w.node(0, 1)
@@ -126,6 +128,7 @@ func TestMetricsOfOwners(t *testing.T) {
 // Owner and priority reach masters with the tasks, also under policies that know none and
 // after a restart of the frontend.
 func TestOwnersReachMasters(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"fifo", "priority", "kairos"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)
@@ -185,6 +188,7 @@ func TestJournalWithoutOwners(t *testing.T) {
 
 // Grants are for the owner of their level, else of the application, else for its user.
 func TestOwnersOfGrants(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ user, owner, want string }{{"ann", "", "ann"}, {"ann", "team/app", "team/app"}} {
 		t.Run(c.want, func(t *testing.T) {
 			w := newWorld(t)

@@ -25,6 +25,7 @@ func owned(owner, key string, tasks int, d time.Duration) *api.Request {
 // much is used and who holds it; others are not refused; what has ended makes room; what is
 // restored counts.
 func TestQuotaOfATeam(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend(func(c *frontend.Config) { c.Quotas.Quotas = []owners.Quota{{Owner: "team", Tasks: 10}} })
@@ -89,6 +90,7 @@ func TestQuotaFollowsTasks(t *testing.T) {
 // Quotas are read again from the file of owners. With a mistake in it those before stay in
 // effect, and the mistake is shown until the file is read well.
 func TestQuotasAreReadAgain(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "owners.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -39,6 +39,7 @@ func (l *lines) log(t *testing.T) *slog.Logger {
 // it tries; so does the master, although it accepts hellos of the other meanwhile. When the
 // other has ended it is accepted and ready.
 func TestRefusedFrontendIsNotReady(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	cfg := master.Default()
 	cfg.Listen, cfg.NATS, cfg.HTTP = "127.0.0.1:0", w.url(), ""
@@ -83,6 +84,7 @@ func TestRefusedFrontendIsNotReady(t *testing.T) {
 
 // A frontend whose masters are named in the wrong order is refused by both, and not ready.
 func TestSwappedMasters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.master()

@@ -13,6 +13,7 @@ import (
 // A restarted frontend probes for all unfinished tasks of its journal, under every policy
 // with late binding; results of tasks that ran meanwhile count.
 func TestReprobeAfterRestart(t *testing.T) {
+	t.Parallel()
 	for _, spec := range []string{"sparrow", "sparrow:cancel=yes", "peacock", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)
@@ -46,6 +47,7 @@ func TestReprobeAfterRestart(t *testing.T) {
 
 // A journal can be read under any policy, with a master for each group or a single one.
 func TestJournalOfAnotherPolicy(t *testing.T) {
+	t.Parallel()
 	k := newPublisher(t)
 	w := &world{t: t}
 	f := k.frontend("fifo")
@@ -90,6 +92,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 // Jobs that a policy cannot run are refused with the reason; one that came before,
 // under a policy that could, is ended with it.
 func TestTasksOfApplicationsUnderRivals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

@@ -143,6 +143,7 @@ func TestWithoutNATS(t *testing.T) {
 
 // NATS goes away in the middle and comes back: nothing is lost.
 func TestNATSRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url := w.nats.URL()
 	for g := range 2 {
@@ -185,6 +186,7 @@ func TestNATSRestart(t *testing.T) {
 // A node that stops gives its tasks back, and the frontend places them elsewhere. That is
 // held against no task, however often it happens, and uses none of its retries.
 func TestNodesStop(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

@@ -20,6 +20,7 @@ import (
 // lost, and nothing is launched twice although its master held its tasks all the
 // time.
 func TestFrontendRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 4)
@@ -58,6 +59,7 @@ func TestFrontendRestart(t *testing.T) {
 // Ended jobs are listed after a restart as before, and the nodes of their tasks are known; so are
 // those of the ended tasks of a job that has not ended.
 func TestEndedJobsAfterRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)
@@ -103,6 +105,7 @@ func TestEndedJobsAfterRestart(t *testing.T) {
 // late, has dropped the frontend's messages. The frontend learns of it with its next hello
 // and sends them again.
 func TestTakenForAnother(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 2)
@@ -124,6 +127,7 @@ func TestTakenForAnother(t *testing.T) {
 
 // The completion time of a job includes a restart.
 func TestResumedJobsAge(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -152,6 +156,7 @@ func TestEmptyDataFolder(t *testing.T) {
 
 // Results that come while their frontend is down are kept by the nodes.
 func TestReportsDuringRestart(t *testing.T) {
+	t.Parallel()
 	for _, nats := range []bool{true, false} {
 		t.Run(fmt.Sprint("NATS ", nats), func(t *testing.T) {
 			w := &world{t: t}
@@ -176,6 +181,7 @@ func TestReportsDuringRestart(t *testing.T) {
 // A restarted master is sent the tasks that it should hold, and launches none that run or
 // have ended.
 func TestMasterRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	w.node(0, 4)
@@ -205,6 +211,7 @@ func TestMasterRestart(t *testing.T) {
 // The tasks of a group whose master stays away are distributed again, as new
 // attempts that count as no loss.
 func TestMasterLost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	gone := w.master()
@@ -232,6 +239,7 @@ func TestMasterLost(t *testing.T) {
 // Tasks that run at live nodes of a group without a master are started once: the nodes go on
 // reporting them.
 func TestTasksRunOnWithoutTheirMaster(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	gone := w.master()
@@ -252,6 +260,7 @@ func TestTasksRunOnWithoutTheirMaster(t *testing.T) {
 // A group whose master was never there gets nothing; a job that a former
 // configuration had placed there is taken back.
 func TestMasterNeverReached(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	gone := w.master(func(c *master.Config) { c.HTTP = "" })

@@ -94,6 +94,7 @@ func (c *cluster) allDone(ids [][]string) {
 // their end, a node that stops in the middle and one that comes included, a frontend
 // and the master that are started again as well.
 func TestEveryPolicyLive(t *testing.T) {
+	t.Parallel()
 	for _, spec := range rivals {
 		t.Run(spec, func(t *testing.T) {
 			c := newCluster(t, spec)
@@ -117,6 +118,7 @@ func TestEveryPolicyLive(t *testing.T) {
 
 // Status shows what runs, and where, under every policy; cancelling ends it everywhere.
 func TestEveryPolicyStatus(t *testing.T) {
+	t.Parallel()
 	for _, spec := range rivals {
 		t.Run(spec, func(t *testing.T) {
 			c := newCluster(t, spec)

@@ -74,6 +74,7 @@ func TestForgedReports(t *testing.T) {
 
 // The reports of nodes are believed, whatever launched the tasks: a master, or the frontend.
 func TestReportsOfNodesAreBelieved(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"pigeon", "sparrow", "hawk", "kairos:cores=2,q=2,quantum=50ms"} {
 		t.Run(policy, func(t *testing.T) {
 			c := newCluster(t, policy)
@@ -106,6 +107,7 @@ func TestSecretsOutliveARestart(t *testing.T) {
 // While a node is of a version that knows no secrets, reports without one are believed; wrong
 // ones are not.
 func TestReportsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	m := w.master()
 	f := w.frontend()

@@ -14,6 +14,7 @@ import (
 // it, wherever its name is served, and a client follows. A key without a job is taken over, and
 // one whose home does not answer is refused until it does.
 func TestKeysAreTheClusters(t *testing.T) {
+	t.Parallel()
 	w := newShared(t)
 	w.master()
 	w.node(0, 4)

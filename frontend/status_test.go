@@ -95,6 +95,7 @@ func TestList(t *testing.T) {
 
 // Explain returns why a job waits, and why it ended as it did.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -143,6 +144,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestTaskLog(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 1)
@@ -183,6 +185,7 @@ func TestTaskLog(t *testing.T) {
 // The outputs and reasons of attempts that were followed by others are found where they ran, also
 // after a restart of the frontend.
 func TestLogsOfEarlierAttempts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.master()
 	w.node(0, 1)

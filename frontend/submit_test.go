@@ -15,6 +15,7 @@ import (
 
 // Twelve submitters at once, over three groups and two frontends, lose nothing.
 func TestConcurrentSubmitters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for g := range 3 {
 		w.master()

@@ -83,6 +83,7 @@ func (w *shared) standsBy(f, leader *frontOf) {
 // A frontend that stops in order hands its jobs to its standby at once: what runs goes on, what
 // waits is started, nothing is started twice, and keys are known there.
 func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
+	t.Parallel()
 	w := newShared(t)
 	m := w.master()
 	w.node(0, 4)
@@ -121,6 +122,7 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 // A frontend that is cut off from NATS stops leading before its standby leads, ends with the
 // reason, and acknowledges nothing meanwhile; its jobs go on.
 func TestStandbyTakesOverFromOneThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	w := newShared(t)
 	m := w.master()
 	w.node(0, 2)

@@ -172,6 +172,7 @@ func (tr *tree) stages(t *testing.T) []string {
 // for each job: below its root each attempt's stages, queued, launched, running, reported;
 // also of attempts that were lost with their node or failed and were retried.
 func TestTraces(t *testing.T) {
+	t.Parallel()
 	r, address := newReceiver(t)
 	w := newWorld(t)
 	w.otlp = address
@@ -288,6 +289,7 @@ func TestTraceOfALostAttempt(t *testing.T) {
 
 // With a ratio whole jobs are in or out, and stay so over a restart.
 func TestTraceRatio(t *testing.T) {
+	t.Parallel()
 	r, address := newReceiver(t)
 	w := newWorld(t)
 	w.otlp = address
@@ -372,6 +374,7 @@ func stopAll(t *testing.T, w *world, f *frontOf) {
 // Spans leave the cluster for a collector whose readers have no role in it: they carry no
 // arguments, no environment and no output, also of a job that failed and is retried.
 func TestSpansTellNoSecret(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2"
 	r, address := newReceiver(t)
 	w := newWorld(t)

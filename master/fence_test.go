@@ -13,6 +13,7 @@ import (
 // A master whose leadership is over launches nothing, whatever it steps, and what was queued
 // in a link is not sent any more either; it answers as a standby.
 func TestNothingLeavesAFormerLeader(t *testing.T) {
+	t.Parallel()
 	p := &pair{t: t, policy: "pigeon"}
 	m := p.master(leadershiptest.NewMemory(), "127.0.0.1:0")
 	daemontest.Await(t, "the master leads", m.Leads)

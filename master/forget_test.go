@@ -13,6 +13,7 @@ import (
 // Nodes and frontends that are gone are forgotten, with the links to them; one that returns
 // registers as at first.
 func TestGonePeersAreForgotten(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter = 100 * time.Millisecond
 	m, err := master.New(cfg, daemontest.Log(t))

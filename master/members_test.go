@@ -92,6 +92,7 @@ func TestTwoWithOneName(t *testing.T) {
 // A node that is dead frees its name at once when nothing reaches it, long
 // before it would be lost.
 func TestSuccessorOfAnUnreachableNode(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter = patient()
 	m := start(t, cfg)
@@ -179,6 +180,7 @@ func TestUnreachableNodeGetsNothing(t *testing.T) {
 
 // A node that cannot be reached for a moment receives no task meanwhile, and again afterwards.
 func TestNodeOutOfReachForAMoment(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter = patient()
 	m := start(t, cfg)

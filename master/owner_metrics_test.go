@@ -71,6 +71,7 @@ func TestOwnerMetrics(t *testing.T) {
 
 // Whoever is not among those that used most is added up with others.
 func TestManyOwners(t *testing.T) {
+	t.Parallel()
 	m := newMetrics(func() sched.Time { return 0 })
 	const all = 3 * telemetry.ShownOwners
 	list := []sched.OwnerView{seen("", all, all, all*sched.Second)}

@@ -52,6 +52,7 @@ func (r *rig) awaitMembership(known wire.Membership, holds func(wire.Membership)
 // Under every rival the one master numbers the workers, and the membership lists the
 // there and by which number.
 func TestRollOfEveryRival(t *testing.T) {
+	t.Parallel()
 	for _, p := range []string{"sparrow", "peacock", "hawk", "eagle", "fifo", "priority", "kairos"} {
 		m := start(t, under(p))
 		first := m.membership(wire.Membership{})
@@ -126,6 +127,7 @@ func TestRollWaits(t *testing.T) {
 // A silent frontend leaves the membership, later than a node would, and is
 // back with its next hello; what was sent to it meanwhile has waited.
 func TestSilentFrontend(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.Policy, cfg.LostAfter = "hawk", 100*time.Millisecond
 	m := start(t, cfg)
@@ -143,6 +145,7 @@ func TestSilentFrontend(t *testing.T) {
 // A reader of an earlier master's membership is answered by the new one only when the daemons that
 // were on it have had the time to register again.
 func TestRollAfterARestart(t *testing.T) {
+	t.Parallel()
 	cfg := under("sparrow")
 	cfg.LostAfter = 3 * time.Second // in which the node must register
 	began := time.Now()
@@ -162,6 +165,7 @@ func TestRollAfterARestart(t *testing.T) {
 // A restarted master takes the numbers that nodes claim and refuses, with the
 // numbers, a node whose claims others have.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	m := start(t, under("eagle"))
 	a, b, c := daemontest.Node(t, "a", m.Addr()), daemontest.Node(t, "b", m.Addr()), daemontest.Node(t, "c", m.Addr())
 	claim := func(numbers ...int32) []wire.Slot {
@@ -209,6 +213,7 @@ func TestSlotOutOfRange(t *testing.T) {
 // A node that the master of a rival cannot call back is not registered: it would be
 // assigned tasks as long as it is.
 func TestUnreachableNodeIsNotNumbered(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.Policy = "hawk"
 	m := start(t, cfg)

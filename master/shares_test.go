@@ -73,6 +73,7 @@ func TestShares(t *testing.T) {
 // in it those before stay in effect, and the mistake is shown until the file is read well.
 // The core gets them as an input, which is recorded.
 func TestSharesAreReadAgain(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "owners.yaml")
 	writeOwners(t, path, "shares: [{owner: a, weight: 2}]\nquotas: [{owner: a, tasks: 5}]")
 	cfg := settings()

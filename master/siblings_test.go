@@ -93,6 +93,7 @@ func (r *rig) metric(name string) bool {
 // Masters of groups that help each other find each other, and a worker that turns
 // idle in one group receives, through its master, tasks that wait in the other.
 func TestMastersHelpEachOther(t *testing.T) {
+	t.Parallel()
 	cfg := helping(t)
 	busy, spare := start(t, cfg[0]), start(t, cfg[1])
 	f := daemontest.Frontend(t, "f1", busy.Addr())
@@ -127,6 +128,7 @@ func TestMastersHelpEachOther(t *testing.T) {
 
 // Another master that does not answer is lost, and its successor is reported as a new one.
 func TestMasterIsLostAndFound(t *testing.T) {
+	t.Parallel()
 	cfg := helping(t)
 	first, gone := start(t, cfg[0]), start(t, cfg[1])
 	n := daemontest.Node(t, "b", gone.Addr())

@@ -165,6 +165,7 @@ var standbyPolicies = []string{"pigeon", "eagle", "sparrow"}
 // However the leader ends, the standby goes on: what runs is not started again, what waits is
 // not lost, and new jobs run.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(p *pair){
 		"crash": func(p *pair) {
 			p.leader.store.keeps.Store(true)

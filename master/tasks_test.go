@@ -176,6 +176,7 @@ func TestTasksOfAnUnregisteredFrontend(t *testing.T) {
 // until the nodes have reported what runs, a second at most; what runs or has ended is
 // not launched again; new tasks are launched at once.
 func TestRecovery(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter = patient()
 	m := start(t, cfg)
@@ -268,6 +269,7 @@ func TestFullQueue(t *testing.T) {
 // Tasks whose payloads have no room are returned, with the limit, to be tried later; those
 // that were sent before may run here and are kept.
 func TestFullOfPayloads(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter, cfg.MaxBytes = patient(), 16<<20
 	m := start(t, cfg)
@@ -365,6 +367,7 @@ func TestLaunchTellsWhetherOtherOwnersWait(t *testing.T) {
 // A node that has no room for the results of a silent frontend refuses its tasks. They are
 // returned to that frontend, and others' run.
 func TestRefusedForSilentFrontend(t *testing.T) {
+	t.Parallel()
 	cfg := settings()
 	cfg.LostAfter = 200 * time.Millisecond // and a frontend is silent after five times that
 	m := start(t, cfg)

@@ -16,6 +16,7 @@ import (
 // none is refused, and another one runs its tasks; a slot that refused is offered again in
 // turn when that frontend is silent.
 func TestAbsentFrontendBlocksNobody(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(*Config){
 		"number": func(c *Config) { c.MaxResults = 1 },
 		"bytes":  func(c *Config) { c.MaxResultBytes = 10 },

@@ -114,6 +114,7 @@ func (w *world) slotsReported(count int, serves string) *wire.Snapshot {
 // reported at once; it gets a task, sends messages to the application, reports the end;
 // and when it vanishes its task is lost and the slot withdrawn.
 func TestClassicBackend(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, true)
 	scheduler := servertest.Start(t, wire.SchedulerProcessor(application{w: w}), server.Options{Name: "frontend's scheduler service", MaxFrame: server.ClientMaxFrame})
 	n := w.start(func(c *Config) { c.Heartbeat = time.Minute }) // nothing here waits for a heartbeat
@@ -172,6 +173,7 @@ func TestClassicBackend(t *testing.T) {
 // TestResidentBackend: every slot of the node serves the application, until the
 // process is gone.
 func TestResidentBackend(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, true)
 	n := w.start(nil)
 	p := startProcess(t, n)
@@ -285,6 +287,7 @@ func (p throwingProcess) LaunchTask(context.Context, []byte, *published.TFullTas
 
 // TestBackendThatThrows: launches that throw do not cost a backend its place for ever.
 func TestBackendThatThrows(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, true)
 	n := w.start(nil)
 	throwing := throwingProcess{make(chan struct{}, 10)}

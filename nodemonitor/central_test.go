@@ -27,6 +27,7 @@ func (w *world) sentToMaster(kind sched.Kind) (ids []sched.AttemptID) {
 // payloads, the start and the end of each are reported, and one that waits can be
 // killed. Waiting tasks are in snapshots.
 func TestAssigned(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"hawk", "eagle"} {
 		t.Run(policy, func(t *testing.T) {
 			w, _ := newPeerWorld(t)
@@ -109,6 +110,7 @@ func TestStopWithQueue(t *testing.T) {
 // TestAttemptsAreBounded: a node with as much waiting work as a hello can name accepts
 // no more until some has ended.
 func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
 	w, f := newPeerWorld(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 1; c.Heartbeat = time.Minute }, "n1")[0]
 	items := make([]wire.Item, slots.MaxAttempts)
@@ -137,6 +139,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 // TestUnknownJobWaits: of a job that its frontend does not know nothing stays,
 // neither what runs nor what waits, and the central scheduler learns it.
 func TestUnknownJobWaits(t *testing.T) {
+	t.Parallel()
 	w, _ := newPeerWorld(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1")[0]
 	w.update(func() { w.unknown = []sched.JobID{attemptOf(1, 0).Job} })

@@ -11,6 +11,7 @@ import (
 // TestCutOff: a node that its master has not accepted for max_disconnect, or has given up,
 // stops the attempts of the jobs that say so, and no others. They are given back.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		event  func(w *world)

@@ -18,6 +18,7 @@ import (
 // treats a repetition of the running attempt as accepted." A refusal is sent by
 // Thrift, followed by the idle notice of a free slot.
 func TestLaunchIsRefused(t *testing.T) {
+	t.Parallel()
 	runs := attemptOf(1, 0)
 	for name, c := range map[string]struct {
 		slot   int32

@@ -34,6 +34,7 @@ func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Ti
 // TestTimeLimit: a task that runs for longer than its limit, or the node's, is ended and fails
 // with that reason; one that ignores SIGTERM is killed after the grace; others run on.
 func TestTimeLimit(t *testing.T) {
+	t.Parallel()
 	const limit = 200 * time.Millisecond
 	for name, c := range map[string]struct {
 		payload api.Payload
@@ -147,6 +148,7 @@ func TestMemoryOfATask(t *testing.T) {
 // TestSuspendedKeepTheirLimit: the time for which a task is suspended does not count, under
 // pigeon-x and kairos; afterwards it has what was left.
 func TestSuspendedKeepTheirLimit(t *testing.T) {
+	t.Parallel()
 	const limit, inBetween = time.Second, 1500 * time.Millisecond
 	for _, policy := range []string{"pigeon-x", "kairos"} {
 		for backend, hold := range holds() {
@@ -187,6 +189,7 @@ func TestSuspendedKeepTheirLimit(t *testing.T) {
 // TestRestartKeepsTheLimit: the next process of the node ends at its limit what a former one has
 // started.
 func TestRestartKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	const limit = time.Second
 	for backend, hold := range holds() {
 		t.Run(backend, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // its payload, and the next reservation is served; "none" is an answer too. So under
 // every policy whose workers ask.
 func TestLateBinding(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"sparrow", "hawk", "eagle", "peacock"} {
 		t.Run(policy, func(t *testing.T) {
 			w, f := newPeerWorld(t)
@@ -70,6 +71,7 @@ func TestLateAnswer(t *testing.T) {
 // TestFrontendGone: a worker whose frontend is gone from the membership, or another process
 // by now, goes on with the next reservation.
 func TestFrontendGone(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(*world, *front){
 		"gone":     func(w *world, f *front) { w.remove(f.ref.Name) },
 		"replaced": func(_ *world, f *front) { f.incarnation++; f.register() },
@@ -122,6 +124,7 @@ func TestMissedForAMoment(t *testing.T) {
 // TestGoneBeforeTheRequest: reservations of a frontend that is not there any more
 // are passed over.
 func TestGoneBeforeTheRequest(t *testing.T) {
+	t.Parallel()
 	w, f := newPeerWorld(t)
 	other := w.front("f2")
 	n := w.under("sparrow", nil, "n1")[0]
@@ -146,6 +149,7 @@ func TestGoneBeforeTheRequest(t *testing.T) {
 // TestUnknownPeers: the messages of a peer that is not on the membership wait until it is,
 // those of a superseded process are ignored, those of another master refused.
 func TestUnknownPeers(t *testing.T) {
+	t.Parallel()
 	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	unlisted := w.front("f2")
@@ -253,6 +257,7 @@ func TestStopWithOpenRequest(t *testing.T) {
 // node for lost for a moment, is sent again; if both are answered, the second task is
 // returned.
 func TestRequestIsRepeated(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"sparrow", "peacock"} {
 		t.Run(policy, func(t *testing.T) {
 			w, f := newPeerWorld(t)

@@ -56,6 +56,7 @@ func (w *world) result(id sched.AttemptID) (it wire.Item) {
 // with what the one before ran, and says so to the master; nothing is started twice, outputs
 // are whole, and results that nobody had acknowledged are sent by the next process.
 func TestRestartKeepsWhatRuns(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"pigeon", "pigeon-x", "fifo"} {
 		t.Run(policy, func(t *testing.T) { testRestart(t, policy) })
 	}
@@ -177,6 +178,7 @@ func awaitFile(t *testing.T, path string) {
 // A process whose node has fewer slots than before kills what has no place, and one without
 // restart_grace kills everything; both say in their hellos that nothing else goes on.
 func TestRestartWithOtherSettings(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Config){
 		"fewer slots": func(c *Config) { c.Slots = 1 },
 		"no grace":    func(c *Config) { c.RestartGrace = 0 },

@@ -12,6 +12,7 @@ import (
 // TestResultsAreRepeated: until the frontend acknowledges them, over NATS without
 // a subscriber and calls that fail.
 func TestResultsAreRepeated(t *testing.T) {
+	t.Parallel()
 	for name, withNATS := range map[string]bool{"NATS": true, "Thrift": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, withNATS)
@@ -77,6 +78,7 @@ func TestUnknownJob(t *testing.T) {
 // TestFullOfResults: at the limit launches are refused, and the slots are idle
 // again when there is room; no result is lost.
 func TestFullOfResults(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(*Config){
 		"number": func(c *Config) { c.MaxResults = 1 },
 		"bytes":  func(c *Config) { c.MaxResultBytes = 10 },

@@ -85,6 +85,7 @@ func (refusing) Deliver(context.Context, *wire.Batch) (wire.BatchReply, error) {
 // TestSuccessorRefuses: what a node on the membership will never take moves on to the
 // next one.
 func TestSuccessorRefuses(t *testing.T) {
+	t.Parallel()
 	w, f := newPeerWorld(t)
 	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
 	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: refusing{}}, w.codec), server.Options{Name: "refusing", Security: servertest.Anybody()})

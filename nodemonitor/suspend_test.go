@@ -145,6 +145,7 @@ func (w *world) assignKairos(n *testNode, seq uint64, id sched.AttemptID, p api.
 // which goes on when there is room; the node's heartbeats and snapshots tell all
 // of them.
 func TestKairos(t *testing.T) {
+	t.Parallel()
 	for backend, hold := range holds() {
 		t.Run(backend, func(t *testing.T) {
 			w, _ := newPeerWorld(t)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "a folder")
 	args := []string{"compare", "--policies", "pigeon,pigeon:weight=2,reserved=0", "--workers", "12", "--seeds", "2", "--out", out}
 	code, stdout, stderr := pigeon(t, append(args, "--traces", "gen:ec2,jobs=60,seed=3,gen:exp,jobs=80", "--loads", "0.5", "-o", "json")...)
@@ -106,6 +107,7 @@ func TestListKeepsParameters(t *testing.T) {
 // A comparison that is interrupted keeps its runs and says so; it leaves no folder of figures, and
 // the same command goes on.
 func TestInterruptedCompare(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"compare", "--policies", "pigeon", "--traces", "gen:ec2,jobs=50", "--workers", "16", "--groups", "2", "--out", out}
 	ctx, stop := context.WithCancel(t.Context())

@@ -65,7 +65,7 @@ func (p *process) end(t *testing.T) {
 // runs jobs, also after its NATS server was killed. Only addresses and folders
 // are others, so that the test disturbs no other.
 func TestLocalCluster(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	file := func(name string) string {
 		path, err := filepath.Abs(filepath.Join("..", "..", "configs", "local", name+".yaml"))
 		if err != nil {
@@ -140,6 +140,7 @@ func TestShippedConfiguration(t *testing.T) {
 
 // TestDaemonsRefuse: what cannot work is reported before, or instead of, serving.
 func TestDaemonsRefuse(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	misspelt := filepath.Join(dir, "misspelt.yaml")
 	if err := os.WriteFile(misspelt, []byte("lisetn: \"127.0.0.1:0\"\n"), 0o600); err != nil {
@@ -192,7 +193,7 @@ func TestDaemonsRefuse(t *testing.T) {
 
 // TestTwoNodesWithOneID: the second is refused, and the first continues.
 func TestTwoNodesWithOneID(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	master := start(t, "master", "--listen", "127.0.0.1:0", "--http=", "--log-level", "error", "-o", "json")
 	at := lines[readyLine](t, master.first)[0].Addresses["daemons"]
 	node := func() []string {

@@ -47,6 +47,7 @@ func pages(t *testing.T) map[string]string {
 
 // TestDocumentedCommandsExist: every verb and flag that a page writes after "pigeon" exists.
 func TestDocumentedCommandsExist(t *testing.T) {
+	t.Parallel()
 	root := newRoot(roles())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -118,6 +119,7 @@ func TestCallFault(t *testing.T) {
 // TestDocuments runs the commands of the pages, each page in a folder and with a "pigeon dev"
 // of its own if it starts one, as a reader would who copies them.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash to run the commands with")
 	}

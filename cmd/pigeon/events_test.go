@@ -95,7 +95,7 @@ func (f *followed) await(t *testing.T, lines *[]string, text string) {
 // TestEventsVerb: events of two frontends are shown in order and followed, also when one of them
 // dies and comes back; Ctrl-C ends that with 130.
 func TestEventsVerb(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	common := []string{"--nats", "", "--http", ""}
 	master := spawn(t, append([]string{"master", "--listen", "127.0.0.1:0"}, common...)...)
 	data, frontends, serve := t.TempDir(), []*process{}, []string{}

@@ -36,7 +36,7 @@ func (s *shared) String() string {
 // The frontend is killed while programs run, returns, and is killed again when they have
 // ended: those who follow them see all that they write, once, and how they end.
 func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")
 	spawn(t, "nodemonitor", "--work-dir", t.TempDir(), "--master", m.line.Addresses["daemons"], "--slots", "8", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")
 	data := t.TempDir()
@@ -136,7 +136,7 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 // job, and whoever follows the job sees all that it writes, once, and how it ends. Its key is
 // the same job at every frontend.
 func TestClientsFollowATakeover(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	nats := spawn(t, "nats", "--listen", "127.0.0.1:0", "--jetstream", "--name", "n1", "--store-dir", t.TempDir())
 	url := nats.line.Addresses["nats"]
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "", "--nats", url)

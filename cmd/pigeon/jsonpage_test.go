@@ -105,6 +105,7 @@ func printedObjects() []printed {
 
 // TestJSONPage: docs/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
+	t.Parallel()
 	page := &jsonWriter{comments: map[string]map[string]string{}}
 	fmt.Fprintf(&page.out, jsonIntroduction, strings.Join(jsonVerbs(t), ", "))
 	for _, p := range printedObjects() {

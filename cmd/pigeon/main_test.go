@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}
+	for _, name := range []string{"PIGEON_FRONTEND", "PIGEON_TOKEN_FILE", "PIGEON_TLS_CA"} {
+		_ = os.Unsetenv(name) // no test uses the cluster of whoever runs it
+	}
 	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
 
@@ -49,6 +52,7 @@ func pigeon(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestExitStatusAndMessages(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
 	for path, text := range map[string]string{good: "wait: 2s\n", bad: "wiat: 2s\n"} {

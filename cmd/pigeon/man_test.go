@@ -64,6 +64,7 @@ func TestManualWithoutFolder(t *testing.T) {
 
 // The pages are formatted without a warning of their macros, where groff is, and man shows one.
 func TestManualIsFormatted(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"groff", "man"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("there is no %s", program)

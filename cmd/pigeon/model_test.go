@@ -9,6 +9,7 @@ import (
 )
 
 func TestModel(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "figures")
 	code, stdout, stderr := pigeon(t, "model", "--group-sizes", "40,20", "--loads", "0.7", "--tasks", "5", "--simulate", "200", "--workers", "200", "--out", out, "-o", "json")
 	if code != exitDone {

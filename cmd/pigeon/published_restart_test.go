@@ -36,7 +36,7 @@ func (l launches) next(t *testing.T) *published.TFullTaskId {
 // that is killed and started again: the backend's connection breaks, it connects and registers
 // again, has its slot back, and the task that ran there is launched again.
 func TestBackendOutlivesItsNodeMonitor(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	l := launches{make(chan *published.TFullTaskId, 10)}
 	// The library's server stops when its clients have left, so the daemons stop before it.
 	backend := listenThrift(t, published.NewBackendServiceProcessor(l))

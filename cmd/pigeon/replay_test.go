@@ -14,6 +14,7 @@ import (
 const tiny = " --trace gen:uniform,jobs=20,fanout=2 --workers 4 --groups 2 --frontends 2 --speedup 20 "
 
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	history, base := filepath.Join(dir, "history.jsonl"), filepath.Join(dir, "out", "x")
 	for _, c := range []struct {
@@ -47,6 +48,7 @@ func TestReplay(t *testing.T) {
 
 // TestReplayOnARunningCluster uses the frontends and sizes that are there, twice.
 func TestReplayOnARunningCluster(t *testing.T) {
+	t.Parallel()
 	c, err := local.Start(t.Context(), local.Spec{Groups: []int{1, 2}, Slots: 2, Frontends: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +70,7 @@ func TestReplayOnARunningCluster(t *testing.T) {
 }
 
 func TestBench(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args   string
 		code   int

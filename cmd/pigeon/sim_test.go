@@ -19,6 +19,7 @@ import (
 )
 
 func TestSim(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct {
 		args   string
@@ -103,6 +104,7 @@ func TestSimShowsViolations(t *testing.T) {
 // TestSimIsDeterministic: one seed has byte-identical actions, and results
 // that differ in nothing but how long they took.
 func TestSimIsDeterministic(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var results [2]map[string]any
 	var actions, histories [2]string

@@ -11,6 +11,7 @@ import (
 // A short soak of real daemons: all tasks end, every daemon that stays is measured in every way,
 // and the exit status is that of the verdict, whatever it is.
 func TestBenchSoak(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "soak", "--tasks", "10000", "--nodes", "9", "--every", "50ms", "-o", "json")
 	var r soak.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
@@ -43,6 +44,7 @@ func TestBenchSoak(t *testing.T) {
 
 // A run that ends before a sample was taken decides nothing, and says so.
 func TestBenchSoakThatIsTooShort(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "soak", "--tasks", "100", "--every", "1h")
 	if code != exitFailed || !strings.HasPrefix(stdout, "TOO SHORT to tell: 100 tasks (0 failed)") || !strings.Contains(stderr, "--every") {
 		t.Errorf("status %d\n%s\n%s", code, stdout, stderr)

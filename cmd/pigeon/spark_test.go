@@ -86,6 +86,7 @@ func (u *sparkUser) run(t *testing.T, args ...string) (code int, stdout, stderr 
 // TestSparkGetsItsCommandLine: each program is called with the master, the jar and
 // all that it was given, in the user's environment.
 func TestSparkGetsItsCommandLine(t *testing.T) {
+	t.Parallel()
 	u := newSparkUser(t, "4.1.4", saysAll)
 	for _, c := range []struct{ args, program, local, want string }{
 		{"submit --frontend 127.0.0.1:7,localhost:8 job.py --master x", "spark-submit", "127.0.0.1", "--master spark-pigeon://127.0.0.1:7,localhost:8 --jars JAR job.py --master x"},
@@ -151,6 +152,7 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 // TestSparkProvesWhoCalls: the plugin gets the names of the files, never what is in them, and only
 // for clusters on other machines unless they are named.
 func TestSparkProvesWhoCalls(t *testing.T) {
+	t.Parallel()
 	u := newSparkUser(t, "3.5.9", saysAll)
 	own := filepath.Join(u.env.get("XDG_CONFIG_HOME"), "pigeon")
 	token, ca := filepath.Join(own, "token"), filepath.Join(own, "ca.pem")
@@ -262,6 +264,7 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 }
 
 func TestSparkRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, version, unset, set, args string
 		want                            []string

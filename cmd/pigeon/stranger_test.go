@@ -147,6 +147,7 @@ func TestAStrangerRunsAsItself(t *testing.T) {
 // TestADevOfAUserServesThatUser: without root a node monitor cannot become others, runs its own
 // user's tasks without a setting, and says to others why not theirs.
 func TestADevOfAUserServesThatUser(t *testing.T) {
+	t.Parallel()
 	own, other := newStranger(t, "daemon"), newStranger(t, "nobody")
 	cmd := own.command("", "dev", "-o", "json", "--nodes", "1", "--groups", "1")
 	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+own.home)

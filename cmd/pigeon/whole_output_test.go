@@ -13,7 +13,7 @@ const wholeBytes = 3_000_001
 // What a program writes is copied whole; where its node does not keep all of it, run fails with
 // what is missing, and logs says where.
 func TestWholeOutput(t *testing.T) {
-	t.Setenv("PIGEON_FRONTEND", "")
+	t.Parallel()
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")
 	node := func(id, limit string) {
 		spawn(t, "nodemonitor", "--id", id, "--work-dir", t.TempDir(), "--master", m.line.Addresses["daemons"], "--slots", "1", "--output-limit", limit, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "")

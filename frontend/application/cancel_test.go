@@ -51,6 +51,7 @@ func TestCancel(t *testing.T) {
 
 // A bounded number of cancelled applications is remembered.
 func TestCancelledAreForgotten(t *testing.T) {
+	t.Parallel()
 	d := newCluster(t)
 	for i := range int64(maxCancelled + 10) {
 		if err := d.register(&api.Application{ID: "app", Incarnation: i}, d.now); err != nil {

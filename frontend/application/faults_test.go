@@ -164,6 +164,7 @@ func (r *rig) sameExecutors(before map[string]int) {
 // kill -9 of a node monitor: no executor outlives it, its work is done elsewhere,
 // and the node is used again when it is back.
 func TestNodeMonitorKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	node := r.driver.States()[0].Node
 	i, err := strconv.Atoi(node[len(node)-3:])
@@ -184,6 +185,7 @@ func TestNodeMonitorKilled(t *testing.T) {
 // kill -9 of the frontend that serves the application: the other one takes it over
 // with the executors that it has.
 func TestFrontendKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := r.driver.Pids()
 	if err := r.Kill(cluster.Frontend, 0); err != nil {
@@ -199,6 +201,7 @@ func TestFrontendKilled(t *testing.T) {
 // kill -9 of the master: executors live on, and slots are granted again when it is
 // back.
 func TestMasterKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	before := r.driver.Pids()
 	if err := r.Kill(cluster.Master, 0); err != nil {
@@ -213,6 +216,7 @@ func TestMasterKilled(t *testing.T) {
 
 // kill -9 of both executors while they work.
 func TestExecutorsKilled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, pid := range r.driver.Pids() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -57,6 +57,7 @@ func TestRestarts(t *testing.T) {
 }
 
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	n := newUpdates()
 	state := func(id, s string) api.ExecutorState { return api.ExecutorState{ID: id, State: s} }
 	n.setState(state("1", "starting"))

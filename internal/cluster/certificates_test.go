@@ -48,6 +48,7 @@ func sleeps(ctx context.Context, s *wire.SchedulerClient, key string, tasks int)
 // TestClustersByMutualTLS: under policies that call each way (masters launch; frontends and nodes call
 // each other; both) a cluster whose every call goes by mutual TLS runs jobs.
 func TestClustersByMutualTLS(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"pigeon", "pigeon-x", "sparrow", "eagle"} {
 		t.Run(policy, func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{2, 2}, Slots: 3, Frontends: 2, Policy: policy, TLS: true, Reserved: 0.2})
@@ -65,6 +66,7 @@ func TestClustersByMutualTLS(t *testing.T) {
 // TestCertificatesAreRenewedUnderLoad: every daemon uses its new certificate without a restart, and no
 // attempt is lost or made twice meanwhile.
 func TestCertificatesAreRenewedUnderLoad(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{2, 1}, Slots: 4, Frontends: 1, TLS: true})
 	s := secured(t, c)
 	ctx, stop := context.WithCancel(t.Context())

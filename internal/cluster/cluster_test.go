@@ -72,6 +72,7 @@ func submit(t *testing.T, address, key string) api.Status {
 // TestBothIsolations: a started cluster has all its nodes and runs jobs at once,
 // and nothing is left of it.
 func TestBothIsolations(t *testing.T) {
+	t.Parallel()
 	for _, isolation := range []cluster.Isolation{cluster.Goroutine, cluster.Process} {
 		t.Run(string(isolation), func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{2, 1}, Slots: 2, Frontends: 2, Isolation: isolation, History: true, HTTP: true})
@@ -107,6 +108,7 @@ func TestBothIsolations(t *testing.T) {
 // TestKilledFrontendResumes: what a killed frontend had accepted is done after
 // its restart.
 func TestKilledFrontendResumes(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process})
 	at := c.Frontends()[0]
 	s := scheduler(t, at)
@@ -141,6 +143,7 @@ func TestKilledFrontendResumes(t *testing.T) {
 // again when it
 // is resumed.
 func TestPausedDaemonContinues(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, HTTP: true})
 	ready := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -172,6 +175,7 @@ func TestPausedDaemonContinues(t *testing.T) {
 
 // TestClientOfACluster: a client is a process of its own that ends by itself.
 func TestClientOfACluster(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process})
 	p, err := c.StartClient(childproc.Command{Name: "client", Argv: []string{"true"}})
 	if err != nil {
@@ -184,6 +188,7 @@ func TestClientOfACluster(t *testing.T) {
 
 // TestUnexpectedEndIsReported: a daemon that ends by itself is reported with its log.
 func TestUnexpectedEndIsReported(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, Dir: t.TempDir()})
 	// Behind the cluster's back: the process whose configuration is the master's.
 	pid := pidOf(t, filepath.Join(c.Dir(), "config", "master-0.yaml"))

@@ -66,6 +66,7 @@ func completed(t *testing.T, c *cluster.Cluster, keys []string) {
 // A frontend whose disk fails ends with the reason, and acknowledges nothing that is not
 // on it: started again on a good disk it has every job that it acknowledged.
 func TestFrontendOnAFailingDisk(t *testing.T) {
+	t.Parallel()
 	for _, faults := range []string{"write-error-after=300", "fsync-error-after=60"} {
 		t.Run(faults, func(t *testing.T) {
 			c := onDisk(t, faults)
@@ -101,6 +102,7 @@ func TestFrontendOnAFailingDisk(t *testing.T) {
 // A frontend whose disk becomes full refuses new jobs while what is accepted can still be
 // completed, and runs on; on a slow disk it takes its time.
 func TestFrontendOnAFullOrSlowDisk(t *testing.T) {
+	t.Parallel()
 	const minFree = 256 << 20
 	c := onDisk(t, fmt.Sprint("enospc-after=", minFree+200_000))
 	keys, refused := accept(t, c, 100_000)

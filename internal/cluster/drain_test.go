@@ -138,6 +138,7 @@ func policies() []string {
 // runs ends there, what waits starts elsewhere. A drained node takes nothing, and a resumed
 // one does again.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	for _, policy := range policies() {
 		t.Run(policy, func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{3}, Slots: 2, Policy: policy, Cutoff: time.Second})
@@ -190,6 +191,7 @@ func TestDrain(t *testing.T) {
 // TestDrainDeadline: what still runs at the deadline of a drain starts at once elsewhere, as
 // the next attempt, and the job does not fail for it, however often that happens.
 func TestDrainDeadline(t *testing.T) {
+	t.Parallel()
 	for _, policy := range policies() {
 		t.Run(policy, func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{4}, Slots: 2, Policy: policy, Cutoff: time.Second})
@@ -239,6 +241,7 @@ func TestDrainRefusals(t *testing.T) {
 // TestOrderlyRestarts: a task whose node is stopped in order while it runs, three times and
 // each time another one, is not lost: it starts at once elsewhere, and ends.
 func TestOrderlyRestarts(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"pigeon", "sparrow", "hawk"} {
 		t.Run(policy, func(t *testing.T) {
 			if testing.Short() && policy != "pigeon" {
@@ -276,6 +279,7 @@ func TestOrderlyRestarts(t *testing.T) {
 // TestDrainSurvivesRestart: a node that drains goes on draining when its node monitor was
 // killed and is started again, until it is resumed.
 func TestDrainSurvivesRestart(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{2}, Slots: 1, Isolation: cluster.Process})
 	s := scheduler(t, c.Frontends()[0])
 	const node = "node-0-000"

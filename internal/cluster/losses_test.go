@@ -73,6 +73,7 @@ func endOf(t *testing.T, s *wire.SchedulerClient, key string) api.Status {
 // TestPausesAreNoLosses: pauses of a node that are longer than the time after which it
 // counts as lost do not fail the task that it runs, however many there are.
 func TestPausesAreNoLosses(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Slots: 4, Isolation: cluster.Process})
 	s := scheduler(t, c.Frontends()[0])
 	awaitStarts, finish := attempts(t, s)
@@ -103,6 +104,7 @@ func TestPausesAreNoLosses(t *testing.T) {
 // TestThreeLostNodes: a task whose node dies, three times and each time another one, fails,
 // and the reason names the nodes.
 func TestThreeLostNodes(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{3}, Slots: 1, Isolation: cluster.Process})
 	s := scheduler(t, c.Frontends()[0])
 	awaitStarts, _ := attempts(t, s)

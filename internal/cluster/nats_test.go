@@ -10,6 +10,7 @@ import (
 // TestThreeNATSServers: with three servers jobs complete while one of them is gone, and it
 // comes back without its disk.
 func TestThreeNATSServers(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Slots: 2, Isolation: cluster.Process, NATSServers: 3})
 	s := scheduler(t, c.Frontends()[0])
 	run := func(key string) {

@@ -67,6 +67,7 @@ func startedAgain(t *testing.T, c *cluster.Cluster) {
 // runs twenty processes loses none of them and starts none again. What sleeps goes on where
 // it hands over.
 func TestRestartsCostNothing(t *testing.T) {
+	t.Parallel()
 	for _, handsOver := range []bool{true, false} {
 		t.Run(fmt.Sprintf("hands over: %v", handsOver), func(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{1}, Slots: restartedTasks + 2, Isolation: cluster.Process, HTTP: true, RestartGrace: time.Minute})
@@ -120,6 +121,7 @@ func TestRestartsCostNothing(t *testing.T) {
 // TestKilledForGood: a node monitor that was killed and does not come back takes its processes
 // with it when restart_grace is over.
 func TestKilledForGood(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Slots: restartedTasks, Isolation: cluster.Process, RestartGrace: 500 * time.Millisecond})
 	s, dir := scheduler(t, c.Frontends()[0]), t.TempDir()
 	submitRestarted(t, s, dir)

@@ -99,6 +99,7 @@ func (r *rolling) starts(tasks int) (wrong []string) {
 // exactly once. Without JetStream, each group has one master. The log compares the time of
 // each step with that of the same load without a restart.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	const tasks, length = 16, 200 * time.Millisecond
 	for _, c := range []struct {
 		policy string

@@ -284,6 +284,7 @@ func lost(t *testing.T, spans []span) {
 // TestTracesUnderKills: a master, a node and a frontend are killed while jobs run, and no span of any
 // daemon is an orphan.
 func TestTracesUnderKills(t *testing.T) {
+	t.Parallel()
 	r, address := receiveSpans(t)
 	c := startTraced(t, address)
 	jobs := 400

@@ -23,6 +23,7 @@ func (w waits) Write(line []byte) (int, error) {
 
 // A daemon that starts while the servers of its cluster still join waits for them.
 func TestServersThatJoin(t *testing.T) {
+	t.Parallel()
 	c := natsservertest.StartSome(t, 3, 2)
 	o, waiting := options(t, c.URL()), make(waits)
 	o.Replicas, o.Log = 3, slog.New(slog.NewTextHandler(waiting, nil))

@@ -122,6 +122,7 @@ func (w *watched) settle(t *testing.T) {
 // TestLossOfOneServer kills the server that leads the bucket, and one that does not; a candidate
 // goes on leading. Run with -v it says what the longest pause was.
 func TestLossOfOneServer(t *testing.T) {
+	t.Parallel()
 	servers := natsservertest.StartProcesses(t, 3)
 	w := watch(t, servers)
 	leader := func() int { return servers.Leader(stream) }
@@ -159,6 +160,7 @@ func TestLossOfOneServer(t *testing.T) {
 // TestLossOfTwoServers: without a majority nobody leads, and when the servers go on, one
 // leads again.
 func TestLossOfTwoServers(t *testing.T) {
+	t.Parallel()
 	for what, signals := range map[string][2]func(p *natsservertest.Processes, i int){
 		"killed":  {(*natsservertest.Processes).Kill, (*natsservertest.Processes).Start},
 		"stopped": {func(p *natsservertest.Processes, i int) { p.Signal(i, syscall.SIGSTOP) }, func(p *natsservertest.Processes, i int) { p.Signal(i, syscall.SIGCONT) }},

@@ -17,6 +17,7 @@ import (
 // publishes there and waits for each answer: killed, ended in order, or hung. Run with -v it
 // says for how long no write succeeded.
 func TestPauseOfPublishers(t *testing.T) {
+	t.Parallel()
 	rounds := 20
 	if testing.Short() {
 		rounds = 1

@@ -16,6 +16,7 @@ import (
 
 // Servers, or a stream, without space refuse writes, and the refusal says so.
 func TestOutOfSpace(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct {
 		servers  int
 		maxStore int64

@@ -67,6 +67,7 @@ func openFails(t *testing.T, o jetstore.Options) error {
 
 // The bucket is a store of leaderships: each write states the revision that it replaces.
 func TestLeadershipBucket(t *testing.T) {
+	t.Parallel()
 	for _, servers := range []int{1, 3} {
 		c := natsservertest.Start(t, servers)
 		o := options(t, c.URL())
@@ -174,6 +175,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestFewerReplicasThanConfigured(t *testing.T) {
+	t.Parallel()
 	c := natsservertest.Start(t, 3)
 	o := options(t, c.URL())
 	open(t, o).Close()
@@ -251,6 +253,7 @@ func TestWhatTellsTheSyncInterval(t *testing.T) {
 // A leadership that lapses before it could be renewed is none; the daemon waits for faster disks
 // and says so.
 func TestRenewalLongerThanTheLeadership(t *testing.T) {
+	t.Parallel()
 	c := natsservertest.Start(t, 1)
 	o := options(t, c.URL())
 	o.TTL = 5 * time.Microsecond

@@ -96,6 +96,7 @@ func stream(t *testing.T, address string) (next func() *sent, end func()) {
 
 // Viewers are sent everything once, then what changed, and nothing is read when nobody looks.
 func TestStream(t *testing.T) {
+	t.Parallel()
 	c := &changing{nodes: []api.Node{{ID: "n-0", Slots: 1, SlotUse: ".-", Up: true}, {ID: "n-1", Slots: 1, SlotUse: ".-", Up: true}}, list: []api.Status{{Job: "j-0", Submitter: "alice", Command: "secret"}, {Job: "j-9", Submitter: "alice", Reason: "secret"}}}
 	p := New(Place{Name: "f-0", Source: c})
 	address := as(t, p, identity.Principal{Role: identity.Viewer, Name: "vera", Proof: identity.Token})

@@ -170,6 +170,7 @@ func text(b *chromiumtest.Tab, selector string) string {
 
 // Every element of the page shows what it is for; no name of the cluster becomes markup.
 func TestPageInChromium(t *testing.T) {
+	t.Parallel()
 	b := chromiumtest.Open(t, served(t, small()), 1280, 1000)
 	b.Await(live+` && `+rowsNow+` === 6 && document.querySelector("#slots").dataset.cells === "16"`, whole)
 	b.Text(scrollToShares)
@@ -241,6 +242,7 @@ func TestPageInChromium(t *testing.T) {
 
 // All that the mouse does the keyboard does.
 func TestPageByKeyboard(t *testing.T) {
+	t.Parallel()
 	b := chromiumtest.Open(t, served(t, small()), 1280, 1000)
 	b.Await(live+` && `+rowsNow+` === 6 && document.querySelector("#slots").dataset.cells === "16"`, whole)
 	// The first stop leads past the map.
@@ -288,6 +290,7 @@ func prefers(features ...*emulation.MediaFeature) chromedp.Action[chromedp.Void]
 // On a narrow screen nothing is wider than it; the dark mode is dark and nothing moves for who
 // prefers that.
 func TestPageOnANarrowDarkScreen(t *testing.T) {
+	t.Parallel()
 	m := small()
 	m.jobs[0].Job = strings.Repeat("x", 200)
 	b := chromiumtest.Open(t, served(t, m), 360, 740, prefers(&emulation.MediaFeature{Name: "prefers-color-scheme", Value: "dark"}, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"}))
@@ -315,6 +318,7 @@ func TestPageOnANarrowDarkScreen(t *testing.T) {
 // 1,000 nodes whose slots all change each second, and 10,000 jobs: all are shown, and few rows are
 // elements.
 func TestPageUnderLoad(t *testing.T) {
+	t.Parallel()
 	m := &made{groups: 10, nodes: 100, slots: 8}
 	for i := range 10_000 {
 		m.jobs = append(m.jobs, api.Status{Job: fmt.Sprintf("job-%05d", 10_000-i), State: []api.State{api.StateRunning, api.StateCompleted}[i%2], Class: "short", Tasks: 4, Submitted: float64(1e9 - i), Owner: owners[i%3], Submitter: "alice"})

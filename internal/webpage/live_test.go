@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write docs/page.png")
 // A frontend serves the page of its cluster: a running job is shown in the slots, its waiting
 // tasks are explained, and its output is followed to the end.
 func TestPageOfALiveCluster(t *testing.T) {
+	t.Parallel()
 	c, err := cluster.Start(t.Context(), cluster.Spec{Groups: []int{2, 2}, Slots: 4, Frontends: 1, Reserved: 0.25, HTTP: true})
 	if err != nil {
 		t.Fatal(err)

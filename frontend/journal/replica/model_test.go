@@ -91,6 +91,7 @@ type process struct {
 // over, on whichever host, with snapshots in between: what was acknowledged is there, what was not
 // is there as a whole or not at all, and a former writer changes nothing.
 func TestStoreAgainstModel(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -18,6 +18,7 @@ import (
 // whichever leads the stream; it waits while two are away and goes on when one comes back. Nothing
 // that was acknowledged is lost, and nothing is applied twice.
 func TestServersAreLost(t *testing.T) {
+	t.Parallel()
 	c := natsservertest.Start(t, 3, func(o *natsserver.Options) { o.MaxStore = 256 << 20 })
 	nc, err := nats.Connect(c.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond), nats.PingInterval(200*time.Millisecond), nats.MaxPingsOutstanding(2))
 	must(t, err)

@@ -109,6 +109,7 @@ func TestALargeBatchCountsWholeOrNotAtAll(t *testing.T) {
 }
 
 func TestACopyThatIsDamagedOrForeignIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	o := options(t, js)
 	a := lead(t, o)
@@ -156,6 +157,7 @@ func TestAStreamThatLostSomethingIsRefused(t *testing.T) {
 }
 
 func TestStreamsThatCannotBeTrustedAreRefused(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	ctx := within(t, time.Minute)
 	for name, c := range map[string]struct {
@@ -187,6 +189,7 @@ func TestStreamsThatCannotBeTrustedAreRefused(t *testing.T) {
 }
 
 func TestSnapshotsBoundTheStream(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	o := options(t, js)
 	o.SnapshotBytes = 20_000
@@ -222,6 +225,7 @@ func TestSnapshotsBoundTheStream(t *testing.T) {
 }
 
 func TestAFullStreamWaitsForRoom(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	o := options(t, js)
 	o.MaxBytes, o.SnapshotBytes = 50_000, 1<<40
@@ -247,6 +251,7 @@ func TestAFullStreamWaitsForRoom(t *testing.T) {
 // A process that learns late that it has lost its leadership does not take the journal from the one
 // that leads by now.
 func TestALowerTokenDoesNotTakeOver(t *testing.T) {
+	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	ctx := within(t, time.Minute)
 	a, b := open(t, options(t, js)), open(t, options(t, js))
