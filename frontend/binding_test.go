@@ -126,7 +126,6 @@ func TestExplainUnbound(t *testing.T) {
 // After a change of the membership a job whose tasks no worker requests is probed for
 // again, until all its tasks are bound. Without a change nothing is probed for again.
 func TestStaleJob(t *testing.T) {
-	t.Parallel()
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)

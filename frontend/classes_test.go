@@ -236,7 +236,6 @@ func TestDamagedClasses(t *testing.T) {
 // What is learned is saved while the frontend runs, so that one that is killed has it; a
 // file that cannot be written is reported, and harms nothing.
 func TestClassesAreSavedMeanwhile(t *testing.T) {
-	t.Parallel()
 	frontend.SetSaveClasses(t, time.Millisecond)
 	w := newWorld(t)
 	w.master()

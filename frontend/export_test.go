@@ -56,7 +56,8 @@ func (f *Frontend) MembershipOf() int64 {
 }
 
 // SetReprobe shortens the wait for a worker to ask for a task of a stale job, for the
-// frontends that a test makes after it; the jobs that they accept are in no doubt.
+// frontends that a test makes after it; the jobs that they accept are in no doubt. The test
+// cannot be parallel.
 func SetReprobe(t testing.TB, d time.Duration) {
 	before, doubt := reprobeAfter, doubtFor
 	t.Cleanup(func() { reprobeAfter, doubtFor = before, doubt })
@@ -127,7 +128,7 @@ func (f *Frontend) CountPosts() *atomic.Int64 {
 }
 
 // SetSaveClasses shortens the time between two saves of what was learned, for the frontends
-// that a test makes after it.
+// that a test makes after it. The test cannot be parallel.
 func SetSaveClasses(t testing.TB, every time.Duration) {
 	before := saveClassesEvery
 	t.Cleanup(func() { saveClassesEvery = before })
