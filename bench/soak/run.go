@@ -171,22 +171,37 @@ func (s *series) run(ctx context.Context, done *atomic.Int64) error {
 		case <-ctx.Done():
 			return nil
 		}
-		for i := range s.daemons {
-			d := &s.daemons[i]
-			got, err := d.read(ctx)
-			if ctx.Err() != nil {
-				return nil // the run is over
-			}
-			if err != nil {
-				return err
-			}
-			at := float64(done.Load()) / 1e6
-			for _, m := range d.measures() {
-				s.points[i][m] = append(s.points[i][m], Point{at, got.of(m)})
-			}
+		err := s.sample(ctx, done)
+		if ctx.Err() != nil {
+			return nil // the run is over, and what was read of some daemons is no sample
 		}
-		s.samples++
+		if err != nil {
+			return err
+		}
 	}
+}
+
+// sample takes one sample of every daemon.
+func (s *series) sample(ctx context.Context, done *atomic.Int64) error {
+	points := make([]map[Measure]Point, len(s.daemons))
+	for i := range s.daemons {
+		d := &s.daemons[i]
+		got, err := d.read(ctx)
+		if err != nil {
+			return err
+		}
+		points[i] = map[Measure]Point{}
+		for _, m := range d.measures() {
+			points[i][m] = Point{float64(done.Load()) / 1e6, got.of(m)}
+		}
+	}
+	for i, of := range points {
+		for m, p := range of {
+			s.points[i][m] = append(s.points[i][m], p)
+		}
+	}
+	s.samples++
+	return nil
 }
 
 // verdicts returns how many samples there are of every daemon, and what they show.
