@@ -130,9 +130,8 @@ release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
 
 # A program that ends waits a second for other threads to report races: too long for 50
-# packages, whose tests check that no goroutine is left. Tests of daemons wait more than
-# they compute, so four of a package run at a time, whatever the number of cores.
-with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race -parallel 4 "$@"; }
+# packages, whose tests check that no goroutine is left.
+with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
 
 # The jar and a PySpark, for tests with a real Spark.
 real_spark() { $make spark SPARK_LINES=4.0 && $make spark-wheel; }
@@ -165,7 +164,8 @@ short)
 	run "format and go vet" format_and_vet
 	run "peers of bench reuther: vet, tests, build" peers -short
 	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
-	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short $(packages concurrent)
+	# Short tests of daemons wait more than they compute: four of a package run at a time.
+	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short -parallel 4 $(packages concurrent)
 	run "packages, units, images and licences (-short)" release -short
 	if [ -n "$python" ]; then
 		run "client for Python: types, wheel and tests on a real cluster" $make test-python
