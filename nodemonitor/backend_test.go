@@ -49,7 +49,7 @@ func startProcess(t *testing.T, n *testNode) *sparkProcess {
 	p.stop = sync.OnceValue(servertest.Run(t, s))
 	t.Cleanup(func() { p.stop() })
 	p.address = s.Addr().String()
-	if p.calls, err = client.New(client.Options{Name: "node", Address: n.Addrs().Listen}); err != nil {
+	if p.calls, err = client.New(client.Options{Name: "node", Address: n.Addrs().Listen, CallTimeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.calls.Close() })
