@@ -8,7 +8,6 @@ import (
 
 // A port that was taken is not given to another cluster, also while no process listens there.
 func TestPortsAreOneClustersOnly(t *testing.T) {
-	t.Parallel()
 	taken := map[string]bool{}
 	var all []*ports
 	for range 30 {

@@ -58,7 +58,7 @@ func (s *Shell) Run(ctx context.Context, command string) (output string, status 
 	// shell's standard output, so the mark goes through it as well.
 	line := fmt.Sprintf("eval %s </dev/null\nprintf '\\n%s %%d\\n' $?\n", quote(command), s.mark)
 	if _, err := io.WriteString(s.input, line); err != nil {
-		return "", 0, fmt.Errorf("the shell takes no command any more: %w", err)
+		return "", 0, errors.Join(ctx.Err(), fmt.Errorf("the shell takes no command any more: %w", err))
 	}
 	var b bytes.Buffer
 	for {
