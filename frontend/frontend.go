@@ -182,7 +182,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 		Withheld: func(peer wire.Ref, items []wire.Item) []wire.Item {
 			return f.metrics.unknown.Withheld(f.log, peer, items)
 		},
-		Closed: f.closed(), Security: f.life.To,
+		Closed: f.closed(), Security: f.life.To, Forgotten: func(peer wire.Ref) { f.inbox.Forget(peer) },
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady, Publish: f.events.Publish,
 	})
 	if err != nil {

@@ -216,8 +216,8 @@ func (o *owner) sweep(inbox *link.Inbox, forgetAfter time.Duration) {
 	for _, name := range o.frontends.forget(forgetAfter) {
 		inbox.Forget(frontendRef(name))
 	}
-	if n := o.links.Forget(forgetAfter, time.Now()); n > 0 {
-		o.log.Info("peers that have been gone for long were forgotten", "links", n, "after", forgetAfter)
+	if links := o.links.Forget(forgetAfter, time.Now()); len(links) > 0 {
+		o.log.Info("peers that have been gone for long were forgotten", "links", len(links), "after", forgetAfter)
 	}
 }
 

@@ -66,6 +66,9 @@ type Options struct {
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
 	Ready func()          // called when the masters were announced to the core
+	// Forgotten is told of a peer that left the membership so long ago that no message of it
+	// is on its way any more; nil: nobody is.
+	Forgotten func(peer wire.Ref)
 	// Publish is told when a master is reached, replaced or lost.
 	Publish func(api.Event)
 }
@@ -87,6 +90,9 @@ type Dispatcher struct {
 func New(o Options) (*Dispatcher, error) {
 	if o.Security == nil {
 		o.Security = func(wire.Ref) client.Security { return client.Security{} }
+	}
+	if o.Forgotten == nil {
+		o.Forgotten = func(wire.Ref) {}
 	}
 	if o.Publish == nil {
 		o.Publish = func(api.Event) {}

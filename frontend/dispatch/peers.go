@@ -72,7 +72,9 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	}
 	p.addNodes()
 	p.stepMembers()
-	p.links.Forget(linkset.ForgetAfter, time.Now())
+	for _, peer := range p.links.Forget(linkset.ForgetAfter, time.Now()) {
+		p.opts.Forgotten(peer)
+	}
 	return newMaster
 }
 

@@ -50,18 +50,20 @@ var errEarlier = errors.New("what the journal kept of its earlier attempts canno
 func (t *records) restoreEarlierAttempts(j *Job, kept []byte) error {
 	r := resultReader{in: kept}
 	list := make([]earlier, r.number(keptEarlier))
+	nodes := make([]string, len(list))
 	for i := range list {
 		e := &list[i]
 		e.task, e.attempt = int32(r.number(uint64(max(len(j.reports)-1, 0)))), int32(r.number(math.MaxInt32)) //nolint:gosec // bounded
-		if name := r.text(); name != "" {
-			e.node = t.nodes.index(name)
-		}
+		nodes[i] = r.text()
 		e.exit, e.elapsed = int16(r.signed()), time.Duration(r.number(math.MaxInt64)) //nolint:gosec // 16 bits were written
 		e.code = code(r.number(math.MaxUint8))                                        //nolint:gosec // bounded
 		e.reason = r.text()
 	}
 	if r.bad || len(r.in) > 0 {
 		return errEarlier
+	}
+	for i := range list {
+		t.nodes.set(&list[i].node, nodes[i])
 	}
 	j.earlier = list
 	return nil

@@ -26,8 +26,11 @@ type earlier struct {
 	reason        string
 }
 
-func (j *Job) addEarlier(e earlier) {
+// addEarlier adds an attempt that ran at a node, "" when it is not known.
+func (t *records) addEarlier(j *Job, e earlier, node string) {
+	t.nodes.set(&e.node, node)
 	if len(j.earlier) == earlierOfJob {
+		t.nodes.release(j.earlier[0].node)
 		j.earlier = slices.Delete(j.earlier, 0, 1)
 	}
 	j.earlier = append(j.earlier, e)
@@ -36,24 +39,17 @@ func (j *Job) addEarlier(e earlier) {
 // retried records the attempt that a NewAttempt message of one task follows. report is that of
 // its failure, nil when it was lost.
 func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
-	e := earlier{task: m.First, attempt: j.Attempt(m.First), reason: m.Reason}
-	switch {
-	case report != nil:
-		e.node, e.exit, e.elapsed = t.nodes.index(report.From.Name), int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
+	e, node := earlier{task: m.First, attempt: j.Attempt(m.First), reason: m.Reason}, m.Node
+	if report != nil {
+		node, e.exit, e.elapsed = report.From.Name, int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
 		e.code = codeOf(report.Code)
-	case m.Node != "":
-		e.node = t.nodes.index(m.Node)
 	}
-	j.addEarlier(e)
+	t.addEarlier(j, e, node)
 }
 
 // restoreEarlier is retried for a record of the journal, which has the node of a loss only.
 func (t *records) restoreEarlier(j *Job, r *journal.Record) {
-	e := earlier{task: r.First, attempt: j.Attempt(r.First), reason: r.Reason}
-	if r.Node != "" {
-		e.node = t.nodes.index(r.Node)
-	}
-	j.addEarlier(e)
+	t.addEarlier(j, earlier{task: r.First, attempt: j.Attempt(r.First), reason: r.Reason}, r.Node)
 }
 
 // EarlierAttempts returns the attempts of a job that were followed by others, at most most of

@@ -101,7 +101,8 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 	rep.attempt, rep.ended, rep.failed = m.Attempt, true, m.Outcome == sched.Failed
 	if report != nil {
 		r.Kind, r.Node = journal.TaskReported, report.From.Name
-		rep.elapsed, rep.node = report.Elapsed, t.nodes.index(report.From.Name)
+		rep.elapsed = report.Elapsed
+		t.nodes.set(&rep.node, report.From.Name)
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
 		if rep.failed {
 			rep.code = codeOf(report.Code)

@@ -39,12 +39,13 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	}
 	t.jobs[e.Job] = j
 	t.order.add(j)
+	err := t.restoreEnd(j, e)
 	t.ended.add(j)
 	if j.trace.own = e.Trace; e.Trace != (api.Trace{}) {
 		t.traced = append(t.traced, j)
 	}
 	t.forget()
-	return t.restoreEnd(j, e)
+	return err
 }
 
 // EndRestore follows the last restored job: it brings them into the order of their submission, and
@@ -85,10 +86,8 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 	case journal.TaskEnded, journal.TaskReported:
 		m.Kind = sched.TaskEnded
 		rep := &j.reports[r.First]
-		if r.Node != "" {
-			rep.node = t.nodes.index(r.Node)
-			m.Node = "" // a result names no lost node
-		}
+		t.nodes.set(&rep.node, r.Node)
+		m.Node = "" // a result names no lost node
 		rep.attempt, rep.ended, rep.failed, rep.elapsed = r.Attempt, true, r.Outcome == sched.Failed, r.Elapsed
 		j.countResult(rep.failed)
 	case journal.Cancelled:

@@ -76,12 +76,12 @@ func (t *records) restoreResults(j *Job, kept []byte) error {
 		return errResults
 	}
 	r := resultReader{in: kept}
-	names := make([]uint32, r.number(uint64(len(kept)))+1)
+	names := make([]string, r.number(uint64(len(kept)))+1)
 	for i := range names[1:] {
-		names[i+1] = t.nodes.index(r.text())
+		names[i+1] = r.text()
 	}
 	for i := range j.reports {
-		j.reports[i].node = names[r.number(uint64(len(names)-1))] //nolint:gosec // at least one
+		t.nodes.set(&j.reports[i].node, names[r.number(uint64(len(names)-1))]) //nolint:gosec // at least one
 	}
 	var failed []*taskReport
 	for range r.number(resultFailures) {

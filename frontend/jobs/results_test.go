@@ -18,9 +18,7 @@ func drawResults(t *rapid.T, table *Table) *Job {
 	for i := range j.reports {
 		r := &j.reports[i]
 		r.ended = true
-		if node := rapid.SampledFrom([]string{"", "n1", "n2", "node-3"}).Draw(t, "node"); node != "" {
-			r.node = table.nodes.index(node)
-		}
+		table.nodes.set(&r.node, rapid.SampledFrom([]string{"", "n1", "n2", "node-3"}).Draw(t, "node"))
 		if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
 			r.failed, r.attempt, r.exit = true, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
 			r.elapsed = time.Duration(rapid.Int64Min(0).Draw(t, "elapsed"))
@@ -35,7 +33,7 @@ func drawResults(t *rapid.T, table *Table) *Job {
 func TestResultsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := New(Options{}), New(Options{})
-		after.nodes.index("another")
+		after.nodes.set(new(uint32), "another")
 		j := drawResults(t, before)
 		back := &Job{reports: make([]taskReport, len(j.reports))}
 		if err := after.restoreResults(back, before.results(j)); err != nil {
@@ -61,7 +59,8 @@ func TestResultsAreKept(t *testing.T) {
 // Damaged results are refused, and nothing else happens.
 func FuzzRestoreResults(f *testing.F) {
 	table := New(Options{})
-	j := &Job{reports: []taskReport{{node: table.nodes.index("n1")}, {failed: true, attempt: 2, exit: -1, elapsed: 5}}}
+	j := &Job{reports: []taskReport{{}, {failed: true, attempt: 2, exit: -1, elapsed: 5}}}
+	table.nodes.set(&j.reports[0].node, "n1")
 	f.Add(table.results(j))
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, kept []byte) {
@@ -86,16 +85,18 @@ func TestResultsAreBounded(t *testing.T) {
 // of a job's attempts are found in it without the job in memory.
 func TestEarlierAttemptsAreKept(t *testing.T) {
 	before := New(Options{})
-	j := &Job{reports: []taskReport{{node: before.nodes.index("n1"), ended: true}, {node: before.nodes.index("n2"), ended: true}}}
+	j := &Job{reports: []taskReport{{ended: true}, {ended: true}}}
+	before.nodes.set(&j.reports[0].node, "n1")
+	before.nodes.set(&j.reports[1].node, "n2")
 	if kept := before.earlierAttempts(j); kept != nil {
 		t.Errorf("%d bytes of nothing", len(kept))
 	}
 	for i := range int32(keptEarlier + 5) {
-		j.addEarlier(earlier{task: i % 2, attempt: i + 1, node: before.nodes.index(fmt.Sprint("e", i)), exit: -1, code: codeOf(api.FailureCodes()[0]), elapsed: 5, reason: strings.Repeat("r", 2*keptReasonBytes)})
+		before.addEarlier(j, earlier{task: i % 2, attempt: i + 1, exit: -1, code: codeOf(api.FailureCodes()[0]), elapsed: 5, reason: strings.Repeat("r", 2*keptReasonBytes)}, fmt.Sprint("e", i))
 	}
 	kept := before.earlierAttempts(j)
 	after, back := New(Options{}), &Job{reports: make([]taskReport, 2)}
-	after.nodes.index("another")
+	after.nodes.set(new(uint32), "another")
 	if err := after.restoreEarlierAttempts(back, kept); err != nil || len(back.earlier) != keptEarlier {
 		t.Fatalf("%d, %v", len(back.earlier), err)
 	}

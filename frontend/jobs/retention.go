@@ -41,32 +41,9 @@ func (t *Table) forget() {
 	for t.ended.due(t.opts.Retention, t.opts.MaxEnded) {
 		j := t.ended.pop()
 		t.order.remove(j)
+		t.nodes.forget(j)
 		if t.jobs[j.ID] == j { // and no later job under its key
 			delete(t.jobs, j.ID)
 		}
 	}
 }
-
-// nodeNames numbers the nodes, to save memory in what is kept of every task.
-type nodeNames struct {
-	numbers map[string]uint32
-	names   []string
-}
-
-func newNodeNames() nodeNames {
-	return nodeNames{numbers: map[string]uint32{}, names: []string{""}}
-}
-
-// index returns the node's number, from 1.
-func (n *nodeNames) index(name string) uint32 {
-	i, ok := n.numbers[name]
-	if !ok {
-		i = uint32(len(n.names)) //nolint:gosec // bounded by the names of the cluster's nodes
-		n.names = append(n.names, name)
-		n.numbers[name] = i
-	}
-	return i
-}
-
-// name returns the node of a number, "" for 0.
-func (n *nodeNames) name(i uint32) string { return n.names[i] }

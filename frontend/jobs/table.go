@@ -128,6 +128,7 @@ func (t *Table) Restored() int { return t.restored }
 func (t *Table) Remove(id sched.JobID) {
 	if j := t.jobs[id]; j != nil {
 		t.held.remove(j)
+		t.nodes.forget(j)
 		delete(t.jobs, id)
 	}
 }

@@ -4,13 +4,20 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
+// MaxSenders bounds the senders that an inbox remembers, so that a peer cannot fill the memory
+// by inventing some. The batches of another one are refused until others were forgotten.
+const MaxSenders = 1 << 17
+
 // Inbox is the receiving end of the links of all peers. It is safe for
-// concurrent use; the batches of one sender are taken one at a time.
+// concurrent use; the batches of one sender are taken one at a time. It remembers
+// the senders of which it took a batch, until Forget.
 type Inbox struct {
 	self        wire.Ref // this daemon
 	incarnation int64
@@ -23,6 +30,8 @@ type Inbox struct {
 
 // sender is what has come of one peer.
 type sender struct {
+	calls int // of Accept under way; guarded by the inbox
+
 	mu        sync.Mutex // held while a batch is taken
 	processes protocol.Incarnations
 	last      uint64 // the highest sequence taken of the current one
@@ -54,7 +63,11 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 	if b.ReceiverIncarnation != 0 && b.ReceiverIncarnation != in.incarnation {
 		return reply, nil
 	}
-	s := in.sender(b.Sender.Daemon())
+	s, err := in.enter(b.Sender.Daemon())
+	if err != nil {
+		return reply, err
+	}
+	defer in.leave(b.Sender.Daemon(), s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.Incarnation == s.processes.Current() {
@@ -99,13 +112,32 @@ func (in *Inbox) Len() int {
 // Repeated counts the batches dropped because they had been taken before.
 func (in *Inbox) Repeated() uint64 { return in.repeated.Load() }
 
-func (in *Inbox) sender(peer wire.Ref) *sender {
+// enter returns the sender of a batch, until leave.
+func (in *Inbox) enter(peer wire.Ref) (*sender, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := in.senders[peer]
 	if s == nil {
+		if len(in.senders) >= MaxSenders {
+			return nil, &api.Error{
+				Problem: api.Busy, What: fmt.Sprintf("the daemon remembers %d senders of messages, which is its limit", MaxSenders), Subject: peer.String(),
+				Tried: fmt.Sprintf("accepting its messages at %v", in.self), Next: "send them again; senders are forgotten some time after they have left the cluster", RetryAfter: time.Second,
+			}
+		}
 		s = &sender{}
 		in.senders[peer] = s
 	}
-	return s
+	s.calls++
+	return s, nil
+}
+
+// leave follows enter. A sender of which nothing was taken is not remembered: it may never
+// become a member, and then nobody would have it forgotten.
+func (in *Inbox) leave(peer wire.Ref, s *sender) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s.calls--
+	if s.calls == 0 && s.processes.Current() == 0 && in.senders[peer] == s {
+		delete(in.senders, peer)
+	}
 }

@@ -2,9 +2,11 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -74,6 +76,7 @@ func TestSendersDoNotShareSequences(t *testing.T) {
 // nobody; one that names no receiver comes from an earlier version.
 func TestMisdirected(t *testing.T) {
 	in := NewInbox(master, 42)
+	sequence := uint64(0)
 	for _, tc := range []struct {
 		receiver wire.Ref
 		taken    bool
@@ -84,7 +87,8 @@ func TestMisdirected(t *testing.T) {
 		{wire.Ref{}, true},
 	} {
 		taken := false
-		reply, err := in.Accept(&wire.Batch{Sender: frontend, Receiver: tc.receiver, Incarnation: 1, Sequence: 1 + in.sender(frontend).last}, func(*wire.Batch) (string, error) {
+		sequence++
+		reply, err := in.Accept(&wire.Batch{Sender: frontend, Receiver: tc.receiver, Incarnation: 1, Sequence: sequence}, func(*wire.Batch) (string, error) {
 			taken = true
 			return "", nil
 		})
@@ -114,5 +118,76 @@ func TestMeantForAnotherProcess(t *testing.T) {
 		if err != nil || taken != tc.taken || reply.Problem != "" || reply.Incarnation != 42 || (reply.Sequence != 0) != tc.taken {
 			t.Errorf("a batch for process %d is answered %+v, %v; taken: %v", tc.process, reply, err, taken)
 		}
+	}
+}
+
+// Senders of which nothing was taken are not remembered, however many names they have: nobody
+// would have them forgotten.
+func TestRefusedSendersAreNotRemembered(t *testing.T) {
+	in := NewInbox(master, 42)
+	for i := range 1000 {
+		b := &wire.Batch{Sender: wire.Ref{Role: frontend.Role, Name: fmt.Sprint("f", i)}, Incarnation: 1, Sequence: 1}
+		_, err := in.Accept(b, func(*wire.Batch) (string, error) {
+			if i%2 == 0 {
+				return "who are you?", nil
+			}
+			return "", errors.New("it is not on the membership")
+		})
+		if (err == nil) != (i%2 == 0) {
+			t.Fatal(err)
+		}
+	}
+	if n := in.Len(); n != 0 {
+		t.Errorf("%d senders are remembered, want none", n)
+	}
+}
+
+// A batch that is refused while another one of its sender is being taken has nothing forgotten.
+func TestRefusedBesideTaken(t *testing.T) {
+	in := NewInbox(master, 42)
+	batch := func(sequence uint64) *wire.Batch {
+		return &wire.Batch{Sender: frontend, Incarnation: 1, Sequence: sequence}
+	}
+	refused, done := make(chan struct{}), make(chan error)
+	_, err := in.Accept(batch(1), func(*wire.Batch) (string, error) {
+		go func() {
+			close(refused)
+			_, err := in.Accept(batch(2), func(*wire.Batch) (string, error) { return "no", nil })
+			done <- err
+		}()
+		<-refused
+		return "", nil
+	})
+	if err = errors.Join(err, <-done); err != nil || in.Len() != 1 {
+		t.Fatalf("%d senders are remembered, want 1; %v", in.Len(), err)
+	}
+	if r, err := in.Accept(batch(1), nil); err != nil || r.Sequence != 1 || in.Repeated() != 1 {
+		t.Errorf("a repetition is answered %+v, %v", r, err)
+	}
+}
+
+// An inbox that is full names its limit, and takes what comes of the senders that it knows.
+func TestMaxSenders(t *testing.T) {
+	in := NewInbox(master, 42)
+	accept := func(name string, sequence uint64) error {
+		_, err := in.Accept(&wire.Batch{Sender: wire.Ref{Role: frontend.Role, Name: name}, Incarnation: 1, Sequence: sequence},
+			func(*wire.Batch) (string, error) { return "", nil })
+		return err
+	}
+	for i := range MaxSenders {
+		if err := accept(fmt.Sprint(i), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e *api.Error
+	if err := accept("one more", 1); !errors.As(err, &e) || e.Problem != api.Busy || e.RetryAfter <= 0 || !strings.Contains(e.What, fmt.Sprint(MaxSenders)) {
+		t.Errorf("one more is refused with %v", err)
+	}
+	if err := accept("7", 2); err != nil {
+		t.Errorf("a known one is refused: %v", err)
+	}
+	in.Forget(wire.Ref{Role: frontend.Role, Name: "8"})
+	if err := accept("one more", 1); err != nil {
+		t.Errorf("after one was forgotten: %v", err)
 	}
 }

@@ -145,15 +145,15 @@ func (s *Set) Remove(peer wire.Ref) {
 // ForgetAfter is how long a daemon keeps its link to a peer that was removed.
 const ForgetAfter = 10 * time.Minute
 
-// Forget closes the links to the peers that were removed for so long, and forgets them. The
-// link to such a peer that returns numbers its batches above those of the closed ones, since
+// Forget closes the links to the peers that were removed for so long, and forgets them; it
+// returns them, in no order. The link to such a peer that returns numbers its batches above those of the closed ones, since
 // the peer, if it still is the same process, drops what it takes for a repetition.
-func (s *Set) Forget(after time.Duration, now time.Time) (forgotten int) {
+func (s *Set) Forget(after time.Duration, now time.Time) (forgotten []wire.Ref) {
 	for peer, w := range s.links {
 		if w.removed && now.Sub(w.since) >= after {
 			s.close(w)
 			delete(s.links, peer)
-			forgotten++
+			forgotten = append(forgotten, peer)
 		}
 	}
 	return forgotten

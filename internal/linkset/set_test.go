@@ -299,7 +299,7 @@ func TestForget(t *testing.T) {
 		}
 		s.Remove(peer)
 		if i%100 == 99 {
-			if s.Forget(time.Hour, time.Now()) != 0 || s.Forget(0, time.Now()) != 100 || s.Len() != 0 {
+			if len(s.Forget(time.Hour, time.Now())) != 0 || len(s.Forget(0, time.Now())) != 100 || s.Len() != 0 {
 				t.Fatalf("after %d names %d are known", i+1, s.Len())
 			}
 		}
@@ -322,7 +322,7 @@ func TestForgottenPeerReturns(t *testing.T) {
 			p.AwaitGot(sched.Launch, 4*round+int(task)+1)
 		}
 		s.Remove(p.Ref)
-		if s.Forget(0, time.Now()) != 1 {
+		if got := s.Forget(0, time.Now()); len(got) != 1 {
 			t.Fatal("the peer is not forgotten")
 		}
 	}

@@ -41,7 +41,7 @@ const excludedFor = time.Second
 type Links interface {
 	Add(peer wire.Ref, address string, incarnation int64)
 	Remove(peer wire.Ref)
-	Forget(after time.Duration, now time.Time) (forgotten int)
+	Forget(after time.Duration, now time.Time) (forgotten []wire.Ref)
 }
 
 // Workers are the workers of this node.
@@ -65,6 +65,9 @@ type Config struct {
 	Now       func() sched.Time
 	Post      func(func()) // to the owner goroutine; nothing happens when the daemon has stopped
 	Log       *slog.Logger
+	// Forgotten is told of a peer that left the membership so long ago that no message of it
+	// is on its way any more.
+	Forgotten func(peer wire.Ref)
 }
 
 // Members is the members of the cluster. It belongs to the owner goroutine, but for its
@@ -133,7 +136,9 @@ func (m *Members) Apply(list *wire.Membership) {
 	}
 	now := m.cfg.Now()
 	m.remove(m.sessions.Retain(named, now))
-	m.cfg.Links.Forget(linkset.ForgetAfter, time.Now())
+	for _, peer := range m.cfg.Links.Forget(linkset.ForgetAfter, time.Now()) {
+		m.cfg.Forgotten(peer)
+	}
 	m.scheduleExpiry(now)
 	slices.SortFunc(workers, func(a, b sched.Member) int { return cmp.Compare(a.Worker.ID, b.Worker.ID) })
 	m.listed = workers

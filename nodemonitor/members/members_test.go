@@ -33,7 +33,7 @@ type world struct {
 
 func (w *world) Add(peer wire.Ref, _ string, incarnation int64) { w.linked[peer.Name] = incarnation }
 func (w *world) Remove(peer wire.Ref)                           { delete(w.linked, peer.Name) }
-func (w *world) Forget(time.Duration, time.Time) int            { return 0 }
+func (w *world) Forget(time.Duration, time.Time) []wire.Ref     { return nil }
 func (w *world) FrontendGone(frontend sched.Addr)               { w.gone = append(w.gone, frontend) }
 
 func (w *world) SetMembers(list []sched.Member) {
@@ -45,14 +45,19 @@ func (w *world) SetMembers(list []sched.Member) {
 }
 
 // newWorld returns the members as node "self" has them, with a heartbeat of 100 ms.
-func newWorld() *world {
+func newWorld() *world { return newWorldOf(func(*members.Config) {}) }
+
+// newWorldOf is newWorld with settings that configure changes.
+func newWorldOf(configure func(*members.Config)) *world {
 	w := &world{linked: map[string]int64{}, addrs: addrmap.NewNumbered()}
 	start := time.Now()
-	w.Members = members.New(members.Config{
+	c := members.Config{
 		Node: wire.Ref{Role: sched.Worker, Name: "self"}, Policy: hawk.Policy(hawk.Defaults()), Heartbeat: sched.Second / 10,
 		Addrs: w.addrs, Links: w, Workers: w, Now: func() sched.Time { return sched.Time(time.Since(start)) },
 		Post: func(do func()) { w.mu.Lock(); defer w.mu.Unlock(); do() }, Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	configure(&c)
+	w.Members = members.New(c)
 	return w
 }
 
