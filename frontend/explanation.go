@@ -88,5 +88,6 @@ func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) 
 	e.Why = append(e.Why, why...)
 	e.Tasks = append(tasks, o.jobs.FailedTasks(j, explainedTasks-len(tasks))...)
 	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, explainedTasks-len(e.Tasks))...)
+	e.Completed = o.jobs.CompletedTasks(j, explainedTasks)
 	return e, j.Class()
 }

@@ -134,12 +134,26 @@ func TestExplain(t *testing.T) {
 		if err != nil || len(e.Why) == 0 || !strings.Contains(e.Why[0], word) || e.Groups == nil {
 			t.Errorf("%s: %+v, %v", id, e, err)
 		}
+		checkTimes(t, e)
+		if id == "long" && len(e.Completed) != 3 {
+			t.Errorf("of three tasks these completed: %+v", e.Completed)
+		}
 		if id == "failed" && (len(e.Tasks) != 1 || e.Tasks[0].Exit != 3 || e.Tasks[0].Node == "") {
 			t.Errorf("the failed task is shown as %+v", e.Tasks)
 		}
 	}
 	if _, err := f.Explain(t.Context(), "unknown"); err == nil {
 		t.Error("an unknown job is explained")
+	}
+}
+
+// checkTimes checks that the attempts of an ended job began and ended while it was there.
+func checkTimes(t *testing.T, e *api.Explanation) {
+	t.Helper()
+	for _, a := range slices.Concat(e.Completed, e.Tasks) {
+		if a.Node == "" || a.Started < e.Status.Submitted || a.Started+a.Seconds > e.Status.Ended+0.1 {
+			t.Errorf("job %s, from %f to %f, has the attempt %+v", e.Status.Job, e.Status.Submitted, e.Status.Ended, a)
+		}
 	}
 }
 

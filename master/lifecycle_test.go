@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -143,7 +144,8 @@ func TestFigures(t *testing.T) {
 	if err != nil || v.Share.Queued != 2 || v.Share.Running != 3 || v.Share.Serving != 4 || v.Share.AheadLong != 2 || v.Share.AheadShort != 2 || !v.Share.Reachable || v.Share.OldestWait <= 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if len(v.Tasks) != 3 || v.Tasks[0].State != "running" || !strings.HasPrefix(v.Tasks[0].Node, "n1/") {
+	if len(v.Tasks) != 3 || v.Tasks[0].State != "running" || !strings.HasPrefix(v.Tasks[0].Node, "n1/") ||
+		v.Tasks[0].Seconds <= 0 || math.Abs(v.Tasks[0].Started+v.Tasks[0].Seconds-float64(time.Now().Unix())) > 60 {
 		t.Errorf("%+v", v.Tasks)
 	}
 	if v, err := m.client.JobView(t.Context(), sched.JobID{Lo: 77}, "none"); err != nil || v.Share.Queued+v.Share.Running+v.Share.Serving+len(v.Tasks) != 0 {

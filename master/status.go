@@ -2,6 +2,7 @@ package master
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -70,6 +71,10 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
 		if ref, ok := o.addrs.Ref(r.Worker); ok {
 			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
+		}
+		if r.Since != sched.Unknown {
+			t.Seconds = (now - r.Since).Seconds()
+			t.Started = float64(time.Now().UnixMicro())/1e6 - t.Seconds
 		}
 		v.Tasks = append(v.Tasks, t)
 	}

@@ -229,6 +229,7 @@ struct TTaskStatus {
   2: i32 attempt
   3: string state
   4: string node
+  // How long the attempt ran, so far while it runs, in seconds; 0 when it is not known.
   5: double seconds
   6: string reason
   // Of a process: its exit status, 128 + n after signal n; 0 when none is known.
@@ -236,6 +237,9 @@ struct TTaskStatus {
   // Why it failed, for programs: out_of_memory, time_limit, process_limit or
   // above_node_limit; empty when it is none of these.
   8: optional string code = ""
+  // When it began, in Unix seconds by the clock of its node, or of the master while it runs; 0
+  // when it is not known.
+  9: optional double started = 0
 }
 
 // What one group holds of a job, and how busy the group is. Waits in seconds.
@@ -268,6 +272,8 @@ struct TExplanation {
   6: optional list<TOwnerShare> ahead
   // How the class of the job was decided, while it has not ended.
   7: optional string classReason = ""
+  // Tasks that completed, the first ones, as far as the frontend knows when they ran.
+  8: optional list<TTaskStatus> completed
   // The id of its trace, where it is traced, and where that is shown, by the setting trace_url.
   16: optional string trace = ""
   17: optional string traceUrl = ""

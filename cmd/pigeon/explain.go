@@ -107,9 +107,12 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 	fmt.Fprintln(w, "TASK\tATTEMPT\tSTATE\tNODE\tELAPSED\tEXIT\tREASON")
 	for i := range tasks {
 		t := &tasks[i]
-		elapsed, exit := "-", "-" // known when the attempt has ended
+		elapsed, exit := "-", "-"
 		if api.State(t.State).Ended() || t.Seconds > 0 {
-			elapsed, exit = fmt.Sprintf("%.3f s", t.Seconds), strconv.Itoa(t.Exit)
+			elapsed = fmt.Sprintf("%.3f s", t.Seconds)
+		}
+		if elapsed != "-" && t.State != string(api.StateRunning) {
+			exit = strconv.Itoa(t.Exit)
 		}
 		reason := t.Reason
 		switch {

@@ -15,6 +15,7 @@ func TestExplainTasks(t *testing.T) {
 		{Task: 1, Attempt: 1, State: "running", Node: "a"},
 		{Task: 2, Attempt: 2, State: "failed", Node: "b", Seconds: 0.25, Exit: 3, Reason: "exit status 3"},
 		{Task: 3, Attempt: 1, State: "queued"},
+		{Task: 4, Attempt: 1, State: "running", Node: "a", Seconds: 2.5},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +26,7 @@ func TestExplainTasks(t *testing.T) {
 		"1 1 running a - -",
 		"2 2 failed b 0.250 s 3 exit status 3",
 		"3 1 queued - -",
+		"4 1 running a 2.500 s -",
 	}
 	var got []string
 	for line := range strings.Lines(strings.TrimSpace(out.String())) {

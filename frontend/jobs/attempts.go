@@ -22,6 +22,7 @@ type earlier struct {
 	node          uint32 // index, +1; 0 when it is not known
 	exit          int16
 	code          code
+	began         startTime
 	elapsed       time.Duration
 	reason        string
 }
@@ -42,7 +43,7 @@ func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
 	e, node := earlier{task: m.First, attempt: j.Attempt(m.First), reason: m.Reason}, m.Node
 	if report != nil {
 		node, e.exit, e.elapsed = report.From.Name, int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
-		e.code = codeOf(report.Code)
+		e.code, e.began = codeOf(report.Code), startOf(j, report)
 	}
 	t.addEarlier(j, e, node)
 }
@@ -57,7 +58,7 @@ func (t *records) restoreEarlier(j *Job, r *journal.Record) {
 func (t *records) EarlierAttempts(j *Job, most int) (tasks []api.TaskStatus) {
 	for _, e := range j.earlier[max(0, len(j.earlier)-max(most, 0)):] {
 		tasks = append(tasks, api.TaskStatus{
-			Task: int(e.task), Attempt: int(e.attempt), State: stateRetried, Node: t.nodes.name(e.node), Seconds: e.elapsed.Seconds(), Reason: e.reason, Exit: int(e.exit), Code: e.code.String(),
+			Task: int(e.task), Attempt: int(e.attempt), State: stateRetried, Node: t.nodes.name(e.node), Seconds: e.elapsed.Seconds(), Started: e.began.unix(j), Reason: e.reason, Exit: int(e.exit), Code: e.code.String(),
 		})
 	}
 	return tasks

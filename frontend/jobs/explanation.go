@@ -69,11 +69,31 @@ func EndSentence(s *api.Status) string {
 // FailedTasks returns the failed tasks of a job, at most most of them.
 func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	for i := range j.reports {
-		if r := &j.reports[i]; r.failed && len(tasks) < most {
-			tasks = append(tasks, api.TaskStatus{Task: i, Attempt: int(r.attempt), State: "failed", Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit), Code: r.code.String()})
+		if r := &j.reports[i]; r.failed() && len(tasks) < most {
+			tasks = append(tasks, t.taskStatus(j, i, api.StateFailed))
 		}
 	}
 	return tasks
+}
+
+// CompletedTasks returns the tasks of a job that completed and of which it is known when they
+// ran, at most most of them.
+func (t *records) CompletedTasks(j *Job, most int) (tasks []api.TaskStatus) {
+	for i := range j.reports {
+		if r := &j.reports[i]; r.outcome == sched.Done && r.began != unknownStart && len(tasks) < most {
+			tasks = append(tasks, t.taskStatus(j, i, api.StateCompleted))
+		}
+	}
+	return tasks
+}
+
+// taskStatus returns the state of a task that has ended.
+func (t *records) taskStatus(j *Job, task int, state api.State) api.TaskStatus {
+	r := &j.reports[task]
+	return api.TaskStatus{
+		Task: task, Attempt: int(r.attempt), State: string(state), Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Started: r.began.unix(j),
+		Exit: int(r.exit), Code: r.code.String(),
+	}
 }
 
 // App returns the application whose backends the tasks of an unfinished job need, ""
@@ -89,5 +109,5 @@ func (j *Job) App() string {
 // there is no result. The node of a result that is older than this process is not known.
 func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
 	r := &j.reports[task]
-	return t.nodes.name(r.node), r.ended
+	return t.nodes.name(r.node), r.ended()
 }

@@ -56,12 +56,17 @@ type Grant struct{ App, Level, Key string }
 type taskReport struct {
 	node    uint32 // index of the node that reported the result, +1; 0 for none yet
 	attempt int32  // that was accepted, or that counts now; 0: the job's first
-	ended   bool   // there is a result
-	failed  bool
-	exit    int16 // status of a process; 0 also after a restart of the frontend
-	code    code  // of a failure; likewise
+	exit    int16  // status of a process; 0 also after a restart of the frontend
+	outcome sched.Outcome
+	code    code      // of a failure; 0 also after a restart of the frontend
+	began   startTime // of the attempt; unknown after a restart where the job had ended
 	elapsed time.Duration
 }
+
+// ended reports whether there is a result.
+func (r *taskReport) ended() bool { return r.outcome != sched.Unfinished }
+
+func (r *taskReport) failed() bool { return r.outcome == sched.Failed }
 
 // jobTrace is the span of the whole job; end is nil when it is not sampled.
 type jobTrace struct {

@@ -98,25 +98,25 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 // taskEnded applies an accepted result.
 func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
 	rep := &j.reports[m.First]
-	rep.attempt, rep.ended, rep.failed = m.Attempt, true, m.Outcome == sched.Failed
+	rep.attempt, rep.outcome = m.Attempt, m.Outcome
 	if report != nil {
 		r.Kind, r.Node = journal.TaskReported, report.From.Name
-		rep.elapsed = report.Elapsed
+		rep.elapsed, rep.began = report.Elapsed, startOf(j, report)
 		t.nodes.set(&rep.node, report.From.Name)
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
-		if rep.failed {
+		if rep.failed() {
 			rep.code = codeOf(report.Code)
 		}
 		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.due, report.Elapsed)
 		t.spans.reported(j, report)
 		t.countAccepted(j, report)
-		t.learn(j, report, !rep.failed)
+		t.learn(j, report, !rep.failed())
 	}
-	j.countResult(rep.failed)
+	j.countResult(rep.failed())
 	if j.Submission.Request.Backend == api.BackendApp || j.Submission.Request.App == "" {
 		return // the application learns of it from its own backend
 	}
-	effects.TaskEnds = append(effects.TaskEnds, TaskEnd{App: j.Submission.Request.App, Failed: rep.failed, Task: wire.TaskRef{
+	effects.TaskEnds = append(effects.TaskEnds, TaskEnd{App: j.Submission.Request.App, Failed: rep.failed(), Task: wire.TaskRef{
 		Task: j.Submission.Request.Tasks[m.First].ID, Job: j.Status.Job, App: api.PlainApp(j.Submission.Request.App), HT: j.Submission.Class == sched.Short,
 	}})
 }

@@ -35,7 +35,7 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
 	j.final = &j.Status
 	for i := range j.reports {
-		j.reports[i].ended = true
+		j.reports[i].outcome = sched.Done
 	}
 	t.jobs[e.Job] = j
 	t.order.add(j)
@@ -88,8 +88,11 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 		rep := &j.reports[r.First]
 		t.nodes.set(&rep.node, r.Node)
 		m.Node = "" // a result names no lost node
-		rep.attempt, rep.ended, rep.failed, rep.elapsed = r.Attempt, true, r.Outcome == sched.Failed, r.Elapsed
-		j.countResult(rep.failed)
+		rep.attempt, rep.outcome, rep.elapsed = r.Attempt, r.Outcome, r.Elapsed
+		if r.Kind == journal.TaskReported {
+			rep.began = startTimeOf(j, time.Unix(0, r.At).Add(-r.Elapsed))
+		}
+		j.countResult(rep.failed())
 	case journal.Cancelled:
 		m.Kind = sched.Cancel
 	default:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // What the journal keeps of the results of an ended job, so that its outputs are found and its
@@ -44,7 +46,7 @@ func (t *records) results(j *Job) []byte {
 	failed := 0
 	for i := range j.reports {
 		b = binary.AppendUvarint(b, numbers[j.reports[i].node])
-		if j.reports[i].failed {
+		if j.reports[i].failed() {
 			failed++
 		}
 	}
@@ -53,7 +55,7 @@ func (t *records) results(j *Job) []byte {
 	var codes []byte
 	hasCode := false
 	for i := range j.reports {
-		if r := &j.reports[i]; r.failed && failed > 0 {
+		if r := &j.reports[i]; r.failed() && failed > 0 {
 			failed--
 			for _, n := range [...]uint64{uint64(i), uint64(r.attempt)} { //nolint:gosec // not negative
 				b = binary.AppendUvarint(b, n)
@@ -86,7 +88,7 @@ func (t *records) restoreResults(j *Job, kept []byte) error {
 	var failed []*taskReport
 	for range r.number(resultFailures) {
 		rep := &j.reports[r.number(uint64(len(j.reports)-1))]
-		rep.failed, rep.attempt = true, int32(r.number(math.MaxInt32))                    //nolint:gosec // bounded
+		rep.outcome, rep.attempt = sched.Failed, int32(r.number(math.MaxInt32))           //nolint:gosec // bounded
 		rep.exit, rep.elapsed = int16(r.signed()), time.Duration(r.number(math.MaxInt64)) //nolint:gosec // 16 bits were written
 		failed = append(failed, rep)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // drawResults returns a job whose tasks have ended at drawn nodes.
@@ -17,10 +18,10 @@ func drawResults(t *rapid.T, table *Table) *Job {
 	j := &Job{reports: make([]taskReport, rapid.IntRange(1, 300).Draw(t, "tasks"))}
 	for i := range j.reports {
 		r := &j.reports[i]
-		r.ended = true
+		r.outcome = sched.Done
 		table.nodes.set(&r.node, rapid.SampledFrom([]string{"", "n1", "n2", "node-3"}).Draw(t, "node"))
 		if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
-			r.failed, r.attempt, r.exit = true, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
+			r.outcome, r.attempt, r.exit = sched.Failed, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
 			r.elapsed = time.Duration(rapid.Int64Min(0).Draw(t, "elapsed"))
 			r.code = codeOf(rapid.SampledFrom(append(api.FailureCodes(), "", "unknown")).Draw(t, "code"))
 		}
@@ -45,11 +46,11 @@ func TestResultsAreKept(t *testing.T) {
 			if got, want := after.nodes.name(is.node), before.nodes.name(was.node); got != want {
 				t.Fatalf("task %d is of node %q, was of %q", i, got, want)
 			}
-			if !was.failed || failures == resultFailures {
+			if !was.failed() || failures == resultFailures {
 				continue
 			}
 			failures++
-			if !is.failed || is.attempt != was.attempt || is.exit != was.exit || is.code != was.code || is.elapsed != was.elapsed {
+			if !is.failed() || is.attempt != was.attempt || is.exit != was.exit || is.code != was.code || is.elapsed != was.elapsed {
 				t.Fatalf("task %d is %+v, was %+v", i, is, was)
 			}
 		}
@@ -59,7 +60,7 @@ func TestResultsAreKept(t *testing.T) {
 // Damaged results are refused, and nothing else happens.
 func FuzzRestoreResults(f *testing.F) {
 	table := New(Options{})
-	j := &Job{reports: []taskReport{{}, {failed: true, attempt: 2, exit: -1, elapsed: 5}}}
+	j := &Job{reports: []taskReport{{}, {outcome: sched.Failed, attempt: 2, exit: -1, elapsed: 5}}}
 	table.nodes.set(&j.reports[0].node, "n1")
 	f.Add(table.results(j))
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
@@ -85,7 +86,7 @@ func TestResultsAreBounded(t *testing.T) {
 // of a job's attempts are found in it without the job in memory.
 func TestEarlierAttemptsAreKept(t *testing.T) {
 	before := New(Options{})
-	j := &Job{reports: []taskReport{{ended: true}, {ended: true}}}
+	j := &Job{reports: []taskReport{{outcome: sched.Done}, {outcome: sched.Done}}}
 	before.nodes.set(&j.reports[0].node, "n1")
 	before.nodes.set(&j.reports[1].node, "n2")
 	if kept := before.earlierAttempts(j); kept != nil {

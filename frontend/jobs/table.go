@@ -112,7 +112,7 @@ func (t *Table) Known(id sched.JobID) *Job {
 // live copy only the last attempt is wanted.
 func (t *Table) Wants(id sched.AttemptID) bool {
 	j := t.jobs[id.Job]
-	if j == nil || j.final != nil || id.Task < 0 || int(id.Task) >= len(j.reports) || j.reports[id.Task].ended {
+	if j == nil || j.final != nil || id.Task < 0 || int(id.Task) >= len(j.reports) || j.reports[id.Task].ended() {
 		return false
 	}
 	if j.Submission != nil && j.Submission.Request.MaxDisconnect > 0 {

@@ -96,7 +96,7 @@ func (t *Table) Unused(report *wire.Item) {
 	if used || j == nil || j.Grant != nil || report.Elapsed <= 0 || task < 0 || int(task) >= len(j.reports) {
 		return
 	}
-	if r := &j.reports[task]; r.ended && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
+	if r := &j.reports[task]; r.ended() && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
 		return // the accepted result once more, or of a job that ended before this process began
 	}
 	lost := t.inVain(j, report)

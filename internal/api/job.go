@@ -138,10 +138,11 @@ type TaskStatus struct {
 	Attempt int     `json:"attempt"`           // number of the attempt, from 1
 	State   string  `json:"state"`             // queued, running, completed, failed, or retried: another attempt followed
 	Node    string  `json:"node,omitempty"`    // name of the node that runs it or ran it
-	Seconds float64 `json:"elapsed,omitempty"` // seconds of the attempt, if it has ended
+	Seconds float64 `json:"elapsed,omitempty"` // seconds that the attempt ran, so far while it runs; none when that is not known
 	Reason  string  `json:"reason,omitempty"`  // why it failed
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit or above_node_limit
+	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node, or of its master while it runs; none when it is not known
 }
 
 // Explanation is why a job waits, or why it ended as it did.
@@ -150,6 +151,8 @@ type Explanation struct {
 	Why    []string     `json:"why"`             // sentences, the most important first
 	Groups []GroupShare `json:"groups"`          // what each group holds of the job
 	Tasks  []TaskStatus `json:"tasks,omitempty"` // tasks that run or ended, as far as their frontend keeps them
+
+	Completed []TaskStatus `json:"completed_tasks,omitempty"` // tasks that completed, the first 100 of which their frontend knows when they ran
 
 	ClassReason string `json:"class_reason,omitempty"` // how its class was decided, while the job has not ended
 

@@ -40,6 +40,7 @@ type JobView struct {
 type TaskView struct {
 	Task, Attempt int32
 	Worker        Addr
+	Since         Time // when it would have begun to have run as long as it has without pauses, Unknown where the core does not know; of a worker that registered with it, not before that
 }
 
 // GroupTotals are the figures of a master's whole group. A policy without classes or

@@ -104,9 +104,9 @@ func (m *made) Status(_ context.Context, name string) (api.Status, error) {
 func (m *made) Explain(ctx context.Context, name string) (*api.Explanation, error) {
 	s, err := m.Status(ctx, name)
 	return &api.Explanation{Status: s, Why: []string{"Group 0: 3 of its tasks wait; no worker is idle.", hostile}, Tasks: []api.TaskStatus{
-		{Task: 0, Attempt: 1, State: "retried", Node: "node-0-001", Seconds: 1.25, Reason: "exit 3 " + hostile, Exit: 3},
+		{Task: 0, Attempt: 1, State: "retried", Node: "node-0-001", Started: s.Submitted + 2.5, Seconds: 1.25, Reason: "exit 3 " + hostile, Exit: 3},
 		{Task: 0, Attempt: 2, State: "running", Node: "node-0-002/1"},
-	}}, err
+	}, Completed: []api.TaskStatus{{Task: 1, Attempt: 1, State: "completed", Node: "node-0-001", Started: s.Submitted + 5, Seconds: 7.5}}}, err
 }
 
 func (m *made) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogChunk, error) {
@@ -223,7 +223,8 @@ func TestPageInChromium(t *testing.T) {
 	b.Await(rowsNow+` === 1 && document.querySelector("#job-count").textContent === "1 of 6 jobs"`, whole)
 	// A click explains a job, and its attempts' output is read.
 	b.Click("#job-list [data-index='0']")
-	b.Await(`document.querySelectorAll("#why li").length === 2 && document.querySelectorAll("#why tbody tr").length === 2`, whole)
+	b.Await(`document.querySelectorAll("#why li").length === 2 && document.querySelectorAll("#why tbody tr").length === 3`, whole)
+	checkChart(t, b)
 	if got := text(b, "#panel"); !strings.Contains(got, "job-3 (nightly build)") || !strings.Contains(got, "exit 3 <img") {
 		t.Errorf("the panel shows %q", got)
 	}
@@ -237,6 +238,22 @@ func TestPageInChromium(t *testing.T) {
 	}
 	if got := b.Text(`performance.getEntriesByType("resource").filter(e => !e.name.startsWith(location.origin)).length`); got != "0" {
 		t.Errorf("%s resources come from elsewhere", got)
+	}
+}
+
+// checkChart checks the bars of the attempts of job-3, which took 12.5 s.
+func checkChart(t *testing.T, b *chromiumtest.Tab) {
+	t.Helper()
+	if got := text(b, "#why thead"); !strings.Contains(got, "When, in 12.5 s") {
+		t.Errorf("the head of the table is %q", got)
+	}
+	labels := b.Text(`[...document.querySelectorAll("#why .bar")].map(e => e.getAttribute("aria-label")).join("; ")`)
+	if labels != "from 2.50 s to 3.75 s after the submission; from 5.00 s to 12.5 s after the submission" {
+		t.Errorf("the bars are labelled %q", labels)
+	}
+	parts := b.Text(`[...document.querySelectorAll("#why .bar")].map(e => { const all = e.getBoundingClientRect(), bar = e.firstChild.getBoundingClientRect(); return [(bar.left - all.left) / all.width, bar.width / all.width].map(x => Math.round(100 * x)).join("+"); }).join()`)
+	if parts != "20+10,40+60" {
+		t.Errorf("the bars begin and last for these parts of the scale: %s, want 20+10,40+60", parts)
 	}
 }
 

@@ -298,6 +298,7 @@ func explanationTo(v api.Explanation) *published.TExplanation {
 		Why:         v.Why,
 		Groups:      mapped(v.Groups, groupShareTo),
 		Tasks:       mapped(v.Tasks, taskStatusTo),
+		Completed:   mapped(v.Completed, taskStatusTo),
 		ClassReason: v.ClassReason,
 		Owners:      mapped(v.Owners, ownerShareTo),
 		Ahead:       mapped(v.Ahead, ownerShareTo),
@@ -315,6 +316,7 @@ func explanationFrom(t *published.TExplanation) (v api.Explanation) {
 		Why:         t.Why,
 		Groups:      mapped(t.Groups, groupShareFrom),
 		Tasks:       mapped(t.Tasks, taskStatusFrom),
+		Completed:   mapped(t.Completed, taskStatusFrom),
 		ClassReason: t.ClassReason,
 		Owners:      mapped(t.Owners, ownerShareFrom),
 		Ahead:       mapped(t.Ahead, ownerShareFrom),
@@ -1464,6 +1466,7 @@ func taskStatusTo(v api.TaskStatus) *published.TTaskStatus {
 		Reason:     v.Reason,
 		ExitStatus: n32(v.Exit),
 		Code:       v.Code,
+		Started:    v.Started,
 	}
 }
 
@@ -1480,6 +1483,7 @@ func taskStatusFrom(t *published.TTaskStatus) (v api.TaskStatus) {
 		Reason:  t.Reason,
 		Exit:    int(t.ExitStatus),
 		Code:    t.Code,
+		Started: t.Started,
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		if t := w.running; t != nil && t.msg.Job == id {
 			v.Running++
 			if len(v.Tasks) < most {
-				v.Tasks = append(v.Tasks, sched.TaskView{Task: t.msg.First, Attempt: t.msg.Attempt, Worker: w.addr})
+				v.Tasks = append(v.Tasks, sched.TaskView{Task: t.msg.First, Attempt: t.msg.Attempt, Worker: w.addr, Since: w.done - t.msg.Estimate})
 			}
 		}
 	}

@@ -22,6 +22,14 @@ type bill struct {
 	since   sched.Time   // it runs
 }
 
+// begun returns since when the task runs, as if it had never been suspended.
+func (b *bill) begun() sched.Time {
+	if b.leaf == nil {
+		return sched.Unknown
+	}
+	return b.since - b.used
+}
+
 // setShares replaces the shares of owners; a list that is not valid changes nothing.
 func (s *Master) setShares(from sched.Addr, m *sched.Message) {
 	if from.Role == sched.Shell && m.More != nil {

@@ -229,6 +229,36 @@ func TestSuspendedTasksRun(t *testing.T) {
 	}
 }
 
+// When a task would have begun to have run as long as it has does not count the time for which it
+// was suspended.
+func TestSinceWithoutPauses(t *testing.T) {
+	since := func(r *rig, job uint64) sched.Time {
+		t.Helper()
+		share := r.master.Share(sched.JobID{Lo: job}, 9)
+		if len(share.Tasks) != 1 {
+			t.Fatalf("of job %d at %v: %+v", job, r.now, share)
+		}
+		return share.Tasks[0].Since
+	}
+	r := newSorted(t, suspending(), general(1))
+	r.now = 5 * sched.Second
+	r.arrives(1, sched.Long, 1, 3000)
+	r.now = 15 * sched.Second
+	if got := since(r, 1); got/sched.Second != 5 {
+		t.Errorf("it runs since %v", got)
+	}
+	expect(t, "the short task", r.arrives(2, sched.Short, 1, 1), []string{"0:Preempt 2/0"})
+	if got := since(r, 2); got/sched.Second != 15 {
+		t.Errorf("the short one runs since %v", got)
+	}
+	r.now = 18 * sched.Second
+	expect(t, "the end of the short one", r.over(0, 2, 2), []string{"0:Continue 1/0"})
+	r.now = 20 * sched.Second
+	if got := since(r, 1); got/sched.Second != 8 { // it has run for 12 s
+		t.Errorf("after a pause of 3 s it runs since %v", got)
+	}
+}
+
 // A slot that refuses to suspend continues its task, which is no victim any
 // more, and the short task finds another place.
 func TestSlotRefusesToSuspend(t *testing.T) {

@@ -128,7 +128,7 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		return v
 	}
 	for w := s.workers.running(j); w != nil && len(v.Tasks) < most; w = w.next {
-		v.Tasks = append(v.Tasks, sched.TaskView{Task: w.task, Attempt: w.attempt, Worker: w.addr})
+		v.Tasks = append(v.Tasks, sched.TaskView{Task: w.task, Attempt: w.attempt, Worker: w.addr, Since: w.bill.begun()})
 	}
 	return v
 }

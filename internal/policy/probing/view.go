@@ -19,7 +19,7 @@ func (d *Distributor) JobView(id sched.JobID, most int) (v sched.JobView, ok boo
 		}
 		if worker >= 0 && j.Tasks[task].Outcome == sched.Unfinished {
 			v.Tasks = append(v.Tasks, sched.TaskView{
-				Task: int32(task), Attempt: j.Tasks[task].Attempt, Worker: sched.Addr{Role: sched.Worker, ID: worker},
+				Task: int32(task), Attempt: j.Tasks[task].Attempt, Worker: sched.Addr{Role: sched.Worker, ID: worker}, Since: sched.Unknown,
 			})
 		}
 	}

@@ -32,7 +32,7 @@ func TestView(t *testing.T) {
 	if !ok || v.NoWorker || v.Unbound != 1 || v.Bound != 2 || len(v.Tasks) != 2 {
 		t.Fatalf("%+v, %v", v, ok)
 	}
-	if v.Tasks[0] != (sched.TaskView{Task: 1, Attempt: 2, Worker: worker(0)}) || v.Tasks[1] != (sched.TaskView{Task: 2, Attempt: 1, Worker: worker(2)}) {
+	if v.Tasks[0] != (sched.TaskView{Task: 1, Attempt: 2, Worker: worker(0), Since: sched.Unknown}) || v.Tasks[1] != (sched.TaskView{Task: 2, Attempt: 1, Worker: worker(2), Since: sched.Unknown}) {
 		t.Errorf("bound are %+v", v.Tasks)
 	}
 	if v, _ := f.core.JobView(one, 1); v.Bound != 2 || len(v.Tasks) != 1 {

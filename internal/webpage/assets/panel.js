@@ -1,6 +1,7 @@
 import { el, byId, get } from "./dom.js";
-import { seconds, plural } from "./drawing/format.js";
+import { count, seconds, plural } from "./drawing/format.js";
 import { drawLog } from "./log.js";
+import { Chart } from "./chart.js";
 
 // The panel explains a job: why it waits or how it ended, where its tasks are, what they print.
 const REFRESH = 2000;
@@ -42,21 +43,23 @@ export class Panel {
     const s = e.status, held = this.why.contains(document.activeElement) ? document.activeElement.dataset.task : undefined;
     const facts = [`${s.state}, ${s.class}`, plural(s.tasks, "task"), `${s.completed} completed, ${s.failed} failed, ${s.running} running`,
       s.owner ? `owner ${s.owner}` : "", s.submitter ? `submitted by ${s.submitter}` : "", `at ${new Date(s.submitted * 1e3).toLocaleString("en-GB")}`].filter(Boolean);
-    const tasks = [...(e.tasks || [])].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
+    const done = e.completed_tasks || [], tasks = [...(e.tasks || []), ...done].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
+    const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
     this.why.replaceChildren(
       el("p", { class: "soft" }, facts.join("; ")),
       el("h3", {}, s.ended ? "How it ended" : "Why it waits"), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
       tasks.length ? el("h3", {}, "Attempts") : null,
+      more ? el("p", { class: "soft" }, `Of the ${count(s.completed)} completed tasks, the first ${count(done.length)} are shown.`) : null,
       tasks.length ? el("div", { class: "scroll" }, el("table", {},
-        el("thead", {}, el("tr", {}, ...["Task", "Attempt", "State", "Node", "Took", "Why", "Output"].map(t => el("th", { scope: "col" }, t)))),
-        el("tbody", {}, ...tasks.map(t => this.attempt(job, t, signal))))) : null,
+        el("thead", {}, el("tr", {}, ...["Task", "Attempt", "State", "Node", chart.title(), "Took", "Why", "Output"].map(t => el("th", { scope: "col" }, t)))),
+        el("tbody", {}, ...tasks.map(t => this.attempt(job, t, chart, signal))))) : null,
       s.tasks > 0 ? el("p", {}, this.output(job, { task: 0, attempt: 0 }, signal, "Output of task 0")) : null);
     if (held !== undefined) this.why.querySelector(`[data-task="${CSS.escape(held)}"]`)?.focus();
   }
 
-  attempt(job, t, signal) {
-    return el("tr", {}, el("td", {}, t.task), el("td", {}, t.attempt), el("td", { class: t.state }, t.state), el("td", {}, t.node || ""),
-      el("td", {}, t.elapsed && t.state !== "running" ? seconds(t.elapsed) : ""), el("td", {}, t.reason || t.code || (t.exit ? `exit ${t.exit}` : "")),
+  attempt(job, t, chart, signal) {
+    return el("tr", {}, el("td", {}, t.task), el("td", {}, t.attempt), el("td", { class: t.state }, t.state), el("td", {}, t.node || ""), el("td", { class: "when" }, chart.bar(t)),
+      el("td", {}, t.elapsed ? seconds(t.elapsed) : ""), el("td", {}, t.reason || t.code || (t.exit ? `exit ${t.exit}` : "")),
       el("td", {}, this.output(job, t, signal, "Show")));
   }
 

@@ -5874,6 +5874,7 @@ func (p *TJobFilter) String() string {
 //   - Reason
 //   - ExitStatus
 //   - Code
+//   - Started
 type TTaskStatus struct {
 	Task       int32   `thrift:"task,1" db:"task" json:"task"`
 	Attempt    int32   `thrift:"attempt,2" db:"attempt" json:"attempt"`
@@ -5883,6 +5884,7 @@ type TTaskStatus struct {
 	Reason     string  `thrift:"reason,6" db:"reason" json:"reason"`
 	ExitStatus int32   `thrift:"exitStatus,7" db:"exitStatus" json:"exitStatus"`
 	Code       string  `thrift:"code,8" db:"code" json:"code"`
+	Started    float64 `thrift:"started,9" db:"started" json:"started"`
 }
 
 func NewTTaskStatus() *TTaskStatus {
@@ -5922,8 +5924,18 @@ var TTaskStatus_Code_DEFAULT string = ""
 func (p *TTaskStatus) GetCode() string {
 	return p.Code
 }
+
+var TTaskStatus_Started_DEFAULT float64 = 0
+
+func (p *TTaskStatus) GetStarted() float64 {
+	return p.Started
+}
 func (p *TTaskStatus) IsSetCode() bool {
 	return p.Code != TTaskStatus_Code_DEFAULT
+}
+
+func (p *TTaskStatus) IsSetStarted() bool {
+	return p.Started != TTaskStatus_Started_DEFAULT
 }
 
 func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -6020,6 +6032,16 @@ func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 9:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -6107,6 +6129,15 @@ func (p *TTaskStatus) ReadField8(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TTaskStatus) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Started = v
+	}
+	return nil
+}
+
 func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TTaskStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -6134,6 +6165,9 @@ func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6252,6 +6286,21 @@ func (p *TTaskStatus) writeField8(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TTaskStatus) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStarted() {
+		if err := oprot.WriteFieldBegin(ctx, "started", thrift.DOUBLE, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:started: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(p.Started)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.started (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:started: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 	if p == other {
 		return true
@@ -6280,6 +6329,9 @@ func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 		return false
 	}
 	if p.Code != other.Code {
+		return false
+	}
+	if p.Started != other.Started {
 		return false
 	}
 	return true
@@ -6963,6 +7015,7 @@ func (p *TGroupShare) String() string {
 //   - Owners
 //   - Ahead
 //   - ClassReason
+//   - Completed
 //   - Trace
 //   - TraceUrl
 type TExplanation struct {
@@ -6973,7 +7026,8 @@ type TExplanation struct {
 	Owners      []*TOwnerShare `thrift:"owners,5" db:"owners" json:"owners,omitempty"`
 	Ahead       []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
 	ClassReason string         `thrift:"classReason,7" db:"classReason" json:"classReason"`
-	// unused fields # 8 to 15
+	Completed   []*TTaskStatus `thrift:"completed,8" db:"completed" json:"completed,omitempty"`
+	// unused fields # 9 to 15
 	Trace    string `thrift:"trace,16" db:"trace" json:"trace"`
 	TraceUrl string `thrift:"traceUrl,17" db:"traceUrl" json:"traceUrl"`
 }
@@ -7021,6 +7075,12 @@ func (p *TExplanation) GetClassReason() string {
 	return p.ClassReason
 }
 
+var TExplanation_Completed_DEFAULT []*TTaskStatus
+
+func (p *TExplanation) GetCompleted() []*TTaskStatus {
+	return p.Completed
+}
+
 var TExplanation_Trace_DEFAULT string = ""
 
 func (p *TExplanation) GetTrace() string {
@@ -7046,6 +7106,10 @@ func (p *TExplanation) IsSetAhead() bool {
 
 func (p *TExplanation) IsSetClassReason() bool {
 	return p.ClassReason != TExplanation_ClassReason_DEFAULT
+}
+
+func (p *TExplanation) IsSetCompleted() bool {
+	return p.Completed != nil
 }
 
 func (p *TExplanation) IsSetTrace() bool {
@@ -7133,6 +7197,16 @@ func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField8(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -7294,6 +7368,26 @@ func (p *TExplanation) ReadField7(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TExplanation) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TTaskStatus, 0, size)
+	p.Completed = tSlice
+	for i := 0; i < size; i++ {
+		_elem19 := &TTaskStatus{}
+		if err := _elem19.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem19), err)
+		}
+		p.Completed = append(p.Completed, _elem19)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TExplanation) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 16: ", err)
@@ -7336,6 +7430,9 @@ func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField16(ctx, oprot); err != nil {
@@ -7493,6 +7590,29 @@ func (p *TExplanation) writeField7(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TExplanation) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCompleted() {
+		if err := oprot.WriteFieldBegin(ctx, "completed", thrift.LIST, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:completed: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Completed)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Completed {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:completed: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExplanation) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetTrace() {
 		if err := oprot.WriteFieldBegin(ctx, "trace", thrift.STRING, 16); err != nil {
@@ -7536,8 +7656,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Why {
-		_src19 := other.Why[i]
-		if _tgt != _src19 {
+		_src20 := other.Why[i]
+		if _tgt != _src20 {
 			return false
 		}
 	}
@@ -7545,8 +7665,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src20 := other.Groups[i]
-		if !_tgt.Equals(_src20) {
+		_src21 := other.Groups[i]
+		if !_tgt.Equals(_src21) {
 			return false
 		}
 	}
@@ -7554,8 +7674,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src21 := other.Tasks[i]
-		if !_tgt.Equals(_src21) {
+		_src22 := other.Tasks[i]
+		if !_tgt.Equals(_src22) {
 			return false
 		}
 	}
@@ -7563,8 +7683,8 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src22 := other.Owners[i]
-		if !_tgt.Equals(_src22) {
+		_src23 := other.Owners[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -7572,13 +7692,22 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		return false
 	}
 	for i, _tgt := range p.Ahead {
-		_src23 := other.Ahead[i]
-		if !_tgt.Equals(_src23) {
+		_src24 := other.Ahead[i]
+		if !_tgt.Equals(_src24) {
 			return false
 		}
 	}
 	if p.ClassReason != other.ClassReason {
 		return false
+	}
+	if len(p.Completed) != len(other.Completed) {
+		return false
+	}
+	for i, _tgt := range p.Completed {
+		_src25 := other.Completed[i]
+		if !_tgt.Equals(_src25) {
+			return false
+		}
 	}
 	if p.Trace != other.Trace {
 		return false
@@ -8468,11 +8597,11 @@ func (p *TGroupOwners) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TOwnerShare, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		_elem24 := &TOwnerShare{}
-		if err := _elem24.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		_elem26 := &TOwnerShare{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
 		}
-		p.Owners = append(p.Owners, _elem24)
+		p.Owners = append(p.Owners, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8699,8 +8828,8 @@ func (p *TGroupOwners) Equals(other *TGroupOwners) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src25 := other.Owners[i]
-		if !_tgt.Equals(_src25) {
+		_src27 := other.Owners[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -9177,11 +9306,11 @@ func (p *TOwnerQuotas) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TQuotaState, 0, size)
 	p.Quotas = tSlice
 	for i := 0; i < size; i++ {
-		_elem26 := &TQuotaState{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		_elem28 := &TQuotaState{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Quotas = append(p.Quotas, _elem26)
+		p.Quotas = append(p.Quotas, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9345,8 +9474,8 @@ func (p *TOwnerQuotas) Equals(other *TOwnerQuotas) bool {
 		return false
 	}
 	for i, _tgt := range p.Quotas {
-		_src27 := other.Quotas[i]
-		if !_tgt.Equals(_src27) {
+		_src29 := other.Quotas[i]
+		if !_tgt.Equals(_src29) {
 			return false
 		}
 	}
@@ -9451,11 +9580,11 @@ func (p *TShares) ReadField1(ctx context.Context, iprot thrift.TProtocol) error 
 	tSlice := make([]*TGroupOwners, 0, size)
 	p.Groups = tSlice
 	for i := 0; i < size; i++ {
-		_elem28 := &TGroupOwners{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		_elem30 := &TGroupOwners{}
+		if err := _elem30.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
 		}
-		p.Groups = append(p.Groups, _elem28)
+		p.Groups = append(p.Groups, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9538,8 +9667,8 @@ func (p *TShares) Equals(other *TShares) bool {
 		return false
 	}
 	for i, _tgt := range p.Groups {
-		_src29 := other.Groups[i]
-		if !_tgt.Equals(_src29) {
+		_src31 := other.Groups[i]
+		if !_tgt.Equals(_src31) {
 			return false
 		}
 	}
@@ -9915,13 +10044,13 @@ func (p *TNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Apps = tSlice
 	for i := 0; i < size; i++ {
-		var _elem30 string
+		var _elem32 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem30 = v
+			_elem32 = v
 		}
-		p.Apps = append(p.Apps, _elem30)
+		p.Apps = append(p.Apps, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9946,13 +10075,13 @@ func (p *TNode) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Owners = tSlice
 	for i := 0; i < size; i++ {
-		var _elem31 string
+		var _elem33 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem31 = v
+			_elem33 = v
 		}
-		p.Owners = append(p.Owners, _elem31)
+		p.Owners = append(p.Owners, _elem33)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10300,8 +10429,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Apps {
-		_src32 := other.Apps[i]
-		if _tgt != _src32 {
+		_src34 := other.Apps[i]
+		if _tgt != _src34 {
 			return false
 		}
 	}
@@ -10312,8 +10441,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src33 := other.Owners[i]
-		if _tgt != _src33 {
+		_src35 := other.Owners[i]
+		if _tgt != _src35 {
 			return false
 		}
 	}
@@ -10533,13 +10662,13 @@ func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]string, 0, size)
 	p.Only = tSlice
 	for i := 0; i < size; i++ {
-		var _elem34 string
+		var _elem36 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem34 = v
+			_elem36 = v
 		}
-		p.Only = append(p.Only, _elem34)
+		p.Only = append(p.Only, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10693,8 +10822,8 @@ func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 		return false
 	}
 	for i, _tgt := range p.Only {
-		_src35 := other.Only[i]
-		if _tgt != _src35 {
+		_src37 := other.Only[i]
+		if _tgt != _src37 {
 			return false
 		}
 	}
@@ -11739,11 +11868,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem36 := &TNode{}
-		if err := _elem36.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
+		_elem38 := &TNode{}
+		if err := _elem38.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
 		}
-		p.Nodes = append(p.Nodes, _elem36)
+		p.Nodes = append(p.Nodes, _elem38)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11777,11 +11906,11 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TGroupMaster, 0, size)
 	p.Masters = tSlice
 	for i := 0; i < size; i++ {
-		_elem37 := &TGroupMaster{}
-		if err := _elem37.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem37), err)
+		_elem39 := &TGroupMaster{}
+		if err := _elem39.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem39), err)
 		}
-		p.Masters = append(p.Masters, _elem37)
+		p.Masters = append(p.Masters, _elem39)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11805,11 +11934,11 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TDaemonState, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem38 := &TDaemonState{}
-		if err := _elem38.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
+		_elem40 := &TDaemonState{}
+		if err := _elem40.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem40), err)
 		}
-		p.Frontends = append(p.Frontends, _elem38)
+		p.Frontends = append(p.Frontends, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11825,11 +11954,11 @@ func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Departed = tSlice
 	for i := 0; i < size; i++ {
-		_elem39 := &TNode{}
-		if err := _elem39.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem39), err)
+		_elem41 := &TNode{}
+		if err := _elem41.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem41), err)
 		}
-		p.Departed = append(p.Departed, _elem39)
+		p.Departed = append(p.Departed, _elem41)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12284,8 +12413,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src40 := other.Nodes[i]
-		if !_tgt.Equals(_src40) {
+		_src42 := other.Nodes[i]
+		if !_tgt.Equals(_src42) {
 			return false
 		}
 	}
@@ -12299,8 +12428,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src41 := other.Masters[i]
-		if !_tgt.Equals(_src41) {
+		_src43 := other.Masters[i]
+		if !_tgt.Equals(_src43) {
 			return false
 		}
 	}
@@ -12311,8 +12440,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src42 := other.Frontends[i]
-		if !_tgt.Equals(_src42) {
+		_src44 := other.Frontends[i]
+		if !_tgt.Equals(_src44) {
 			return false
 		}
 	}
@@ -12320,8 +12449,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Departed {
-		_src43 := other.Departed[i]
-		if !_tgt.Equals(_src43) {
+		_src45 := other.Departed[i]
+		if !_tgt.Equals(_src45) {
 			return false
 		}
 	}
@@ -14526,13 +14655,13 @@ func (p *TUsageSum) ReadField1(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]string, 0, size)
 	p.Keys = tSlice
 	for i := 0; i < size; i++ {
-		var _elem44 string
+		var _elem46 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem44 = v
+			_elem46 = v
 		}
-		p.Keys = append(p.Keys, _elem44)
+		p.Keys = append(p.Keys, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14665,13 +14794,13 @@ func (p *TUsageSum) ReadField15(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int32, 0, size)
 	p.Buckets = tSlice
 	for i := 0; i < size; i++ {
-		var _elem45 int32
+		var _elem47 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem45 = v
+			_elem47 = v
 		}
-		p.Buckets = append(p.Buckets, _elem45)
+		p.Buckets = append(p.Buckets, _elem47)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14687,13 +14816,13 @@ func (p *TUsageSum) ReadField16(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int64, 0, size)
 	p.Counts = tSlice
 	for i := 0; i < size; i++ {
-		var _elem46 int64
+		var _elem48 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem46 = v
+			_elem48 = v
 		}
-		p.Counts = append(p.Counts, _elem46)
+		p.Counts = append(p.Counts, _elem48)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15006,8 +15135,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Keys {
-		_src47 := other.Keys[i]
-		if _tgt != _src47 {
+		_src49 := other.Keys[i]
+		if _tgt != _src49 {
 			return false
 		}
 	}
@@ -15054,8 +15183,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Buckets {
-		_src48 := other.Buckets[i]
-		if _tgt != _src48 {
+		_src50 := other.Buckets[i]
+		if _tgt != _src50 {
 			return false
 		}
 	}
@@ -15063,8 +15192,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Counts {
-		_src49 := other.Counts[i]
-		if _tgt != _src49 {
+		_src51 := other.Counts[i]
+		if _tgt != _src51 {
 			return false
 		}
 	}
@@ -15471,13 +15600,13 @@ func (p *THistoryQuery) ReadField8(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]string, 0, size)
 	p.By = tSlice
 	for i := 0; i < size; i++ {
-		var _elem50 string
+		var _elem52 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem50 = v
+			_elem52 = v
 		}
-		p.By = append(p.By, _elem50)
+		p.By = append(p.By, _elem52)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15818,8 +15947,8 @@ func (p *THistoryQuery) Equals(other *THistoryQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.By {
-		_src51 := other.By[i]
-		if _tgt != _src51 {
+		_src53 := other.By[i]
+		if _tgt != _src53 {
 			return false
 		}
 	}
@@ -16061,11 +16190,11 @@ func (p *THistoryPage) ReadField2(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TJobUsage, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem52 := &TJobUsage{}
-		if err := _elem52.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
+		_elem54 := &TJobUsage{}
+		if err := _elem54.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
 		}
-		p.Jobs = append(p.Jobs, _elem52)
+		p.Jobs = append(p.Jobs, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16090,11 +16219,11 @@ func (p *THistoryPage) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TUsageSum, 0, size)
 	p.Sums = tSlice
 	for i := 0; i < size; i++ {
-		_elem53 := &TUsageSum{}
-		if err := _elem53.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem53), err)
+		_elem55 := &TUsageSum{}
+		if err := _elem55.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem55), err)
 		}
-		p.Sums = append(p.Sums, _elem53)
+		p.Sums = append(p.Sums, _elem55)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16360,8 +16489,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Jobs {
-		_src54 := other.Jobs[i]
-		if !_tgt.Equals(_src54) {
+		_src56 := other.Jobs[i]
+		if !_tgt.Equals(_src56) {
 			return false
 		}
 	}
@@ -16372,8 +16501,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Sums {
-		_src55 := other.Sums[i]
-		if !_tgt.Equals(_src55) {
+		_src57 := other.Sums[i]
+		if !_tgt.Equals(_src57) {
 			return false
 		}
 	}
@@ -17529,13 +17658,13 @@ func (p *TEventQuery) ReadField4(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Types = tSlice
 	for i := 0; i < size; i++ {
-		var _elem56 string
+		var _elem58 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem56 = v
+			_elem58 = v
 		}
-		p.Types = append(p.Types, _elem56)
+		p.Types = append(p.Types, _elem58)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17792,8 +17921,8 @@ func (p *TEventQuery) Equals(other *TEventQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.Types {
-		_src57 := other.Types[i]
-		if _tgt != _src57 {
+		_src59 := other.Types[i]
+		if _tgt != _src59 {
 			return false
 		}
 	}
@@ -17980,15 +18109,15 @@ func (p *TEventPage) ReadField3(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TEvent, 0, size)
 	p.Events = tSlice
 	for i := 0; i < size; i++ {
-		_elem58 := &TEvent{
+		_elem60 := &TEvent{
 			Task: -1,
 
 			Group: -1,
 		}
-		if err := _elem58.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		if err := _elem60.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
 		}
-		p.Events = append(p.Events, _elem58)
+		p.Events = append(p.Events, _elem60)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18158,8 +18287,8 @@ func (p *TEventPage) Equals(other *TEventPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Events {
-		_src59 := other.Events[i]
-		if !_tgt.Equals(_src59) {
+		_src61 := other.Events[i]
+		if !_tgt.Equals(_src61) {
 			return false
 		}
 	}
@@ -18292,34 +18421,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args60 SchedulerServiceRegisterFrontendArgs
-	_args60.App = app
-	_args60.SocketAddress = socketAddress
-	var _result62 SchedulerServiceRegisterFrontendResult
-	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "registerFrontend", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	var _args62 SchedulerServiceRegisterFrontendArgs
+	_args62.App = app
+	_args62.SocketAddress = socketAddress
+	var _result64 SchedulerServiceRegisterFrontendResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "registerFrontend", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
-	return _result62.GetSuccess(), nil
+	return _result64.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args63 SchedulerServiceSubmitJobArgs
-	_args63.Req = req
-	var _result65 SchedulerServiceSubmitJobResult
-	var _meta64 thrift.ResponseMeta
-	_meta64, _err = p.Client_().Call(ctx, "submitJob", &_args63, &_result65)
-	p.SetLastResponseMeta_(_meta64)
+	var _args65 SchedulerServiceSubmitJobArgs
+	_args65.Req = req
+	var _result67 SchedulerServiceSubmitJobResult
+	var _meta66 thrift.ResponseMeta
+	_meta66, _err = p.Client_().Call(ctx, "submitJob", &_args65, &_result67)
+	p.SetLastResponseMeta_(_meta66)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result65.E != nil:
-		return _result65.E
+	case _result67.E != nil:
+		return _result67.E
 	}
 
 	return nil
@@ -18331,15 +18460,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args66 SchedulerServiceSendFrontendMessageArgs
-	_args66.App = app
-	_args66.TaskId = taskId
-	_args66.Status = status
-	_args66.Message = message
-	var _result68 SchedulerServiceSendFrontendMessageResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 SchedulerServiceSendFrontendMessageArgs
+	_args68.App = app
+	_args68.TaskId = taskId
+	_args68.Status = status
+	_args68.Message = message
+	var _result70 SchedulerServiceSendFrontendMessageResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
@@ -18349,22 +18478,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args69 SchedulerServiceSubmitArgs
-	_args69.Req = req
-	var _result71 SchedulerServiceSubmitResult
-	var _meta70 thrift.ResponseMeta
-	_meta70, _err = p.Client_().Call(ctx, "submit", &_args69, &_result71)
-	p.SetLastResponseMeta_(_meta70)
+	var _args71 SchedulerServiceSubmitArgs
+	_args71.Req = req
+	var _result73 SchedulerServiceSubmitResult
+	var _meta72 thrift.ResponseMeta
+	_meta72, _err = p.Client_().Call(ctx, "submit", &_args71, &_result73)
+	p.SetLastResponseMeta_(_meta72)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result71.E != nil:
-		return _r, _result71.E
+	case _result73.E != nil:
+		return _r, _result73.E
 	}
 
-	if _ret72 := _result71.GetSuccess(); _ret72 != nil {
-		return _ret72, nil
+	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
+		return _ret74, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -18372,22 +18501,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args73 SchedulerServiceJobStatusArgs
-	_args73.JobId = jobId
-	var _result75 SchedulerServiceJobStatusResult
-	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "jobStatus", &_args73, &_result75)
-	p.SetLastResponseMeta_(_meta74)
+	var _args75 SchedulerServiceJobStatusArgs
+	_args75.JobId = jobId
+	var _result77 SchedulerServiceJobStatusResult
+	var _meta76 thrift.ResponseMeta
+	_meta76, _err = p.Client_().Call(ctx, "jobStatus", &_args75, &_result77)
+	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result75.E != nil:
-		return _r, _result75.E
+	case _result77.E != nil:
+		return _r, _result77.E
 	}
 
-	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
-		return _ret76, nil
+	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
+		return _ret78, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -18397,46 +18526,46 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - After
 //   - Filter
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args77 SchedulerServiceListJobsArgs
-	_args77.Limit = limit
-	_args77.After = after
-	_args77.Filter = filter
-	var _result79 SchedulerServiceListJobsResult
-	var _meta78 thrift.ResponseMeta
-	_meta78, _err = p.Client_().Call(ctx, "listJobs", &_args77, &_result79)
-	p.SetLastResponseMeta_(_meta78)
+	var _args79 SchedulerServiceListJobsArgs
+	_args79.Limit = limit
+	_args79.After = after
+	_args79.Filter = filter
+	var _result81 SchedulerServiceListJobsResult
+	var _meta80 thrift.ResponseMeta
+	_meta80, _err = p.Client_().Call(ctx, "listJobs", &_args79, &_result81)
+	p.SetLastResponseMeta_(_meta80)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result79.E != nil:
-		return _r, _result79.E
+	case _result81.E != nil:
+		return _r, _result81.E
 	}
 
-	return _result79.GetSuccess(), nil
+	return _result81.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args80 SchedulerServiceWaitJobArgs
-	_args80.JobId = jobId
-	_args80.TimeoutMillis = timeoutMillis
-	var _result82 SchedulerServiceWaitJobResult
-	var _meta81 thrift.ResponseMeta
-	_meta81, _err = p.Client_().Call(ctx, "waitJob", &_args80, &_result82)
-	p.SetLastResponseMeta_(_meta81)
+	var _args82 SchedulerServiceWaitJobArgs
+	_args82.JobId = jobId
+	_args82.TimeoutMillis = timeoutMillis
+	var _result84 SchedulerServiceWaitJobResult
+	var _meta83 thrift.ResponseMeta
+	_meta83, _err = p.Client_().Call(ctx, "waitJob", &_args82, &_result84)
+	p.SetLastResponseMeta_(_meta83)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result82.E != nil:
-		return _r, _result82.E
+	case _result84.E != nil:
+		return _r, _result84.E
 	}
 
-	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
-		return _ret83, nil
+	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
+		return _ret85, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -18444,22 +18573,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args84 SchedulerServiceCancelJobArgs
-	_args84.JobId = jobId
-	var _result86 SchedulerServiceCancelJobResult
-	var _meta85 thrift.ResponseMeta
-	_meta85, _err = p.Client_().Call(ctx, "cancelJob", &_args84, &_result86)
-	p.SetLastResponseMeta_(_meta85)
+	var _args86 SchedulerServiceCancelJobArgs
+	_args86.JobId = jobId
+	var _result88 SchedulerServiceCancelJobResult
+	var _meta87 thrift.ResponseMeta
+	_meta87, _err = p.Client_().Call(ctx, "cancelJob", &_args86, &_result88)
+	p.SetLastResponseMeta_(_meta87)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result86.E != nil:
-		return _r, _result86.E
+	case _result88.E != nil:
+		return _r, _result88.E
 	}
 
-	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
-		return _ret87, nil
+	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
+		return _ret89, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -18467,99 +18596,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args88 SchedulerServiceExplainJobArgs
-	_args88.JobId = jobId
-	var _result90 SchedulerServiceExplainJobResult
-	var _meta89 thrift.ResponseMeta
-	_meta89, _err = p.Client_().Call(ctx, "explainJob", &_args88, &_result90)
-	p.SetLastResponseMeta_(_meta89)
+	var _args90 SchedulerServiceExplainJobArgs
+	_args90.JobId = jobId
+	var _result92 SchedulerServiceExplainJobResult
+	var _meta91 thrift.ResponseMeta
+	_meta91, _err = p.Client_().Call(ctx, "explainJob", &_args90, &_result92)
+	p.SetLastResponseMeta_(_meta91)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result90.E != nil:
-		return _r, _result90.E
+	case _result92.E != nil:
+		return _r, _result92.E
 	}
 
-	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
-		return _ret91, nil
+	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
+		return _ret93, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args92 SchedulerServiceListNodesArgs
-	var _result94 SchedulerServiceListNodesResult
-	var _meta93 thrift.ResponseMeta
-	_meta93, _err = p.Client_().Call(ctx, "listNodes", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	var _args94 SchedulerServiceListNodesArgs
+	var _result96 SchedulerServiceListNodesResult
+	var _meta95 thrift.ResponseMeta
+	_meta95, _err = p.Client_().Call(ctx, "listNodes", &_args94, &_result96)
+	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result94.E != nil:
-		return _r, _result94.E
+	case _result96.E != nil:
+		return _r, _result96.E
 	}
 
-	return _result94.GetSuccess(), nil
+	return _result96.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args95 SchedulerServiceForgetNodeArgs
-	_args95.Node = node
-	var _result97 SchedulerServiceForgetNodeResult
-	var _meta96 thrift.ResponseMeta
-	_meta96, _err = p.Client_().Call(ctx, "forgetNode", &_args95, &_result97)
-	p.SetLastResponseMeta_(_meta96)
+	var _args97 SchedulerServiceForgetNodeArgs
+	_args97.Node = node
+	var _result99 SchedulerServiceForgetNodeResult
+	var _meta98 thrift.ResponseMeta
+	_meta98, _err = p.Client_().Call(ctx, "forgetNode", &_args97, &_result99)
+	p.SetLastResponseMeta_(_meta98)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result97.E != nil:
-		return _r, _result97.E
+	case _result99.E != nil:
+		return _r, _result99.E
 	}
 
-	return _result97.GetSuccess(), nil
+	return _result99.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args98 SchedulerServiceListSharesArgs
-	var _result100 SchedulerServiceListSharesResult
-	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "listShares", &_args98, &_result100)
-	p.SetLastResponseMeta_(_meta99)
+	var _args100 SchedulerServiceListSharesArgs
+	var _result102 SchedulerServiceListSharesResult
+	var _meta101 thrift.ResponseMeta
+	_meta101, _err = p.Client_().Call(ctx, "listShares", &_args100, &_result102)
+	p.SetLastResponseMeta_(_meta101)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result100.E != nil:
-		return _r, _result100.E
+	case _result102.E != nil:
+		return _r, _result102.E
 	}
 
-	if _ret101 := _result100.GetSuccess(); _ret101 != nil {
-		return _ret101, nil
+	if _ret103 := _result102.GetSuccess(); _ret103 != nil {
+		return _ret103, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args102 SchedulerServiceIdentifyArgs
-	var _result104 SchedulerServiceIdentifyResult
-	var _meta103 thrift.ResponseMeta
-	_meta103, _err = p.Client_().Call(ctx, "identify", &_args102, &_result104)
-	p.SetLastResponseMeta_(_meta103)
+	var _args104 SchedulerServiceIdentifyArgs
+	var _result106 SchedulerServiceIdentifyResult
+	var _meta105 thrift.ResponseMeta
+	_meta105, _err = p.Client_().Call(ctx, "identify", &_args104, &_result106)
+	p.SetLastResponseMeta_(_meta105)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result104.E != nil:
-		return _r, _result104.E
+	case _result106.E != nil:
+		return _r, _result106.E
 	}
 
-	if _ret105 := _result104.GetSuccess(); _ret105 != nil {
-		return _ret105, nil
+	if _ret107 := _result106.GetSuccess(); _ret107 != nil {
+		return _ret107, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -18569,24 +18698,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args106 SchedulerServiceDrainNodeArgs
-	_args106.Node = node
-	_args106.DeadlineMillis = deadlineMillis
-	_args106.Kill = kill
-	var _result108 SchedulerServiceDrainNodeResult
-	var _meta107 thrift.ResponseMeta
-	_meta107, _err = p.Client_().Call(ctx, "drainNode", &_args106, &_result108)
-	p.SetLastResponseMeta_(_meta107)
+	var _args108 SchedulerServiceDrainNodeArgs
+	_args108.Node = node
+	_args108.DeadlineMillis = deadlineMillis
+	_args108.Kill = kill
+	var _result110 SchedulerServiceDrainNodeResult
+	var _meta109 thrift.ResponseMeta
+	_meta109, _err = p.Client_().Call(ctx, "drainNode", &_args108, &_result110)
+	p.SetLastResponseMeta_(_meta109)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result108.E != nil:
-		return _r, _result108.E
+	case _result110.E != nil:
+		return _r, _result110.E
 	}
 
-	if _ret109 := _result108.GetSuccess(); _ret109 != nil {
-		return _ret109, nil
+	if _ret111 := _result110.GetSuccess(); _ret111 != nil {
+		return _ret111, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -18594,22 +18723,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args110 SchedulerServiceResumeNodeArgs
-	_args110.Node = node
-	var _result112 SchedulerServiceResumeNodeResult
-	var _meta111 thrift.ResponseMeta
-	_meta111, _err = p.Client_().Call(ctx, "resumeNode", &_args110, &_result112)
-	p.SetLastResponseMeta_(_meta111)
+	var _args112 SchedulerServiceResumeNodeArgs
+	_args112.Node = node
+	var _result114 SchedulerServiceResumeNodeResult
+	var _meta113 thrift.ResponseMeta
+	_meta113, _err = p.Client_().Call(ctx, "resumeNode", &_args112, &_result114)
+	p.SetLastResponseMeta_(_meta113)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result112.E != nil:
-		return _r, _result112.E
+	case _result114.E != nil:
+		return _r, _result114.E
 	}
 
-	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
-		return _ret113, nil
+	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
+		return _ret115, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -18622,27 +18751,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args114 SchedulerServiceTaskLogArgs
-	_args114.JobId = jobId
-	_args114.Task = task
-	_args114.Attempt = attempt
-	_args114.Stream = stream
-	_args114.Offset = offset
-	_args114.Limit = limit
-	var _result116 SchedulerServiceTaskLogResult
-	var _meta115 thrift.ResponseMeta
-	_meta115, _err = p.Client_().Call(ctx, "taskLog", &_args114, &_result116)
-	p.SetLastResponseMeta_(_meta115)
+	var _args116 SchedulerServiceTaskLogArgs
+	_args116.JobId = jobId
+	_args116.Task = task
+	_args116.Attempt = attempt
+	_args116.Stream = stream
+	_args116.Offset = offset
+	_args116.Limit = limit
+	var _result118 SchedulerServiceTaskLogResult
+	var _meta117 thrift.ResponseMeta
+	_meta117, _err = p.Client_().Call(ctx, "taskLog", &_args116, &_result118)
+	p.SetLastResponseMeta_(_meta117)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result116.E != nil:
-		return _r, _result116.E
+	case _result118.E != nil:
+		return _r, _result118.E
 	}
 
-	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
-		return _ret117, nil
+	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
+		return _ret119, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -18653,25 +18782,25 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 //   - Node
 //   - Input
 func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, attempt int32, node string, input *TInput) (_r *TInputReply, _err error) {
-	var _args118 SchedulerServiceTaskInputArgs
-	_args118.JobId = jobId
-	_args118.Attempt = attempt
-	_args118.Node = node
-	_args118.Input = input
-	var _result120 SchedulerServiceTaskInputResult
-	var _meta119 thrift.ResponseMeta
-	_meta119, _err = p.Client_().Call(ctx, "taskInput", &_args118, &_result120)
-	p.SetLastResponseMeta_(_meta119)
+	var _args120 SchedulerServiceTaskInputArgs
+	_args120.JobId = jobId
+	_args120.Attempt = attempt
+	_args120.Node = node
+	_args120.Input = input
+	var _result122 SchedulerServiceTaskInputResult
+	var _meta121 thrift.ResponseMeta
+	_meta121, _err = p.Client_().Call(ctx, "taskInput", &_args120, &_result122)
+	p.SetLastResponseMeta_(_meta121)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result120.E != nil:
-		return _r, _result120.E
+	case _result122.E != nil:
+		return _r, _result122.E
 	}
 
-	if _ret121 := _result120.GetSuccess(); _ret121 != nil {
-		return _ret121, nil
+	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
+		return _ret123, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
@@ -18679,22 +18808,22 @@ func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, at
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
-	var _args122 SchedulerServiceHistoryArgs
-	_args122.Query = query
-	var _result124 SchedulerServiceHistoryResult
-	var _meta123 thrift.ResponseMeta
-	_meta123, _err = p.Client_().Call(ctx, "history", &_args122, &_result124)
-	p.SetLastResponseMeta_(_meta123)
+	var _args124 SchedulerServiceHistoryArgs
+	_args124.Query = query
+	var _result126 SchedulerServiceHistoryResult
+	var _meta125 thrift.ResponseMeta
+	_meta125, _err = p.Client_().Call(ctx, "history", &_args124, &_result126)
+	p.SetLastResponseMeta_(_meta125)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result124.E != nil:
-		return _r, _result124.E
+	case _result126.E != nil:
+		return _r, _result126.E
 	}
 
-	if _ret125 := _result124.GetSuccess(); _ret125 != nil {
-		return _ret125, nil
+	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
+		return _ret127, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "history failed: unknown result")
 }
@@ -18702,22 +18831,22 @@ func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQue
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error) {
-	var _args126 SchedulerServiceEventsArgs
-	_args126.Query = query
-	var _result128 SchedulerServiceEventsResult
-	var _meta127 thrift.ResponseMeta
-	_meta127, _err = p.Client_().Call(ctx, "events", &_args126, &_result128)
-	p.SetLastResponseMeta_(_meta127)
+	var _args128 SchedulerServiceEventsArgs
+	_args128.Query = query
+	var _result130 SchedulerServiceEventsResult
+	var _meta129 thrift.ResponseMeta
+	_meta129, _err = p.Client_().Call(ctx, "events", &_args128, &_result130)
+	p.SetLastResponseMeta_(_meta129)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result128.E != nil:
-		return _r, _result128.E
+	case _result130.E != nil:
+		return _r, _result130.E
 	}
 
-	if _ret129 := _result128.GetSuccess(); _ret129 != nil {
-		return _ret129, nil
+	if _ret131 := _result130.GetSuccess(); _ret131 != nil {
+		return _ret131, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "events failed: unknown result")
 }
@@ -18742,27 +18871,27 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self130 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self130.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self130.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self130.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self130.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self130.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self130.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self130.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self130.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self130.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self130.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self130.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self130.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self130.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self130.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self130.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self130.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	self130.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
-	self130.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
-	self130.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
-	return self130
+	self132 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self132.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self132.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self132.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self132.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self132.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self132.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self132.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self132.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self132.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self132.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self132.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self132.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self132.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self132.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self132.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self132.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self132.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
+	self132.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	self132.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
+	return self132
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18775,12 +18904,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x131 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x133 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x131.Write(ctx, oprot)
+	x133.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x131
+	return false, x133
 
 }
 
@@ -18789,7 +18918,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err132 error
+	var _write_err134 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18835,21 +18964,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc133 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc133.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-			_write_err132 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+			_write_err134 = thrift.WrapTException(err2)
 		}
-		if _write_err132 != nil {
-			return false, thrift.WrapTException(_write_err132)
+		if _write_err134 != nil {
+			return false, thrift.WrapTException(_write_err134)
 		}
 		return true, err
 	} else {
@@ -18857,19 +18986,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err132 == nil && err2 != nil {
-		_write_err132 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
+		_write_err134 = thrift.WrapTException(err2)
 	}
-	if _write_err132 != nil {
-		return false, thrift.WrapTException(_write_err132)
+	if _write_err134 != nil {
+		return false, thrift.WrapTException(_write_err134)
 	}
 	return true, err
 }
@@ -18879,7 +19008,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err134 error
+	var _write_err136 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18929,40 +19058,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc135 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc135.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-				_write_err134 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+				_write_err136 = thrift.WrapTException(err2)
 			}
-			if _write_err134 != nil {
-				return false, thrift.WrapTException(_write_err134)
+			if _write_err136 != nil {
+				return false, thrift.WrapTException(_write_err136)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err134 == nil && err2 != nil {
-		_write_err134 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
+		_write_err136 = thrift.WrapTException(err2)
 	}
-	if _write_err134 != nil {
-		return false, thrift.WrapTException(_write_err134)
+	if _write_err136 != nil {
+		return false, thrift.WrapTException(_write_err136)
 	}
 	return true, err
 }
@@ -18972,7 +19101,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err136 error
+	var _write_err138 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19018,39 +19147,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc137 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc137.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-			_write_err136 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+			_write_err138 = thrift.WrapTException(err2)
 		}
-		if _write_err136 != nil {
-			return false, thrift.WrapTException(_write_err136)
+		if _write_err138 != nil {
+			return false, thrift.WrapTException(_write_err138)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err136 == nil && err2 != nil {
-		_write_err136 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
+		_write_err138 = thrift.WrapTException(err2)
 	}
-	if _write_err136 != nil {
-		return false, thrift.WrapTException(_write_err136)
+	if _write_err138 != nil {
+		return false, thrift.WrapTException(_write_err138)
 	}
 	return true, err
 }
@@ -19060,7 +19189,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err138 error
+	var _write_err140 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19110,21 +19239,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc139 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc139.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-				_write_err138 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+				_write_err140 = thrift.WrapTException(err2)
 			}
-			if _write_err138 != nil {
-				return false, thrift.WrapTException(_write_err138)
+			if _write_err140 != nil {
+				return false, thrift.WrapTException(_write_err140)
 			}
 			return true, err
 		}
@@ -19133,19 +19262,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err138 == nil && err2 != nil {
-		_write_err138 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
+		_write_err140 = thrift.WrapTException(err2)
 	}
-	if _write_err138 != nil {
-		return false, thrift.WrapTException(_write_err138)
+	if _write_err140 != nil {
+		return false, thrift.WrapTException(_write_err140)
 	}
 	return true, err
 }
@@ -19155,7 +19284,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err140 error
+	var _write_err142 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19205,21 +19334,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc141 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc141.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-				_write_err140 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+				_write_err142 = thrift.WrapTException(err2)
 			}
-			if _write_err140 != nil {
-				return false, thrift.WrapTException(_write_err140)
+			if _write_err142 != nil {
+				return false, thrift.WrapTException(_write_err142)
 			}
 			return true, err
 		}
@@ -19228,19 +19357,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err140 == nil && err2 != nil {
-		_write_err140 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
+		_write_err142 = thrift.WrapTException(err2)
 	}
-	if _write_err140 != nil {
-		return false, thrift.WrapTException(_write_err140)
+	if _write_err142 != nil {
+		return false, thrift.WrapTException(_write_err142)
 	}
 	return true, err
 }
@@ -19250,7 +19379,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err144 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19300,21 +19429,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-				_write_err142 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+				_write_err144 = thrift.WrapTException(err2)
 			}
-			if _write_err142 != nil {
-				return false, thrift.WrapTException(_write_err142)
+			if _write_err144 != nil {
+				return false, thrift.WrapTException(_write_err144)
 			}
 			return true, err
 		}
@@ -19323,19 +19452,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -19345,7 +19474,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err146 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19395,21 +19524,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err144 != nil {
-				return false, thrift.WrapTException(_write_err144)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
@@ -19418,19 +19547,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -19440,7 +19569,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err148 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19490,21 +19619,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+				_write_err148 = thrift.WrapTException(err2)
 			}
-			if _write_err146 != nil {
-				return false, thrift.WrapTException(_write_err146)
+			if _write_err148 != nil {
+				return false, thrift.WrapTException(_write_err148)
 			}
 			return true, err
 		}
@@ -19513,19 +19642,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
 	}
 	return true, err
 }
@@ -19535,7 +19664,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err150 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19585,21 +19714,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err148 != nil {
-				return false, thrift.WrapTException(_write_err148)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -19608,19 +19737,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -19630,7 +19759,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err152 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19680,21 +19809,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -19703,19 +19832,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -19725,7 +19854,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err154 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19775,21 +19904,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -19798,19 +19927,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -19820,7 +19949,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err156 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19870,21 +19999,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -19893,19 +20022,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -19915,7 +20044,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err158 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19965,21 +20094,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -19988,19 +20117,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -20010,7 +20139,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err160 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20060,21 +20189,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
 			}
 			return true, err
 		}
@@ -20083,19 +20212,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -20105,7 +20234,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err162 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20155,21 +20284,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
 			}
 			return true, err
 		}
@@ -20178,19 +20307,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -20200,7 +20329,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err164 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20250,21 +20379,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
 			}
 			return true, err
 		}
@@ -20273,19 +20402,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -20295,7 +20424,7 @@ type schedulerServiceProcessorTaskInput struct {
 }
 
 func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err166 error
 	args := SchedulerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20345,21 +20474,21 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err166 != nil {
+				return false, thrift.WrapTException(_write_err166)
 			}
 			return true, err
 		}
@@ -20368,19 +20497,19 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -20390,7 +20519,7 @@ type schedulerServiceProcessorHistory struct {
 }
 
 func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err168 error
 	args := SchedulerServiceHistoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20440,21 +20569,21 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err168 != nil {
+				return false, thrift.WrapTException(_write_err168)
 			}
 			return true, err
 		}
@@ -20463,19 +20592,19 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
 	}
 	return true, err
 }
@@ -20485,7 +20614,7 @@ type schedulerServiceProcessorEvents struct {
 }
 
 func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err170 error
 	args := SchedulerServiceEventsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20535,21 +20664,21 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
+			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err170 != nil {
+				return false, thrift.WrapTException(_write_err170)
 			}
 			return true, err
 		}
@@ -20558,19 +20687,19 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err170 != nil {
+		return false, thrift.WrapTException(_write_err170)
 	}
 	return true, err
 }
@@ -22134,11 +22263,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem170 := &TJobStatus{}
-		if err := _elem170.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem170), err)
+		_elem172 := &TJobStatus{}
+		if err := _elem172.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem172), err)
 		}
-		p.Success = append(p.Success, _elem170)
+		p.Success = append(p.Success, _elem172)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -23184,11 +23313,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem171 := &TMasterState{}
-		if err := _elem171.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem171), err)
+		_elem173 := &TMasterState{}
+		if err := _elem173.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem173), err)
 		}
-		p.Success = append(p.Success, _elem171)
+		p.Success = append(p.Success, _elem173)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -23460,13 +23589,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem172 int32
+		var _elem174 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem172 = v
+			_elem174 = v
 		}
-		p.Success = append(p.Success, _elem172)
+		p.Success = append(p.Success, _elem174)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -26014,14 +26143,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args173 FrontendServiceFrontendMessageArgs
-	_args173.TaskId = taskId
-	_args173.Status = status
-	_args173.Message = message
-	var _result175 FrontendServiceFrontendMessageResult
-	var _meta174 thrift.ResponseMeta
-	_meta174, _err = p.Client_().Call(ctx, "frontendMessage", &_args173, &_result175)
-	p.SetLastResponseMeta_(_meta174)
+	var _args175 FrontendServiceFrontendMessageArgs
+	_args175.TaskId = taskId
+	_args175.Status = status
+	_args175.Message = message
+	var _result177 FrontendServiceFrontendMessageResult
+	var _meta176 thrift.ResponseMeta
+	_meta176, _err = p.Client_().Call(ctx, "frontendMessage", &_args175, &_result177)
+	p.SetLastResponseMeta_(_meta176)
 	if _err != nil {
 		return
 	}
@@ -26048,9 +26177,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self176 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self176.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self176
+	self178 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self178.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self178
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -26063,12 +26192,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x177 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x179 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x177.Write(ctx, oprot)
+	x179.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x177
+	return false, x179
 
 }
 
@@ -26077,7 +26206,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err180 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -26123,39 +26252,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err178 = thrift.WrapTException(err2)
+			_write_err180 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-			_write_err178 = thrift.WrapTException(err2)
+		if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+			_write_err180 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-			_write_err178 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+			_write_err180 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-			_write_err178 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+			_write_err180 = thrift.WrapTException(err2)
 		}
-		if _write_err178 != nil {
-			return false, thrift.WrapTException(_write_err178)
+		if _write_err180 != nil {
+			return false, thrift.WrapTException(_write_err180)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err180 != nil {
+		return false, thrift.WrapTException(_write_err180)
 	}
 	return true, err
 }
@@ -26454,14 +26583,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args180 BackendServiceLaunchTaskArgs
-	_args180.Message = message
-	_args180.TaskId = taskId
-	_args180.User = user
-	var _result182 BackendServiceLaunchTaskResult
-	var _meta181 thrift.ResponseMeta
-	_meta181, _err = p.Client_().Call(ctx, "launchTask", &_args180, &_result182)
-	p.SetLastResponseMeta_(_meta181)
+	var _args182 BackendServiceLaunchTaskArgs
+	_args182.Message = message
+	_args182.TaskId = taskId
+	_args182.User = user
+	var _result184 BackendServiceLaunchTaskResult
+	var _meta183 thrift.ResponseMeta
+	_meta183, _err = p.Client_().Call(ctx, "launchTask", &_args182, &_result184)
+	p.SetLastResponseMeta_(_meta183)
 	if _err != nil {
 		return
 	}
@@ -26488,9 +26617,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self183 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self183.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self183
+	self185 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self185.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self185
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -26503,12 +26632,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x184 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x186 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x184.Write(ctx, oprot)
+	x186.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x184
+	return false, x186
 
 }
 
@@ -26517,7 +26646,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err185 error
+	var _write_err187 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -26563,39 +26692,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc186 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc188 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err185 = thrift.WrapTException(err2)
+			_write_err187 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc186.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
-			_write_err185 = thrift.WrapTException(err2)
+		if err2 := _exc188.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+			_write_err187 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
-			_write_err185 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+			_write_err187 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
-			_write_err185 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+			_write_err187 = thrift.WrapTException(err2)
 		}
-		if _write_err185 != nil {
-			return false, thrift.WrapTException(_write_err185)
+		if _write_err187 != nil {
+			return false, thrift.WrapTException(_write_err187)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if _write_err185 != nil {
-		return false, thrift.WrapTException(_write_err185)
+	if _write_err187 != nil {
+		return false, thrift.WrapTException(_write_err187)
 	}
 	return true, err
 }
@@ -26912,31 +27041,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args187 MasterServiceRegisterBackendArgs
-	_args187.App = app
-	_args187.ListenSocket = listenSocket
-	_args187.Kind = kind
-	var _result189 MasterServiceRegisterBackendResult
-	var _meta188 thrift.ResponseMeta
-	_meta188, _err = p.Client_().Call(ctx, "registerBackend", &_args187, &_result189)
-	p.SetLastResponseMeta_(_meta188)
+	var _args189 MasterServiceRegisterBackendArgs
+	_args189.App = app
+	_args189.ListenSocket = listenSocket
+	_args189.Kind = kind
+	var _result191 MasterServiceRegisterBackendResult
+	var _meta190 thrift.ResponseMeta
+	_meta190, _err = p.Client_().Call(ctx, "registerBackend", &_args189, &_result191)
+	p.SetLastResponseMeta_(_meta190)
 	if _err != nil {
 		return
 	}
-	return _result189.GetSuccess(), nil
+	return _result191.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args190 MasterServiceTaskFinishedArgs
-	_args190.Tasks = tasks
-	_args190.Worker = worker
-	var _result192 MasterServiceTaskFinishedResult
-	var _meta191 thrift.ResponseMeta
-	_meta191, _err = p.Client_().Call(ctx, "taskFinished", &_args190, &_result192)
-	p.SetLastResponseMeta_(_meta191)
+	var _args192 MasterServiceTaskFinishedArgs
+	_args192.Tasks = tasks
+	_args192.Worker = worker
+	var _result194 MasterServiceTaskFinishedResult
+	var _meta193 thrift.ResponseMeta
+	_meta193, _err = p.Client_().Call(ctx, "taskFinished", &_args192, &_result194)
+	p.SetLastResponseMeta_(_meta193)
 	if _err != nil {
 		return
 	}
@@ -26949,15 +27078,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args193 MasterServiceSendFrontendMessageArgs
-	_args193.App = app
-	_args193.TaskId = taskId
-	_args193.Status = status
-	_args193.Message = message
-	var _result195 MasterServiceSendFrontendMessageResult
-	var _meta194 thrift.ResponseMeta
-	_meta194, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args193, &_result195)
-	p.SetLastResponseMeta_(_meta194)
+	var _args195 MasterServiceSendFrontendMessageArgs
+	_args195.App = app
+	_args195.TaskId = taskId
+	_args195.Status = status
+	_args195.Message = message
+	var _result197 MasterServiceSendFrontendMessageResult
+	var _meta196 thrift.ResponseMeta
+	_meta196, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args195, &_result197)
+	p.SetLastResponseMeta_(_meta196)
 	if _err != nil {
 		return
 	}
@@ -26984,11 +27113,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self196 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self196.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self196.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self196.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self196
+	self198 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self198.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self198.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self198.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self198
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -27001,12 +27130,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x197 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x199 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x197.Write(ctx, oprot)
+	x199.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x197
+	return false, x199
 
 }
 
@@ -27015,7 +27144,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err198 error
+	var _write_err200 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -27061,21 +27190,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc199 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc201 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err198 = thrift.WrapTException(err2)
+			_write_err200 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc199.Write(ctx, oprot); _write_err198 == nil && err2 != nil {
-			_write_err198 = thrift.WrapTException(err2)
+		if err2 := _exc201.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
+			_write_err200 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err198 == nil && err2 != nil {
-			_write_err198 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
+			_write_err200 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err198 == nil && err2 != nil {
-			_write_err198 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
+			_write_err200 = thrift.WrapTException(err2)
 		}
-		if _write_err198 != nil {
-			return false, thrift.WrapTException(_write_err198)
+		if _write_err200 != nil {
+			return false, thrift.WrapTException(_write_err200)
 		}
 		return true, err
 	} else {
@@ -27083,19 +27212,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err198 = thrift.WrapTException(err2)
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err198 == nil && err2 != nil {
-		_write_err198 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err198 == nil && err2 != nil {
-		_write_err198 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err198 == nil && err2 != nil {
-		_write_err198 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if _write_err198 != nil {
-		return false, thrift.WrapTException(_write_err198)
+	if _write_err200 != nil {
+		return false, thrift.WrapTException(_write_err200)
 	}
 	return true, err
 }
@@ -27105,7 +27234,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err200 error
+	var _write_err202 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -27151,39 +27280,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc201 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc203 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err200 = thrift.WrapTException(err2)
+			_write_err202 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc201.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
-			_write_err200 = thrift.WrapTException(err2)
+		if err2 := _exc203.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
+			_write_err202 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
-			_write_err200 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
+			_write_err202 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
-			_write_err200 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
+			_write_err202 = thrift.WrapTException(err2)
 		}
-		if _write_err200 != nil {
-			return false, thrift.WrapTException(_write_err200)
+		if _write_err202 != nil {
+			return false, thrift.WrapTException(_write_err202)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err200 = thrift.WrapTException(err2)
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
-		_write_err200 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
-		_write_err200 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
-		_write_err200 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if _write_err200 != nil {
-		return false, thrift.WrapTException(_write_err200)
+	if _write_err202 != nil {
+		return false, thrift.WrapTException(_write_err202)
 	}
 	return true, err
 }
@@ -27193,7 +27322,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err202 error
+	var _write_err204 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -27239,39 +27368,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc203 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc205 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err202 = thrift.WrapTException(err2)
+			_write_err204 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc203.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
-			_write_err202 = thrift.WrapTException(err2)
+		if err2 := _exc205.Write(ctx, oprot); _write_err204 == nil && err2 != nil {
+			_write_err204 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
-			_write_err202 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err204 == nil && err2 != nil {
+			_write_err204 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
-			_write_err202 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err204 == nil && err2 != nil {
+			_write_err204 = thrift.WrapTException(err2)
 		}
-		if _write_err202 != nil {
-			return false, thrift.WrapTException(_write_err202)
+		if _write_err204 != nil {
+			return false, thrift.WrapTException(_write_err204)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err202 = thrift.WrapTException(err2)
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
-		_write_err202 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
-		_write_err202 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
-		_write_err202 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if _write_err202 != nil {
-		return false, thrift.WrapTException(_write_err202)
+	if _write_err204 != nil {
+		return false, thrift.WrapTException(_write_err204)
 	}
 	return true, err
 }
@@ -27654,11 +27783,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem204 := &TFullTaskId{}
-		if err := _elem204.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem204), err)
+		_elem206 := &TFullTaskId{}
+		if err := _elem206.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem206), err)
 		}
-		p.Tasks = append(p.Tasks, _elem204)
+		p.Tasks = append(p.Tasks, _elem206)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -28105,12 +28234,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args205 NodeMonitorServiceTasksFinishedArgs
-	_args205.Tasks = tasks
-	var _result207 NodeMonitorServiceTasksFinishedResult
-	var _meta206 thrift.ResponseMeta
-	_meta206, _err = p.Client_().Call(ctx, "tasksFinished", &_args205, &_result207)
-	p.SetLastResponseMeta_(_meta206)
+	var _args207 NodeMonitorServiceTasksFinishedArgs
+	_args207.Tasks = tasks
+	var _result209 NodeMonitorServiceTasksFinishedResult
+	var _meta208 thrift.ResponseMeta
+	_meta208, _err = p.Client_().Call(ctx, "tasksFinished", &_args207, &_result209)
+	p.SetLastResponseMeta_(_meta208)
 	if _err != nil {
 		return
 	}
@@ -28122,9 +28251,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self208 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self208.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self208
+	self210 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self210.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self210
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -28132,7 +28261,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err209 error
+	var _write_err211 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28178,39 +28307,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc210 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc212 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err209 = thrift.WrapTException(err2)
+			_write_err211 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc210.Write(ctx, oprot); _write_err209 == nil && err2 != nil {
-			_write_err209 = thrift.WrapTException(err2)
+		if err2 := _exc212.Write(ctx, oprot); _write_err211 == nil && err2 != nil {
+			_write_err211 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err209 == nil && err2 != nil {
-			_write_err209 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err211 == nil && err2 != nil {
+			_write_err211 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err209 == nil && err2 != nil {
-			_write_err209 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err211 == nil && err2 != nil {
+			_write_err211 = thrift.WrapTException(err2)
 		}
-		if _write_err209 != nil {
-			return false, thrift.WrapTException(_write_err209)
+		if _write_err211 != nil {
+			return false, thrift.WrapTException(_write_err211)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err209 = thrift.WrapTException(err2)
+		_write_err211 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err209 == nil && err2 != nil {
-		_write_err209 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err211 == nil && err2 != nil {
+		_write_err211 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err209 == nil && err2 != nil {
-		_write_err209 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err211 == nil && err2 != nil {
+		_write_err211 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err209 == nil && err2 != nil {
-		_write_err209 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err211 == nil && err2 != nil {
+		_write_err211 = thrift.WrapTException(err2)
 	}
-	if _write_err209 != nil {
-		return false, thrift.WrapTException(_write_err209)
+	if _write_err211 != nil {
+		return false, thrift.WrapTException(_write_err211)
 	}
 	return true, err
 }
@@ -28277,11 +28406,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem211 := &TFullTaskId{}
-		if err := _elem211.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem211), err)
+		_elem213 := &TFullTaskId{}
+		if err := _elem213.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem213), err)
 		}
-		p.Tasks = append(p.Tasks, _elem211)
+		p.Tasks = append(p.Tasks, _elem213)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

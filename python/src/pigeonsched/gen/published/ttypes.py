@@ -1956,11 +1956,12 @@ class TTaskStatus(object):
      - reason
      - exitStatus
      - code
+     - started
 
     """
 
 
-    def __init__(self, task=None, attempt=None, state=None, node=None, seconds=None, reason=None, exitStatus=None, code="",):
+    def __init__(self, task=None, attempt=None, state=None, node=None, seconds=None, reason=None, exitStatus=None, code="", started=float(0),):
         self.task = task
         self.attempt = attempt
         self.state = state
@@ -1969,6 +1970,7 @@ class TTaskStatus(object):
         self.reason = reason
         self.exitStatus = exitStatus
         self.code = code
+        self.started = started
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -2019,6 +2021,11 @@ class TTaskStatus(object):
                     self.code = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.DOUBLE:
+                    self.started = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -2060,6 +2067,10 @@ class TTaskStatus(object):
         if self.code is not None:
             oprot.writeFieldBegin('code', TType.STRING, 8)
             oprot.writeString(self.code.encode('utf-8') if sys.version_info[0] == 2 else self.code)
+            oprot.writeFieldEnd()
+        if self.started is not None:
+            oprot.writeFieldBegin('started', TType.DOUBLE, 9)
+            oprot.writeDouble(self.started)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2278,13 +2289,14 @@ class TExplanation(object):
      - owners
      - ahead
      - classReason
+     - completed
      - trace
      - traceUrl
 
     """
 
 
-    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="", trace="", traceUrl="",):
+    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="", completed=None, trace="", traceUrl="",):
         self.status = status
         self.why = why
         self.groups = groups
@@ -2292,6 +2304,7 @@ class TExplanation(object):
         self.owners = owners
         self.ahead = ahead
         self.classReason = classReason
+        self.completed = completed
         self.trace = trace
         self.traceUrl = traceUrl
 
@@ -2369,6 +2382,17 @@ class TExplanation(object):
                     self.classReason = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.LIST:
+                    self.completed = []
+                    (_etype82, _size79) = iprot.readListBegin()
+                    for _i83 in range(_size79):
+                        _elem84 = TTaskStatus()
+                        _elem84.read(iprot)
+                        self.completed.append(_elem84)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.STRING:
                     self.trace = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
@@ -2396,41 +2420,48 @@ class TExplanation(object):
         if self.why is not None:
             oprot.writeFieldBegin('why', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.why))
-            for iter79 in self.why:
-                oprot.writeString(iter79.encode('utf-8') if sys.version_info[0] == 2 else iter79)
+            for iter85 in self.why:
+                oprot.writeString(iter85.encode('utf-8') if sys.version_info[0] == 2 else iter85)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter80 in self.groups:
-                iter80.write(oprot)
+            for iter86 in self.groups:
+                iter86.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter81 in self.tasks:
-                iter81.write(oprot)
+            for iter87 in self.tasks:
+                iter87.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter82 in self.owners:
-                iter82.write(oprot)
+            for iter88 in self.owners:
+                iter88.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.ahead is not None:
             oprot.writeFieldBegin('ahead', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.ahead))
-            for iter83 in self.ahead:
-                iter83.write(oprot)
+            for iter89 in self.ahead:
+                iter89.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.classReason is not None:
             oprot.writeFieldBegin('classReason', TType.STRING, 7)
             oprot.writeString(self.classReason.encode('utf-8') if sys.version_info[0] == 2 else self.classReason)
+            oprot.writeFieldEnd()
+        if self.completed is not None:
+            oprot.writeFieldBegin('completed', TType.LIST, 8)
+            oprot.writeListBegin(TType.STRUCT, len(self.completed))
+            for iter90 in self.completed:
+                iter90.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.trace is not None:
             oprot.writeFieldBegin('trace', TType.STRING, 16)
@@ -2711,11 +2742,11 @@ class TGroupOwners(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype87, _size84) = iprot.readListBegin()
-                    for _i88 in range(_size84):
-                        _elem89 = TOwnerShare()
-                        _elem89.read(iprot)
-                        self.owners.append(_elem89)
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = TOwnerShare()
+                        _elem96.read(iprot)
+                        self.owners.append(_elem96)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2767,8 +2798,8 @@ class TGroupOwners(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter90 in self.owners:
-                iter90.write(oprot)
+            for iter97 in self.owners:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.omitted is not None:
@@ -2950,11 +2981,11 @@ class TOwnerQuotas(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.quotas = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = TQuotaState()
-                        _elem96.read(iprot)
-                        self.quotas.append(_elem96)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = TQuotaState()
+                        _elem103.read(iprot)
+                        self.quotas.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2993,8 +3024,8 @@ class TOwnerQuotas(object):
         if self.quotas is not None:
             oprot.writeFieldBegin('quotas', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.quotas))
-            for iter97 in self.quotas:
-                iter97.write(oprot)
+            for iter104 in self.quotas:
+                iter104.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.problem is not None:
@@ -3048,11 +3079,11 @@ class TShares(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = TGroupOwners()
-                        _elem103.read(iprot)
-                        self.groups.append(_elem103)
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = TGroupOwners()
+                        _elem110.read(iprot)
+                        self.groups.append(_elem110)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3075,8 +3106,8 @@ class TShares(object):
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter104 in self.groups:
-                iter104.write(oprot)
+            for iter111 in self.groups:
+                iter111.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.quotas is not None:
@@ -3180,10 +3211,10 @@ class TNode(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.apps = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.apps.append(_elem110)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.apps.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3195,10 +3226,10 @@ class TNode(object):
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype114, _size111) = iprot.readListBegin()
-                    for _i115 in range(_size111):
-                        _elem116 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.owners.append(_elem116)
+                    (_etype121, _size118) = iprot.readListBegin()
+                    for _i122 in range(_size118):
+                        _elem123 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.owners.append(_elem123)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3264,8 +3295,8 @@ class TNode(object):
         if self.apps is not None:
             oprot.writeFieldBegin('apps', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.apps))
-            for iter117 in self.apps:
-                oprot.writeString(iter117.encode('utf-8') if sys.version_info[0] == 2 else iter117)
+            for iter124 in self.apps:
+                oprot.writeString(iter124.encode('utf-8') if sys.version_info[0] == 2 else iter124)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.up is not None:
@@ -3275,8 +3306,8 @@ class TNode(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.owners))
-            for iter118 in self.owners:
-                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
+            for iter125 in self.owners:
+                oprot.writeString(iter125.encode('utf-8') if sys.version_info[0] == 2 else iter125)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.state is not None:
@@ -3375,10 +3406,10 @@ class TNodeDrain(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.only = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.only.append(_elem124)
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.only.append(_elem131)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3415,8 +3446,8 @@ class TNodeDrain(object):
         if self.only is not None:
             oprot.writeFieldBegin('only', TType.LIST, 6)
             oprot.writeListBegin(TType.STRING, len(self.only))
-            for iter125 in self.only:
-                oprot.writeString(iter125.encode('utf-8') if sys.version_info[0] == 2 else iter125)
+            for iter132 in self.only:
+                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3750,11 +3781,11 @@ class TMasterState(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.nodes = []
-                    (_etype129, _size126) = iprot.readListBegin()
-                    for _i130 in range(_size126):
-                        _elem131 = TNode()
-                        _elem131.read(iprot)
-                        self.nodes.append(_elem131)
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = TNode()
+                        _elem138.read(iprot)
+                        self.nodes.append(_elem138)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3771,11 +3802,11 @@ class TMasterState(object):
             elif fid == 18:
                 if ftype == TType.LIST:
                     self.masters = []
-                    (_etype135, _size132) = iprot.readListBegin()
-                    for _i136 in range(_size132):
-                        _elem137 = TGroupMaster()
-                        _elem137.read(iprot)
-                        self.masters.append(_elem137)
+                    (_etype142, _size139) = iprot.readListBegin()
+                    for _i143 in range(_size139):
+                        _elem144 = TGroupMaster()
+                        _elem144.read(iprot)
+                        self.masters.append(_elem144)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3788,22 +3819,22 @@ class TMasterState(object):
             elif fid == 20:
                 if ftype == TType.LIST:
                     self.frontends = []
-                    (_etype141, _size138) = iprot.readListBegin()
-                    for _i142 in range(_size138):
-                        _elem143 = TDaemonState()
-                        _elem143.read(iprot)
-                        self.frontends.append(_elem143)
+                    (_etype148, _size145) = iprot.readListBegin()
+                    for _i149 in range(_size145):
+                        _elem150 = TDaemonState()
+                        _elem150.read(iprot)
+                        self.frontends.append(_elem150)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 21:
                 if ftype == TType.LIST:
                     self.departed = []
-                    (_etype147, _size144) = iprot.readListBegin()
-                    for _i148 in range(_size144):
-                        _elem149 = TNode()
-                        _elem149.read(iprot)
-                        self.departed.append(_elem149)
+                    (_etype154, _size151) = iprot.readListBegin()
+                    for _i155 in range(_size151):
+                        _elem156 = TNode()
+                        _elem156.read(iprot)
+                        self.departed.append(_elem156)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3876,8 +3907,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter150 in self.nodes:
-                iter150.write(oprot)
+            for iter157 in self.nodes:
+                iter157.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -3891,8 +3922,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter151 in self.masters:
-                iter151.write(oprot)
+            for iter158 in self.masters:
+                iter158.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -3902,15 +3933,15 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter152 in self.frontends:
-                iter152.write(oprot)
+            for iter159 in self.frontends:
+                iter159.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter153 in self.departed:
-                iter153.write(oprot)
+            for iter160 in self.departed:
+                iter160.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4599,10 +4630,10 @@ class TUsageSum(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.keys = []
-                    (_etype157, _size154) = iprot.readListBegin()
-                    for _i158 in range(_size154):
-                        _elem159 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.keys.append(_elem159)
+                    (_etype164, _size161) = iprot.readListBegin()
+                    for _i165 in range(_size161):
+                        _elem166 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.keys.append(_elem166)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4674,20 +4705,20 @@ class TUsageSum(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.buckets = []
-                    (_etype163, _size160) = iprot.readListBegin()
-                    for _i164 in range(_size160):
-                        _elem165 = iprot.readI32()
-                        self.buckets.append(_elem165)
+                    (_etype170, _size167) = iprot.readListBegin()
+                    for _i171 in range(_size167):
+                        _elem172 = iprot.readI32()
+                        self.buckets.append(_elem172)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.counts = []
-                    (_etype169, _size166) = iprot.readListBegin()
-                    for _i170 in range(_size166):
-                        _elem171 = iprot.readI64()
-                        self.counts.append(_elem171)
+                    (_etype176, _size173) = iprot.readListBegin()
+                    for _i177 in range(_size173):
+                        _elem178 = iprot.readI64()
+                        self.counts.append(_elem178)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4704,8 +4735,8 @@ class TUsageSum(object):
         if self.keys is not None:
             oprot.writeFieldBegin('keys', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.keys))
-            for iter172 in self.keys:
-                oprot.writeString(iter172.encode('utf-8') if sys.version_info[0] == 2 else iter172)
+            for iter179 in self.keys:
+                oprot.writeString(iter179.encode('utf-8') if sys.version_info[0] == 2 else iter179)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.jobs is not None:
@@ -4763,15 +4794,15 @@ class TUsageSum(object):
         if self.buckets is not None:
             oprot.writeFieldBegin('buckets', TType.LIST, 15)
             oprot.writeListBegin(TType.I32, len(self.buckets))
-            for iter173 in self.buckets:
-                oprot.writeI32(iter173)
+            for iter180 in self.buckets:
+                oprot.writeI32(iter180)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
             oprot.writeFieldBegin('counts', TType.LIST, 16)
             oprot.writeListBegin(TType.I64, len(self.counts))
-            for iter174 in self.counts:
-                oprot.writeI64(iter174)
+            for iter181 in self.counts:
+                oprot.writeI64(iter181)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4874,10 +4905,10 @@ class THistoryQuery(object):
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.by = []
-                    (_etype178, _size175) = iprot.readListBegin()
-                    for _i179 in range(_size175):
-                        _elem180 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.by.append(_elem180)
+                    (_etype185, _size182) = iprot.readListBegin()
+                    for _i186 in range(_size182):
+                        _elem187 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.by.append(_elem187)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4947,8 +4978,8 @@ class THistoryQuery(object):
         if self.by is not None:
             oprot.writeFieldBegin('by', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.by))
-            for iter181 in self.by:
-                oprot.writeString(iter181.encode('utf-8') if sys.version_info[0] == 2 else iter181)
+            for iter188 in self.by:
+                oprot.writeString(iter188.encode('utf-8') if sys.version_info[0] == 2 else iter188)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
@@ -5035,11 +5066,11 @@ class THistoryPage(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.jobs = []
-                    (_etype185, _size182) = iprot.readListBegin()
-                    for _i186 in range(_size182):
-                        _elem187 = TJobUsage()
-                        _elem187.read(iprot)
-                        self.jobs.append(_elem187)
+                    (_etype192, _size189) = iprot.readListBegin()
+                    for _i193 in range(_size189):
+                        _elem194 = TJobUsage()
+                        _elem194.read(iprot)
+                        self.jobs.append(_elem194)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5051,11 +5082,11 @@ class THistoryPage(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.sums = []
-                    (_etype191, _size188) = iprot.readListBegin()
-                    for _i192 in range(_size188):
-                        _elem193 = TUsageSum()
-                        _elem193.read(iprot)
-                        self.sums.append(_elem193)
+                    (_etype198, _size195) = iprot.readListBegin()
+                    for _i199 in range(_size195):
+                        _elem200 = TUsageSum()
+                        _elem200.read(iprot)
+                        self.sums.append(_elem200)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5106,8 +5137,8 @@ class THistoryPage(object):
         if self.jobs is not None:
             oprot.writeFieldBegin('jobs', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.jobs))
-            for iter194 in self.jobs:
-                iter194.write(oprot)
+            for iter201 in self.jobs:
+                iter201.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.more is not None:
@@ -5117,8 +5148,8 @@ class THistoryPage(object):
         if self.sums is not None:
             oprot.writeFieldBegin('sums', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.sums))
-            for iter195 in self.sums:
-                iter195.write(oprot)
+            for iter202 in self.sums:
+                iter202.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -5439,10 +5470,10 @@ class TEventQuery(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.types = []
-                    (_etype199, _size196) = iprot.readListBegin()
-                    for _i200 in range(_size196):
-                        _elem201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.types.append(_elem201)
+                    (_etype206, _size203) = iprot.readListBegin()
+                    for _i207 in range(_size203):
+                        _elem208 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.types.append(_elem208)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5496,8 +5527,8 @@ class TEventQuery(object):
         if self.types is not None:
             oprot.writeFieldBegin('types', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.types))
-            for iter202 in self.types:
-                oprot.writeString(iter202.encode('utf-8') if sys.version_info[0] == 2 else iter202)
+            for iter209 in self.types:
+                oprot.writeString(iter209.encode('utf-8') if sys.version_info[0] == 2 else iter209)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.job is not None:
@@ -5581,11 +5612,11 @@ class TEventPage(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.events = []
-                    (_etype206, _size203) = iprot.readListBegin()
-                    for _i207 in range(_size203):
-                        _elem208 = TEvent()
-                        _elem208.read(iprot)
-                        self.events.append(_elem208)
+                    (_etype213, _size210) = iprot.readListBegin()
+                    for _i214 in range(_size210):
+                        _elem215 = TEvent()
+                        _elem215.read(iprot)
+                        self.events.append(_elem215)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5625,8 +5656,8 @@ class TEventPage(object):
         if self.events is not None:
             oprot.writeFieldBegin('events', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.events))
-            for iter209 in self.events:
-                iter209.write(oprot)
+            for iter216 in self.events:
+                iter216.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.last is not None:
@@ -5853,6 +5884,7 @@ TTaskStatus.thrift_spec = (
     (6, TType.STRING, 'reason', 'UTF8', None, ),  # 6
     (7, TType.I32, 'exitStatus', None, None, ),  # 7
     (8, TType.STRING, 'code', 'UTF8', "", ),  # 8
+    (9, TType.DOUBLE, 'started', None, float(0), ),  # 9
 )
 all_structs.append(TGroupShare)
 TGroupShare.thrift_spec = (
@@ -5881,7 +5913,7 @@ TExplanation.thrift_spec = (
     (5, TType.LIST, 'owners', (TType.STRUCT, [TOwnerShare, None], False), None, ),  # 5
     (6, TType.LIST, 'ahead', (TType.STRUCT, [TOwnerShare, None], False), None, ),  # 6
     (7, TType.STRING, 'classReason', 'UTF8', "", ),  # 7
-    None,  # 8
+    (8, TType.LIST, 'completed', (TType.STRUCT, [TTaskStatus, None], False), None, ),  # 8
     None,  # 9
     None,  # 10
     None,  # 11
