@@ -73,7 +73,7 @@ configs: build ## write the commented configuration file of every daemon to conf
 
 ##@ Test
 
-test: need-go ## all tests, the long ones shortened: 15 minutes on two cores (lists what it leaves out)
+test: need-go ## all tests, the long ones shortened: 7 minutes on two cores (lists what it leaves out)
 	@GO="$(GO)" MVN="$(MVN)" MAKE="$(MAKE)" OUT="$(OUT)" WHEEL="$(WHEEL)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh short
 
 test-long: need-go ## what 'make test' leaves out: long tests in full, Spark's own suites, Spark applications

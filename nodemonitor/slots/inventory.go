@@ -29,8 +29,9 @@ func (s *Workers) StopUnwanted(frontend sched.Addr, ids []sched.AttemptID) (stop
 	}
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
+			// Mostly the order to stop is still on its way, so that this is no warning.
 			if unwanted[a.id] && a.distributor == frontend && !a.killed && w.attempts.find(a.id) == a {
-				telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Warn("killing an attempt that its frontend does not want", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
+				telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Info("killing an attempt that its frontend does not want", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)
 				stopped++
 			}
