@@ -1,10 +1,9 @@
 package journal
 
 import (
-	"time"
-
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
