@@ -187,6 +187,8 @@ struct TMessage {
   70: optional i64 maxDisconnectNanos = 0
   // Submit (in recordings): the same, for the core.
   71: optional i64 coreDisconnectNanos = 0
+  // Submit (in recordings): at most so many of its tasks run at a time; 0 for no limit.
+  79: optional i32 coreMaxRunning = 0
   // Of the user, as the application gave them; passed to backends.
   64: optional string userGroup = ""
   65: optional i32 userPriority = 0

@@ -156,6 +156,8 @@ struct TSchedulingRequest {
   33: optional list<TAfter> after
   // The indices of the tasks, which their processes find in PIGEON_ARRAY_INDEX.
   34: optional TArray array
+  // At most so many of the tasks run at a time; 0 for no limit.
+  35: optional i32 maxRunning = 0
 }
 
 // ---- Ours: answers ----

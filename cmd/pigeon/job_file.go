@@ -35,7 +35,7 @@ var fileKeys = []fileKey{
 	{name: "command", form: valueList, doc: "the program and its arguments, each an element of the list; no shell reads them"},
 	{name: "script", doc: "in place of command: the text of a script, which is sent with the job; its first line names the interpreter (#!)"},
 	{name: "arguments", form: valueList, doc: "of the script"},
-	{name: "tasks"}, {name: "array"}, {name: "sleep"},
+	{name: "tasks"}, {name: "array"}, {name: "max_running"}, {name: "sleep"},
 	{name: "env", form: valueMap, doc: "variables to add to the environment; one without a value is taken from the submitter's environment"},
 	{name: "env_file", form: valueList}, {name: "dir"},
 	{name: "memory"}, {name: "cpus"}, {name: "time_limit"},

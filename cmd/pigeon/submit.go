@@ -18,10 +18,11 @@ type submitFlags struct {
 	tasks int
 	wait  bool
 
-	array  string
-	after  []string
-	file   string
-	schema bool
+	array   string
+	running int
+	after   []string
+	file    string
+	schema  bool
 }
 
 // submitted is what "pigeon submit -o json" prints.
@@ -85,7 +86,8 @@ func (f *submitFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.sleep, "sleep", 0, "instead of running a program, sleep for so long")
 	fs.IntVar(&f.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
 	fs.BoolVar(&f.wait, "wait", false, "wait until the job has ended")
-	fs.StringVar(&f.array, "array", "", "a task for each index FIRST-LAST[:STEP], such as 1-1000; its process finds the index in PIGEON_ARRAY_INDEX")
+	fs.StringVar(&f.array, "array", "", "a task for each index FIRST-LAST[:STEP][%MOST], such as 1-1000 or 1-1000%50; its process finds the index in PIGEON_ARRAY_INDEX")
+	fs.IntVar(&f.running, "max-running", 0, "at most so many of the job's tasks run at a time, as %MOST of --array says too (default: no limit)")
 	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
 	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
 	fs.BoolVar(&f.schema, "schema", false, "print the JSON Schema of job files, and submit nothing")
@@ -99,11 +101,14 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 	if err != nil {
 		return nil, false, wrongUse(err)
 	}
-	array, tasks := api.Array{}, f.tasks
+	array, tasks, most := api.Array{}, f.tasks, 0
 	if f.array != "" {
-		if array, tasks, err = api.ParseArray(f.array); err != nil {
+		if array, tasks, most, err = api.ParseArray(f.array); err != nil {
 			return nil, false, wrongUse(fmt.Errorf("--array: %w", err))
 		}
+	}
+	if most, err = f.limit(cmd, most); err != nil {
+		return nil, false, wrongUse(err)
 	}
 	var after []api.After
 	for _, text := range f.after {
@@ -116,8 +121,21 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 	if r, ownKey, err = job.request(argv, f.sleep, tasks); err != nil {
 		return nil, false, err
 	}
-	r.Array, r.After = array, after
+	r.Array, r.After, r.MaxRunning = array, after, most
 	return r, ownKey, wrongUse(r.Validate())
+}
+
+// limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
+func (f *submitFlags) limit(cmd *cobra.Command, ofArray int) (int, error) {
+	switch {
+	case !cmd.Flags().Changed("max-running"):
+		return ofArray, nil
+	case f.running < 1:
+		return 0, fmt.Errorf("--max-running %d lets no task run; give 1 or more, or leave it out for no limit", f.running)
+	case ofArray > 0 && ofArray != f.running:
+		return 0, fmt.Errorf("--array %s lets %d tasks run at a time, and --max-running %d; leave one of them out", f.array, ofArray, f.running)
+	}
+	return f.running, nil
 }
 
 // program applies the script and the job file, and returns the command line of the job.

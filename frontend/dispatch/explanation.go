@@ -32,15 +32,20 @@ func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks [
 	return why, nil
 }
 
-// waitSentences describes the tasks that wait for the time of their next attempt.
-func (e *explanations) waitSentences(v *sched.JobView) []string {
+// waitSentences describes the tasks that wait for others of their job, or for the time of their
+// next attempt.
+func (e *explanations) waitSentences(v *sched.JobView) (why []string) {
+	if v.Throttled > 0 {
+		why = append(why, fmt.Sprintf("%s for others of the job to end: at most %d of them may run at a time (max_running).",
+			sched.Count(v.Throttled, "of its tasks waits", "of its tasks wait"), v.MaxRunning))
+	}
 	if v.Waiting == 0 {
-		return nil
+		return why
 	}
 	left := max(v.Next-e.opts.Clock.Now(), 0)
 	at := time.Now().Add(time.Duration(left))
-	return []string{fmt.Sprintf("%s for the next attempt, because earlier ones failed or were lost with their nodes: task %d until %s, in %.1f s. Nothing need be done; each further attempt is made later than the one before.",
-		sched.Count(v.Waiting, "of its tasks waits", "of its tasks wait"), v.NextTask, at.Format("15:04:05"), left.Seconds())}
+	return append(why, fmt.Sprintf("%s for the next attempt, because earlier ones failed or were lost with their nodes: task %d until %s, in %.1f s. Nothing need be done; each further attempt is made later than the one before.",
+		sched.Count(v.Waiting, "of its tasks waits", "of its tasks wait"), v.NextTask, at.Format("15:04:05"), left.Seconds()))
 }
 
 // BoundTo returns the node that this frontend sent a task to, "" for none.
@@ -69,9 +74,9 @@ func (e *explanations) heldBecause(app string) string {
 // bindingSentences describes the state of late binding for a job.
 func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
-	case v.Waiting > 0 && v.Unbound+v.Bound == 0:
+	case v.Waiting+v.Throttled > 0 && v.Unbound+v.Bound == 0:
 		return nil
-	case v.Waiting > 0 && v.Unbound == 0:
+	case v.Waiting+v.Throttled > 0 && v.Unbound == 0:
 		return []string{sched.Count(v.Bound, "other one is at a worker.", "others are at workers.")}
 	case v.Unbound == 0:
 		return []string{allBound(v.Bound)}

@@ -47,9 +47,10 @@ func drawSubmission(t *rapid.T) *Submission {
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
 			EstimateSet: rapid.Bool().Draw(t, "set"), AvgMillis: rapid.Float64().Draw(t, "avg"), HT: rapid.Bool().Draw(t, "ht"),
 			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
-			Limits:    api.Limits{Memory: rapid.Int64().Draw(t, "memory"), CPUs: rapid.Float64().Draw(t, "cpus"), Time: time.Duration(rapid.Int64().Draw(t, "time limit"))},
-			Submitter: word.Draw(t, "submitter"),
-			Array:     api.Array{First: rapid.Int64().Draw(t, "first index"), Step: rapid.Int64().Draw(t, "step")},
+			Limits:     api.Limits{Memory: rapid.Int64().Draw(t, "memory"), CPUs: rapid.Float64().Draw(t, "cpus"), Time: time.Duration(rapid.Int64().Draw(t, "time limit"))},
+			Submitter:  word.Draw(t, "submitter"),
+			Array:      api.Array{First: rapid.Int64().Draw(t, "first index"), Step: rapid.Int64().Draw(t, "step")},
+			MaxRunning: int(rapid.Int32Min(0).Draw(t, "running")),
 		},
 	}
 	if rapid.Bool().Draw(t, "after others") {

@@ -70,6 +70,7 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{13, q.Submitter == "", func(c *coder) { text(c, &q.Submitter) }},
 		optional{14, len(q.After) == 0, func(c *coder) { c.after(&q.After) }},
 		optional{15, q.Array == api.Array{}, func(c *coder) { signed(c, &q.Array.First); signed(c, &q.Array.Step) }},
+		optional{16, q.MaxRunning == 0, func(c *coder) { number(c, &q.MaxRunning) }},
 	)
 }
 

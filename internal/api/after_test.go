@@ -50,13 +50,13 @@ func TestJobsAfterWhichOneStartsAreChecked(t *testing.T) {
 func TestParseArray(t *testing.T) {
 	for text, want := range map[string]struct {
 		Array
-		n int
+		n, most int
 	}{
-		"1-1000": {Array{1, 1}, 1000}, "0-0": {Array{0, 1}, 1}, "0-90:10": {Array{0, 10}, 10}, "5-9:3": {Array{5, 3}, 2},
+		"1-1000": {Array{1, 1}, 1000, 0}, "0-0": {Array{0, 1}, 1, 0}, "0-90:10": {Array{0, 10}, 10, 0}, "5-9:3%1": {Array{5, 3}, 2, 1}, "1-1000%50": {Array{1, 1}, 1000, 50},
 	} {
-		a, n, err := ParseArray(text)
-		if err != nil || a != want.Array || n != want.n {
-			t.Errorf("%s: %+v, %d, %v", text, a, n, err)
+		a, n, most, err := ParseArray(text)
+		if err != nil || a != want.Array || n != want.n || most != want.most {
+			t.Errorf("%s: %+v, %d, %d, %v", text, a, n, most, err)
 		}
 	}
 	if i := (Array{5, 3}).Index(1); i != 8 {
@@ -64,9 +64,9 @@ func TestParseArray(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "are no indices", "7": "are no indices", "3-1": "are no indices", "1-9:0": "are no indices", "1-9:": "are no indices", "-1-3": "are no indices", "1-3,7": "are no indices",
-		"0-9999999999": "are no indices", "1-100001": "the limit of 100000 tasks", "1-1000%50": "at most 50 tasks at once",
+		"0-9999999999": "are no indices", "1-100001": "the limit of 100000 tasks", "1-1000%": "are no indices", "1-9%0": "are no indices", "1-9%-1": "are no indices", "1-9%x": "are no indices",
 	} {
-		if _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -17,17 +17,15 @@ func (a Array) Index(task int) int64 { return a.First + int64(task)*a.Step }
 // GoString implements [fmt.GoStringer]: fingerprints of requests are made of it.
 func (a Array) GoString() string { return fmt.Sprintf("{%d %d}", a.First, a.Step) }
 
-// ParseArray reads the indices FIRST-LAST or FIRST-LAST:STEP, and returns how many there are.
-func ParseArray(text string) (a Array, n int, err error) {
-	indices, most, capped := strings.Cut(text, "%")
-	if capped {
-		return a, 0, fmt.Errorf("%q asks for at most %s tasks at once, and that cannot be had: a job's tasks are spread over groups that share no state; leave %%%s out, and bound what runs at once with the max of an owner (pigeon shares), or submit parts of %s with --after PART:any", text, most, most, most)
-	}
-	problem := fmt.Errorf("%q are no indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10", text)
+// ParseArray reads the indices FIRST-LAST or FIRST-LAST:STEP, and returns how many there are. With
+// %MOST behind them, at most so many tasks run at a time; most is 0 for no limit.
+func ParseArray(text string) (a Array, n, most int, err error) {
+	indices, limit, limited := strings.Cut(text, "%")
+	problem := fmt.Errorf("%q are no indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10, and %%MOST behind them for at most so many at a time", text)
 	span, step, stepped := strings.Cut(indices, ":")
 	first, last, isSpan := strings.Cut(span, "-")
 	if !isSpan || stepped && step == "" {
-		return a, 0, problem
+		return a, 0, 0, problem
 	}
 	var numbers [3]int64
 	for i, digits := range [...]string{first, last, step} {
@@ -37,19 +35,26 @@ func ParseArray(text string) (a Array, n int, err error) {
 		}
 		v, err := strconv.ParseUint(digits, 10, 31)
 		if err != nil || v > math.MaxInt32 {
-			return a, 0, problem
+			return a, 0, 0, problem
 		}
 		numbers[i] = int64(v)
 	}
 	if numbers[2] == 0 || numbers[1] < numbers[0] {
-		return a, 0, problem
+		return a, 0, 0, problem
 	}
 	a = Array{First: numbers[0], Step: numbers[2]}
 	count := (numbers[1]-numbers[0])/numbers[2] + 1
 	if count > MaxTasks {
-		return a, 0, fmt.Errorf("%q are %d indices, more than the limit of %d tasks of a job; split it into several jobs", text, count, MaxTasks)
+		return a, 0, 0, fmt.Errorf("%q are %d indices, more than the limit of %d tasks of a job; split it into several jobs", text, count, MaxTasks)
 	}
-	return a, int(count), nil
+	if limited {
+		v, err := strconv.ParseUint(limit, 10, 31)
+		if err != nil || v == 0 {
+			return Array{}, 0, 0, problem
+		}
+		most = int(v)
+	}
+	return a, int(count), most, nil
 }
 
 // equal reports whether both are the same indices; nil are none.

@@ -77,6 +77,7 @@ type Request struct {
 	Limits        Limits  // of each task
 	After         []After // the jobs after which this one starts
 	Array         Array   // the indices of its tasks
+	MaxRunning    int     // at most so many of its tasks run at a time; 0: no limit
 	// Submitter is the name of the person who submits, as the frontend that accepts the job has
 	// proven it; it does not travel with the request.
 	Submitter string

@@ -57,6 +57,9 @@ func (r *Request) Validate() error {
 	if what, next := r.afterFault(); what != "" {
 		return r.bad(what, next)
 	}
+	if r.MaxRunning < 0 {
+		return r.bad(fmt.Sprintf("its max_running is %d", r.MaxRunning), "use 1 or more, or 0 for no limit")
+	}
 	if what, next := r.Array.fault(r.Backend, len(r.Tasks)); what != "" {
 		return r.bad(what, next)
 	}

@@ -72,7 +72,8 @@ func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) Ve
 
 // Renumber begins a new attempt, with one record, of consecutive unfinished tasks of
 // which it is not known whether they were launched. The tasks are alike in attempt and
-// in what counts against them ([Alike]).
+// in what counts against them ([Alike]). Those of a job with a limit of running tasks are nowhere
+// then, and wait until it allows them.
 func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.Actions) Verdict {
 	t := &j.Tasks[first]
 	number, ok := l.next(j, t)
@@ -88,6 +89,11 @@ func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.
 	}
 	for i := first; i < first+count; i++ {
 		j.Tasks[i].Attempt, j.Tasks[i].Unconfirmed = number, false
+	}
+	if j.MaxRunning > 0 {
+		j.throttle(first, first+count)
+		l.release(j, out)
+		return Later
 	}
 	for i := first; i < first+count && j.MaxDisconnect > 0; i++ {
 		v = l.again(l.now, j, i, j.separation(), out)

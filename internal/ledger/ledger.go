@@ -10,6 +10,8 @@ import (
 const (
 	Nowhere int16 = -1 // no group holds the task
 	Unknown int16 = -2 // a group or a worker may hold it, from an earlier life of the distributor
+	// Throttled: nobody holds the task, since its job has as many with groups or workers as it may.
+	Throttled int16 = -3
 )
 
 // MaxMaster is the highest id of a master that can be a place.
@@ -18,13 +20,13 @@ const MaxMaster int32 = math.MaxInt16
 // Task is what is known of one task. It is small because there are many.
 type Task struct {
 	Attempt     int32 // the attempt that counts, from Job.First
-	Place       int16 // id of the master that holds it, Nowhere or Unknown
+	Place       int16 // id of the master that holds it, Nowhere, Unknown or Throttled
 	Losses      uint8 // attempts lost, at any node; 255 for more
 	Retried     uint8
 	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
 	Moved       bool          // from group to group, which happens once at most
 	Unconfirmed bool          // from an earlier life, or of a group without a master, and nobody has reported it since
-	Waits       bool          // for the time of its next attempt, which was not sent yet
+	Waits       bool          // for the time of its next attempt, or because it is throttled: nothing was sent
 }
 
 // Job is an accepted job that has not ended.
@@ -43,12 +45,15 @@ type Job struct {
 	First         int32      // number of the first attempts; a lower one is of an earlier submission
 	Tasks         []Task
 	Unplaced      int32 // unfinished tasks that no group holds and that do not wait for their time
-	Waiting       int32 // unfinished tasks that wait for the time of their next attempt
+	Waiting       int32 // unfinished tasks that wait for the time of their next attempt, or are throttled
+	MaxRunning    int32 // at most so many tasks are with groups or workers; 0: no limit
 	Held          bool  // the distributor keeps it for when a group comes
 
 	unfinished int32
 	failed     int32
 	reason     string           // of the first failure
+	throttled  int32            // tasks at the place Throttled
+	released   int32            // no task below it is throttled
 	turns      uint8            // how often its class has changed
 	losses     map[int32][]loss // by task, of those that have some
 	prev, next *Job             // order of arrival
@@ -123,11 +128,14 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 		return nil
 	}
 	j := &Job{
-		ID: m.Job, Key: m.Key, App: m.App, Owner: m.Owner, Priority: m.Priority, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, Arrival: now,
+		ID: m.Job, Key: m.Key, App: m.App, Owner: m.Owner, Priority: m.Priority, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, MaxRunning: m.MaxRunning, Arrival: now,
 		First: max(1, m.Attempt), Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
 	}
 	for i := range j.Tasks {
 		j.Tasks[i] = Task{Place: Nowhere, Attempt: j.First}
+	}
+	if !m.Resent { // those of an earlier life may be anywhere
+		j.throttle(j.MaxRunning, m.Count)
 	}
 	if l.last != nil {
 		l.last.next = j
@@ -153,7 +161,7 @@ func (j *Job) Place(task int32, master int16) {
 // Unplace records that no group holds the task.
 func (j *Job) Unplace(task int32) {
 	t := &j.Tasks[task]
-	if t.Outcome == sched.Unfinished && t.Place != Nowhere {
+	if t.Outcome == sched.Unfinished && t.Place != Nowhere && t.Place != Throttled {
 		if !t.Waits {
 			j.Unplaced++
 		}

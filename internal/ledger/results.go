@@ -100,7 +100,7 @@ func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.First, r.Attempt, r.Outcome, r.Reason = sched.TaskEnded, j.ID, task, attempt, o, reason
 	l.applyResult(j, task, o, reason)
-	if j.unfinished == 0 {
+	if l.release(j, out); j.unfinished == 0 {
 		l.close(j, out)
 	}
 }
@@ -110,7 +110,10 @@ func (l *Ledger) applyResult(j *Job, task int32, o sched.Outcome, reason string)
 	t := &j.Tasks[task]
 	switch {
 	case t.Waits:
-		j.Waiting--
+		if j.Waiting--; t.Place == Throttled {
+			t.Place = Nowhere
+			j.throttled--
+		}
 	case t.Place == Nowhere:
 		j.Unplaced--
 	}

@@ -118,7 +118,7 @@ func (l *Ledger) Due(now sched.Time, out *sched.Actions) (*Job, int32) {
 
 // awaits reports whether the task still waits for that.
 func (j *Job) awaits(w *wait) bool {
-	return j.Has(w.task) && j.Tasks[w.task].Waits && j.Tasks[w.task].Outcome == sched.Unfinished
+	return j.Has(w.task) && j.Tasks[w.task].Waits && j.Tasks[w.task].Place != Throttled && j.Tasks[w.task].Outcome == sched.Unfinished
 }
 
 // wake ends the wait of a task.
@@ -131,10 +131,10 @@ func (j *Job) wake(task int32) {
 	}
 }
 
-// NextAttempt returns how many tasks of the job wait, the time of the first next attempt,
-// and its task.
+// NextAttempt returns how many tasks of the job wait for the time of their next attempt, the
+// first such time, and its task.
 func (l *Ledger) NextAttempt(j *Job) (waiting int, at sched.Time, task int32) {
-	if j.Waiting == 0 {
+	if j.Waiting == j.throttled {
 		return 0, 0, 0
 	}
 	var first *wait
@@ -143,7 +143,7 @@ func (l *Ledger) NextAttempt(j *Job) (waiting int, at sched.Time, task int32) {
 			first = w
 		}
 	}
-	return int(j.Waiting), first.due, first.task // each that waits is in the heap
+	return int(j.Waiting - j.throttled), first.due, first.task // each that waits is in the heap
 }
 
 // arm requests a timer for the earliest wait.

@@ -49,6 +49,7 @@ func Describe(m *Message) string {
 	field(m.Estimate != 0, "estimate=%d", m.Estimate)
 	field(m.Arrival != 0, "arrival=%d", m.Arrival)
 	field(m.MaxDisconnect != 0, "maxdisconnect=%d", m.MaxDisconnect)
+	field(m.MaxRunning != 0, "maxrunning=%d", m.MaxRunning)
 	field(m.Owner != "", "for=%q", m.Owner)
 	field(m.Priority != 0, "priority=%d", m.Priority)
 	field(m.App != "", "app=%q", m.App)

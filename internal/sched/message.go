@@ -267,8 +267,9 @@ type Message struct {
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; WorkerLost: taken over; Idle: suspended there; Preempt: to be suspended; Held: held there
 
-	Owner    string `json:"For,omitempty"` // for whom the job runs: a path such as "team/alice", "" for nobody in particular
-	Priority int32  // of the job among those of its owner: higher ones are served first
+	Owner      string `json:"For,omitempty"` // for whom the job runs: a path such as "team/alice", "" for nobody in particular
+	Priority   int32  // of the job among those of its owner: higher ones are served first
+	MaxRunning int32  `json:",omitempty"` // Submit: at most so many of the job's tasks are given to groups or workers at a time; 0: no limit
 
 	MaxDisconnect Time // Submit: nodes that are cut off for so long stop its tasks; 0: never
 

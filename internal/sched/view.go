@@ -27,6 +27,10 @@ type JobView struct {
 	Bound   int  // unfinished tasks that one of them holds
 	Waiting int  // unfinished tasks that wait for the time of their next attempt
 
+	// Of a job with a limit of running tasks.
+	MaxRunning int // that limit
+	Throttled  int // unfinished tasks that wait for others of the job to end
+
 	// When Waiting is above 0.
 	Next     Time  // the time of the first next attempt
 	NextTask int32 // its task

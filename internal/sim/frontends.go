@@ -145,6 +145,9 @@ func (sh *frontendShells) jobArrives(i int, m sched.Message) {
 		m.App = sh.faults.Apps[r.IntN(len(sh.faults.Apps))]
 	}
 	m.Retries = uint8(r.IntN(2)) //nolint:gosec // 0 or 1
+	if m.Key%5 == 0 {
+		m.MaxRunning = m.Count/3 + 1
+	}
 	if sh.cfg.Policy.Suspending {
 		const both = sched.Stoppable | sched.Restartable
 		m.Marks = m.Marks&sched.Undeclared | [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]

@@ -34,7 +34,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
 	t.Owner, t.Priority = m.Owner, m.Priority
-	t.Kept, t.CoreDisconnectNanos = attemptsTo(m.Kept), int64(m.MaxDisconnect)
+	t.Kept, t.CoreDisconnectNanos, t.CoreMaxRunning = attemptsTo(m.Kept), int64(m.MaxDisconnect), m.MaxRunning
 	t.More, err = c.moreTo(m.More, now)
 	return err
 }
@@ -61,7 +61,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Arrival = ageFrom(t.AgeNanos, now)
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
 	m.Owner, m.Priority = t.Owner, t.Priority
-	m.Kept, m.MaxDisconnect = attemptsFrom(t.Kept), sched.Time(t.CoreDisconnectNanos)
+	m.Kept, m.MaxDisconnect, m.MaxRunning = attemptsFrom(t.Kept), sched.Time(t.CoreDisconnectNanos), t.CoreMaxRunning
 	m.More, err = c.moreFrom(t.More, now)
 	return err
 }

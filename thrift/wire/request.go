@@ -21,7 +21,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
 		Retries: int(t.Retries), Restartable: t.Restartable, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
 		Limits: api.Limits{Memory: t.MemoryBytes, CPUs: t.Cpus, Time: time.Duration(t.TimeLimitNanos)},
-		After:  mapped(t.After, afterFrom),
+		After:  mapped(t.After, afterFrom), MaxRunning: int(t.MaxRunning),
 	}
 	if t.Array != nil {
 		r.Array = arrayFrom(t.Array)
@@ -53,7 +53,7 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable,
 		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name, Frontend: r.Frontend,
 		MemoryBytes: r.Limits.Memory, Cpus: r.Limits.CPUs, TimeLimitNanos: int64(r.Limits.Time),
-		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)), After: mapped(r.After, afterTo),
+		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)), After: mapped(r.After, afterTo), MaxRunning: n32(r.MaxRunning),
 	}
 	if r.Array != (api.Array{}) {
 		t.Array = arrayTo(r.Array)

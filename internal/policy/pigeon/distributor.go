@@ -59,6 +59,7 @@ func (d *Distributor) JobView(id sched.JobID, _ int) (v sched.JobView, ok bool) 
 	}
 	v = sched.JobView{App: j.App, Unbound: int(j.Unplaced), Bound: j.Unfinished() - int(j.Unplaced) - int(j.Waiting)}
 	v.Waiting, v.Next, v.NextTask = d.led.NextAttempt(j)
+	v.MaxRunning, v.Throttled = int(j.MaxRunning), j.Throttled()
 	return v, true
 }
 

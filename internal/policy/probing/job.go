@@ -26,7 +26,7 @@ type Job struct {
 }
 
 func newJob(entry *ledger.Job, r *rand.Rand) *Job {
-	j := &Job{Job: entry, rand: r, bound: make([]int32, len(entry.Tasks)), unbound: int32(entry.Unfinished())}
+	j := &Job{Job: entry, rand: r, bound: make([]int32, len(entry.Tasks)), unbound: int32(entry.Unfinished()) - entry.Waiting}
 	for i := range j.bound {
 		j.bound[i] = noWorker
 	}

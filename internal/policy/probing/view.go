@@ -13,6 +13,7 @@ func (d *Distributor) JobView(id sched.JobID, most int) (v sched.JobView, ok boo
 	}
 	v = sched.JobView{App: j.App, Late: true, Unbound: int(j.unbound), Bound: j.Unfinished() - int(j.unbound) - int(j.Waiting), NoWorker: j.waiting}
 	v.Waiting, v.Next, v.NextTask = d.led.NextAttempt(j.Job)
+	v.MaxRunning, v.Throttled = int(j.MaxRunning), j.Throttled()
 	for task, worker := range j.bound {
 		if len(v.Tasks) >= most {
 			break

@@ -61,6 +61,7 @@ class JobOptions:
     retries: int = 0  # of a task that fails
     restartable: bool = False  # a task may be stopped and run again from the beginning
     max_disconnect: float = 0.0  # 0: no limit
+    max_running: int = 0  # at most so many tasks run at a time; 0: no limit
     dir: str = ""  # working folder on the node; "": the attempt's own
     memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
     cpus: float = 0.0  # processors; 0: no limit of its own

@@ -129,6 +129,7 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
         name=options.name,
     )
     # An absent limit is none; a frontend of an earlier version does not know the fields.
+    r.maxRunning = options.max_running or None
     r.memoryBytes = options.memory or None
     r.cpus = options.cpus or None
     r.timeLimitNanos = nanos(options.time_limit) or None

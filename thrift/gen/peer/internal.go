@@ -3148,6 +3148,7 @@ func (p *TMore) String() string {
 //   - ResultNumber
 //   - MaxDisconnectNanos
 //   - CoreDisconnectNanos
+//   - CoreMaxRunning
 //   - UserGroup
 //   - UserPriority
 //   - SuspendedNanos
@@ -3221,6 +3222,8 @@ type TMessage struct {
 	Secret      int64 `thrift:"secret,74" db:"secret" json:"secret"`
 	ReportKeyHi int64 `thrift:"reportKeyHi,75" db:"reportKeyHi" json:"reportKeyHi"`
 	ReportKeyLo int64 `thrift:"reportKeyLo,76" db:"reportKeyLo" json:"reportKeyLo"`
+	// unused fields # 77 to 78
+	CoreMaxRunning int32 `thrift:"coreMaxRunning,79" db:"coreMaxRunning" json:"coreMaxRunning"`
 }
 
 func NewTMessage() *TMessage {
@@ -3569,6 +3572,12 @@ func (p *TMessage) GetCoreDisconnectNanos() int64 {
 	return p.CoreDisconnectNanos
 }
 
+var TMessage_CoreMaxRunning_DEFAULT int32 = 0
+
+func (p *TMessage) GetCoreMaxRunning() int32 {
+	return p.CoreMaxRunning
+}
+
 var TMessage_UserGroup_DEFAULT string = ""
 
 func (p *TMessage) GetUserGroup() string {
@@ -3824,6 +3833,10 @@ func (p *TMessage) IsSetMaxDisconnectNanos() bool {
 
 func (p *TMessage) IsSetCoreDisconnectNanos() bool {
 	return p.CoreDisconnectNanos != TMessage_CoreDisconnectNanos_DEFAULT
+}
+
+func (p *TMessage) IsSetCoreMaxRunning() bool {
+	return p.CoreMaxRunning != TMessage_CoreMaxRunning_DEFAULT
 }
 
 func (p *TMessage) IsSetUserGroup() bool {
@@ -4411,6 +4424,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 71:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField71(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 79:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField79(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5045,6 +5068,15 @@ func (p *TMessage) ReadField71(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField79(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 79: ", err)
+	} else {
+		p.CoreMaxRunning = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField64(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 64: ", err)
@@ -5297,6 +5329,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField76(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField79(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6269,6 +6304,21 @@ func (p *TMessage) writeField76(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField79(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCoreMaxRunning() {
+		if err := oprot.WriteFieldBegin(ctx, "coreMaxRunning", thrift.I32, 79); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 79:coreMaxRunning: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.CoreMaxRunning)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.coreMaxRunning (79) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 79:coreMaxRunning: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -6483,6 +6533,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.ReportKeyLo != other.ReportKeyLo {
+		return false
+	}
+	if p.CoreMaxRunning != other.CoreMaxRunning {
 		return false
 	}
 	return true

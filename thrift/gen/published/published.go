@@ -2543,6 +2543,7 @@ func (p *TTaskSpec) String() string {
 //   - TimeLimitNanos
 //   - After
 //   - Array
+//   - MaxRunning
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2569,6 +2570,7 @@ type TSchedulingRequest struct {
 	TimeLimitNanos     int64          `thrift:"timeLimitNanos,32" db:"timeLimitNanos" json:"timeLimitNanos"`
 	After              []*TAfter      `thrift:"after,33" db:"after" json:"after,omitempty"`
 	Array              *TArray        `thrift:"array,34" db:"array" json:"array,omitempty"`
+	MaxRunning         int32          `thrift:"maxRunning,35" db:"maxRunning" json:"maxRunning"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2735,6 +2737,12 @@ func (p *TSchedulingRequest) GetArray() *TArray {
 	}
 	return p.Array
 }
+
+var TSchedulingRequest_MaxRunning_DEFAULT int32 = 0
+
+func (p *TSchedulingRequest) GetMaxRunning() int32 {
+	return p.MaxRunning
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2821,6 +2829,10 @@ func (p *TSchedulingRequest) IsSetAfter() bool {
 
 func (p *TSchedulingRequest) IsSetArray() bool {
 	return p.Array != nil
+}
+
+func (p *TSchedulingRequest) IsSetMaxRunning() bool {
+	return p.MaxRunning != TSchedulingRequest_MaxRunning_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3070,6 +3082,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 		case 34:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField34(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 35:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField35(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3327,6 +3349,15 @@ func (p *TSchedulingRequest) ReadField34(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField35(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 35: ", err)
+	} else {
+		p.MaxRunning = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3402,6 +3433,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField34(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField35(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3786,6 +3820,21 @@ func (p *TSchedulingRequest) writeField34(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField35(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMaxRunning() {
+		if err := oprot.WriteFieldBegin(ctx, "maxRunning", thrift.I32, 35); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 35:maxRunning: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.MaxRunning)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.maxRunning (35) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 35:maxRunning: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -3894,6 +3943,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		}
 	}
 	if !p.Array.Equals(other.Array) {
+		return false
+	}
+	if p.MaxRunning != other.MaxRunning {
 		return false
 	}
 	return true

@@ -1036,11 +1036,12 @@ class TSchedulingRequest(object):
      - timeLimitNanos
      - after
      - array
+     - maxRunning
 
     """
 
 
-    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None,):
+    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0,):
         self.app = app
         self.tasks = tasks
         self.user = user
@@ -1065,6 +1066,7 @@ class TSchedulingRequest(object):
         self.timeLimitNanos = timeLimitNanos
         self.after = after
         self.array = array
+        self.maxRunning = maxRunning
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1210,6 +1212,11 @@ class TSchedulingRequest(object):
                     self.array.read(iprot)
                 else:
                     iprot.skip(ftype)
+            elif fid == 35:
+                if ftype == TType.I32:
+                    self.maxRunning = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1321,6 +1328,10 @@ class TSchedulingRequest(object):
         if self.array is not None:
             oprot.writeFieldBegin('array', TType.STRUCT, 34)
             self.array.write(oprot)
+            oprot.writeFieldEnd()
+        if self.maxRunning is not None:
+            oprot.writeFieldBegin('maxRunning', TType.I32, 35)
+            oprot.writeI32(self.maxRunning)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -5818,6 +5829,7 @@ TSchedulingRequest.thrift_spec = (
     (32, TType.I64, 'timeLimitNanos', None, 0, ),  # 32
     (33, TType.LIST, 'after', (TType.STRUCT, [TAfter, None], False), None, ),  # 33
     (34, TType.STRUCT, 'array', [TArray, None], None, ),  # 34
+    (35, TType.I32, 'maxRunning', None, 0, ),  # 35
 )
 all_structs.append(TPigeonException)
 TPigeonException.thrift_spec = (
