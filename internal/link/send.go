@@ -43,22 +43,22 @@ func (l *Link) send(p parcel, gen uint64) bool {
 		case void:
 			return false
 		case another:
-			l.answered()
+			l.answered(b.ReceiverIncarnation)
 			return l.reincarnated(reply.Incarnation, gen)
 		case taken:
-			l.answered()
+			l.answered(b.ReceiverIncarnation)
 			l.release(p, gen, func(s *Stats) { s.Batches++; s.Sent += uint64(len(p.items)) })
 			l.learn(&reply, p.items)
 			return true
 		case refused:
-			l.answered()
+			l.answered(b.ReceiverIncarnation)
 			l.release(p, gen, func(s *Stats) { s.Refused += uint64(len(p.items)) })
 			l.opts.OnRefused(len(p.items), err)
 			return true
 		case busy:
-			l.answered()
+			l.answered(b.ReceiverIncarnation)
 		case failed:
-			l.missed(err, time.Now())
+			l.missed(err, b.ReceiverIncarnation, time.Now())
 		}
 		l.release(parcel{}, gen, func(s *Stats) { s.Retries++ })
 		if !l.pause(attempt, gen) {
@@ -177,30 +177,30 @@ func (l *Link) pause(attempt int, gen uint64) bool {
 	}
 }
 
-// answered records that the peer answered.
-func (l *Link) answered() {
+// answered records that the peer answered an attempt that was meant for the given process of it.
+func (l *Link) answered(peer int64) {
 	if l.downSince.IsZero() {
 		return
 	}
 	down := time.Since(l.downSince)
 	l.downSince = time.Time{}
-	l.setState(State{Status: Up, For: down})
+	l.setState(State{Peer: peer, Status: Up, For: down})
 }
 
-// missed records that an attempt failed. Time in which this process did not run itself is
+// missed records that an attempt failed that was meant for the given process. Time in which this process did not run itself is
 // not silence of the peer, and an attempt in which it did not run decides nothing.
-func (l *Link) missed(err error, now time.Time) {
+func (l *Link) missed(err error, peer int64, now time.Time) {
 	took := now.Sub(l.missedAt)
 	l.missedAt = now
 	if l.downSince.IsZero() {
 		l.downSince = now
-		l.setState(State{Status: Down, Err: err})
+		l.setState(State{Peer: peer, Status: Down, Err: err})
 	} else if away := took - l.opts.CallTimeout - 2*l.opts.RetryMax; away > 0 {
 		l.downSince = l.downSince.Add(away)
 		return
 	}
 	if down := now.Sub(l.downSince); l.status() == Down && down >= l.opts.LostAfter {
-		l.setState(State{Status: Lost, For: down, Err: err})
+		l.setState(State{Peer: peer, Status: Lost, For: down, Err: err})
 	}
 }
 

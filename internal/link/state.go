@@ -20,6 +20,7 @@ func (s Status) String() string { return [...]string{"up", "down", "lost"}[s] }
 
 // State is a change of status.
 type State struct {
+	Peer   int64 // incarnation of the process that was called, 0 when it is not known
 	Status Status
 	For    time.Duration // how long the peer was down until now
 	Err    error         // the last failure; nil when Up

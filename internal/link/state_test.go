@@ -49,6 +49,29 @@ func TestDownLostAndUpAgain(t *testing.T) {
 	})
 }
 
+// A state names the process that the attempt was meant for, also when the link is reset before the
+// state is read.
+func TestStatesNameTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var peers []int64
+		var l *Link
+		l = open(t, deliverFunc(func(context.Context, *wire.Batch) (wire.BatchReply, error) {
+			return wire.BatchReply{}, errBroken
+		}), Options{LostAfter: 2 * time.Second, OnState: func(s State) {
+			l.Reset(8) // its successor has registered meanwhile
+			peers = append(peers, s.Peer)
+		}})
+		l.Reset(7)
+		_ = l.Send(numbered(1, 1)...)
+		pass(time.Second)
+		_ = l.Send(numbered(1, 1)...)
+		pass(10 * time.Second)
+		if got := fmt.Sprint(peers); got != "[7 8]" {
+			t.Errorf("states of the processes %v, want down of 7 and lost of 8", got)
+		}
+	})
+}
+
 // Time in which this process was stopped is not silence of the peer, although an attempt had
 // failed before.
 func TestOwnPauseIsNotTheSilenceOfThePeer(t *testing.T) {

@@ -156,6 +156,22 @@ func TestReachability(t *testing.T) {
 			t.Errorf("link %v: the core received %s", c.status, sched.Describe(&last))
 		}
 	}
+	// A node is started again, at another address. That its former process cannot be reached is heard
+	// after its registration.
+	g.Restarted(a, 1)
+	if answer, err := g.Hello(hello("a", 2, "h:2", 0)); err != nil || answer.Problem != "" {
+		t.Fatal(answer, err)
+	}
+	g.steps = nil
+	for _, status := range []link.Status{link.Down, link.Lost} {
+		g.LinkState(a, link.State{Peer: 1, Status: status})
+	}
+	if len(g.steps) != 0 || g.Len() != 1 {
+		t.Errorf("late states of the former process: the core received %v, and %d nodes are left", g.kinds(), g.Len())
+	}
+	if g.LinkState(a, link.State{Peer: 2, Status: link.Down}); len(g.steps) != 1 {
+		t.Errorf("a state of the process itself: the core received %v", g.kinds())
+	}
 	g.Sweep()
 	for range 4 {
 		g.now += sched.Second / 2
@@ -164,7 +180,7 @@ func TestReachability(t *testing.T) {
 	if g.Len() != 0 || g.steps[len(g.steps)-1].Kind != sched.WorkerLost {
 		t.Errorf("%d nodes after two seconds of silence", g.Len())
 	}
-	if problem := g.Snapshot(&wire.Snapshot{Sender: a, Incarnation: 1}); problem == "" {
+	if problem := g.Snapshot(&wire.Snapshot{Sender: a, Incarnation: 2}); problem == "" {
 		t.Error("a lost node need not register again")
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// LinkState stops launches at a node that cannot be reached, and removes it when that lasts.
+// LinkState stops launches at a node that cannot be reached, and removes it when that lasts. What
+// is said of another process than the one that is registered comes late, and means nothing: nobody
+// would say later that the registered one is reached.
 func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 	n := t.byName[peer.Name]
-	if peer.Role != sched.Worker || n == nil {
+	if peer.Role != sched.Worker || n == nil || s.Peer != 0 && s.Peer != n.incarnation {
 		return
 	}
 	switch s.Status {
