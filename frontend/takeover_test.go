@@ -85,10 +85,11 @@ func (w *shared) standsBy(f, leader *frontOf) {
 func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	t.Parallel()
 	w := newShared(t)
+	steady := func(c *frontend.Config) { c.LeaderTTL = 20 * time.Second } // no leadership is to lapse
 	m := w.master()
 	w.node(0, 4)
-	first := w.leads(w.begin())
-	second := w.begin()
+	first := w.leads(w.begin(steady))
+	second := w.begin(steady)
 	w.standsBy(second, first)
 	out := t.TempDir()
 	for i := range 8 {
@@ -112,7 +113,7 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	if _, duplicate, err := second.Submit(t.Context(), script("job-3", "sleep 0.3; mktemp $1/XXXXXX", out)); err != nil || !duplicate {
 		t.Errorf("a key again at the standby: duplicate %v, %v", duplicate, err)
 	}
-	third := w.begin(func(c *frontend.Config) { c.Data = first.cfg.Data }) // the first, started again
+	third := w.begin(steady, func(c *frontend.Config) { c.Data = first.cfg.Data }) // the first, started again
 	w.standsBy(third, second)
 	second.process.Stop()
 	w.leads(third)

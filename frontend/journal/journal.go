@@ -84,7 +84,8 @@ func (j *Journal) Close() error {
 	defer j.reading.Unlock()
 	j.storeClosed = true
 	err = j.guarded(func() error { return errors.Join(j.commit.saveLastAge(), j.store.Close()) })
-	if j.Err() != nil {
+	if why := j.Err(); why != nil { // it broke, or was abandoned, meanwhile
+		j.releaseAbandoned(why)
 		return err
 	}
 	if err == nil {
@@ -108,14 +109,23 @@ func (j *Journal) Abandon(reason error) {
 
 // closeAbandoned closes a broken journal whose store can be closed all the same.
 func (j *Journal) closeAbandoned(why error) {
+	if _, ok := j.store.(abandoner); !ok {
+		return
+	}
+	j.reading.Lock()
+	defer j.reading.Unlock()
+	j.releaseAbandoned(why)
+}
+
+// releaseAbandoned closes the store of a broken journal, if it can be closed all the same, and
+// releases the folder. The caller holds the lock of readers.
+func (j *Journal) releaseAbandoned(why error) {
 	s, ok := j.store.(abandoner)
 	if !ok {
 		return
 	}
 	s.Abandon(why)
 	<-j.commit.stopped
-	j.reading.Lock()
-	defer j.reading.Unlock()
 	j.storeClosed = true
 	if err := errors.Join(j.store.Close(), j.commit.witness.close(), j.lock.release()); err != nil {
 		j.opts.Logger.Debug("closing a journal that is broken", "error", err)

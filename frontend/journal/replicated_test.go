@@ -127,6 +127,34 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
+// abandonedStore is one that is abandoned as it is being closed.
+type abandonedStore struct {
+	*replica.Store
+	abandon func()
+}
+
+func (s *abandonedStore) Close() error {
+	s.abandon()
+	return s.Store.Close()
+}
+
+// A journal that is abandoned while it is being closed releases its folder too.
+func TestAbandonedWhileItIsClosed(t *testing.T) {
+	js := jetStream(t)
+	dir := t.TempDir()
+	reason := errors.New("this process does not lead any more")
+	for range 2 {
+		s, err := openReplica(js, "f0", dir)
+		must(t, err)
+		j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
+		must(t, appendWait(j, accept(fmt.Sprint(time.Now().UnixNano()), 1)))
+		j.store = &abandonedStore{s, func() { j.Abandon(reason) }}
+		if err := j.Close(); !errors.Is(err, reason) {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
 // What the process had acknowledged and the stream has lost is found by the witness.
 func TestAStreamThatLostItsEnd(t *testing.T) {
 	js := jetStream(t)
