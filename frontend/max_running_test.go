@@ -40,7 +40,7 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, count := range strings.Fields(string(text)) {
+	for count := range strings.FieldsSeq(string(text)) {
 		if n, err := strconv.Atoi(count); err != nil || n < 1 || n > 3 {
 			t.Errorf("%s tasks ran at a time; %v", count, err)
 		}

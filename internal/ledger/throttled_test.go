@@ -19,7 +19,6 @@ type throttled struct {
 	sent    map[int32]bool // tasks that were given to a worker and have no result
 	now     sched.Time
 	life    int32
-	before  int // tasks sent by earlier lives that are not yet settled
 }
 
 func (s *throttled) job() *ledger.Job { return s.led.Job(one) }
