@@ -107,27 +107,7 @@ func TestTakeover(t *testing.T) {
 	must(t, former.Close())
 }
 
-// A journal that is abandoned answers who waits, and its folder can be opened again.
-func TestAbandoned(t *testing.T) {
-	js := jetStream(t)
-	dir := t.TempDir()
-	reason := errors.New("this process does not lead any more")
-	for range 2 {
-		s, err := openReplica(js, "f0", dir)
-		must(t, err)
-		j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
-		must(t, appendWait(j, accept(fmt.Sprint(time.Now().UnixNano()), 1)))
-		j.Abandon(reason)
-		if err := appendWait(j, accept("late", 1)); !errors.Is(err, reason) {
-			t.Fatalf("got %v", err)
-		}
-		if err := j.Close(); !errors.Is(err, reason) {
-			t.Fatalf("got %v", err)
-		}
-	}
-}
-
-// abandonedStore is one that is abandoned as it is being closed.
+// abandonedStore is one whose journal is abandoned as it closes the store.
 type abandonedStore struct {
 	*replica.Store
 	abandon func()
@@ -138,17 +118,25 @@ func (s *abandonedStore) Close() error {
 	return s.Store.Close()
 }
 
-// A journal that is abandoned while it is being closed releases its folder too.
-func TestAbandonedWhileItIsClosed(t *testing.T) {
+// A journal that is abandoned answers who waits, and its folder can be opened again, also when it is
+// abandoned while it is being closed.
+func TestAbandoned(t *testing.T) {
 	js := jetStream(t)
 	dir := t.TempDir()
 	reason := errors.New("this process does not lead any more")
-	for range 2 {
+	for _, late := range []bool{false, true, false} {
 		s, err := openReplica(js, "f0", dir)
 		must(t, err)
 		j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
 		must(t, appendWait(j, accept(fmt.Sprint(time.Now().UnixNano()), 1)))
-		j.store = &abandonedStore{s, func() { j.Abandon(reason) }}
+		if late {
+			j.store = &abandonedStore{s, func() { j.Abandon(reason) }}
+		} else {
+			j.Abandon(reason)
+			if err := appendWait(j, accept("late", 1)); !errors.Is(err, reason) {
+				t.Fatalf("got %v", err)
+			}
+		}
 		if err := j.Close(); !errors.Is(err, reason) {
 			t.Fatalf("got %v", err)
 		}
