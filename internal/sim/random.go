@@ -54,7 +54,10 @@ type clock struct {
 	ppm   sched.Time // its drift, in millionths
 }
 
-func (c clock) read(now sched.Time) sched.Time { return c.start + now + now/1_000_000*c.ppm }
+// read returns what the clock shows. It never goes back.
+func (c clock) read(now sched.Time) sched.Time {
+	return c.start + now + now/1_000_000*c.ppm + now%1_000_000*c.ppm/1_000_000
+}
 
 // instant returns the first instant at which the clock shows the given time.
 func (c clock) instant(shown sched.Time) sched.Time {
