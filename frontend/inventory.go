@@ -64,6 +64,15 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 	return r
 }
 
+// hear steps that somebody holds the attempts of a refused inventory, whose node is not on the
+// membership yet: with a master that does not answer it may not be for long, and the tasks are
+// not lost meanwhile.
+func (s *inventories) hear(v *wire.Inventory) {
+	for i := range v.Slots {
+		s.dispatch.StepHeldSomewhere(v.Slots[i].Attempts)
+	}
+}
+
 // remember records the digest of an inventory that is too large to be listed each time.
 func (s *inventories) remember(node string, d digest) {
 	if d.count <= wire.MaxInventory {
@@ -85,6 +94,7 @@ func (f *Frontend) Inventory(ctx context.Context, v *wire.Inventory) (wire.Inven
 			Tried: tried + "; nothing was changed", Next: "nothing, if the frontend moved to another address: the node learns of it"}
 	}
 	if err := f.owner.dispatch.Unknown(&wire.Batch{Sender: wire.Ref{Role: sched.Worker, Name: v.Node}, Incarnation: v.Incarnation}); err != nil {
+		_ = f.post(func() { f.owner.inventories.hear(v) }) // one that is too busy for it hears the next
 		return wire.InventoryReply{}, err
 	}
 	type answer struct {

@@ -212,3 +212,23 @@ func TestInvalidMembership(t *testing.T) {
 	n.AwaitGot(sched.Probe, 2)
 	other.AwaitGot(sched.Probe, 2)
 }
+
+// A restarted frontend does not try the tasks again that a node holds which is not on the
+// membership yet, although it refuses the node's inventory: it may be the master that is late.
+func TestHeldByUnknownNode(t *testing.T) {
+	t.Parallel()
+	k, f, first := probing(t, 2, 0)
+	f = (&world{t: t, masters: []string{k.address}}).restartFrontend(f)
+	other := nodeOfFrontend(t, f, "other")
+	v := held(f, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: 0, Attempt: 1})
+	v.Node, v.Incarnation = other.Ref.Name, other.Incarnation
+	_, err := other.Master().Inventory(t.Context(), v)
+	if e := asAPI(err); e == nil || e.Problem != api.Busy || e.RetryAfter == 0 {
+		t.Errorf("the inventory of a node off the membership is answered %v", err)
+	}
+	k.enters(first, 0)
+	first.AwaitGot(sched.Probe, 4+2) // for task 1, which nobody holds
+	if s := f.state(t, "job"); s.Attempts != 3 {
+		t.Errorf("one of two tasks is tried again, the other was held: %+v", s)
+	}
+}

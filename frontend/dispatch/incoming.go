@@ -54,16 +54,20 @@ func (d *Dispatcher) Superseded(node string, incarnation int64) bool {
 	return d.opts.Policy.SingleMaster() && d.peers.sessions.Status(nodeRef(node), incarnation) == protocol.Superseded
 }
 
+// StepHeldSomewhere steps that attempts are held by a node that is not known.
+func (d *Dispatcher) StepHeldSomewhere(held []sched.AttemptID) {
+	d.Step(&sched.Message{Kind: sched.Held, Kept: held})
+}
+
 // StepHeld steps what a slot of a node holds. Where workers have numbers, a slot without one
 // was removed, and what it held is at no worker.
 func (d *Dispatcher) StepHeld(node string, slot int32, held []sched.AttemptID) {
-	m := &sched.Message{Kind: sched.Held, Kept: held}
 	ref := wire.Ref{Role: sched.Worker, Name: node, Slot: slot}
 	if at, numbered := d.opts.Addrs.Find(ref); numbered && d.opts.Policy.SingleMaster() {
-		d.stepFrom(at, m)
+		d.stepFrom(at, &sched.Message{Kind: sched.Held, Kept: held})
 		return
 	}
-	d.Step(m)
+	d.StepHeldSomewhere(held)
 }
 
 // sends reports whether a core of the role sends messages of the kind to a distributor

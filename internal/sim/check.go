@@ -101,6 +101,12 @@ func (c *checker) mustf(check int, holds bool, format string, args ...any) {
 	}
 }
 
+// described is a message that is described only if a check fails: that is slow.
+type described struct{ m *sched.Message }
+
+// String implements fmt.Stringer.
+func (d described) String() string { return sched.Describe(d.m) }
+
 // countRecord applies a journal record to the checker's account of its job.
 func (c *checker) countRecord(f *daemon, m *sched.Message) {
 	j := c.byID[m.Job]
@@ -139,7 +145,7 @@ func (c *checker) recount(f *daemon) {
 // afterStep checks the invariants of a core after a step.
 func (c *checker) afterStep(h *host, m *sched.Message, out []sched.Action) {
 	err := h.core.Valid()
-	c.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, sched.Describe(m), err)
+	c.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, described{m}, err)
 	if h.p.role != sched.Master {
 		return
 	}
@@ -205,7 +211,7 @@ func (c *checker) launch(d *daemon, a *sched.Action) {
 func (c *checker) yield(x *worker, m *sched.Message) {
 	if m.Kind == sched.Yield {
 		j := c.byID[m.Job]
-		c.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is told to restart a task that does not allow it: %s", x.node.daemonID, sched.Describe(m))
+		c.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is told to restart a task that does not allow it: %s", x.node.daemonID, described{m})
 	}
 }
 

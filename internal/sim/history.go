@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -87,8 +88,11 @@ func (hi *history) replay(check *checker) {
 	check.mustf(checkSame, true, "")
 }
 
+// same reports whether actions are equal, or read alike: an empty list and none are the same.
 func same(a, b []sched.Action) bool {
-	return slices.EqualFunc(a, b, func(x, y sched.Action) bool { return sched.DescribeAction(&x) == sched.DescribeAction(&y) })
+	return slices.EqualFunc(a, b, func(x, y sched.Action) bool {
+		return reflect.DeepEqual(x, y) || sched.DescribeAction(&x) == sched.DescribeAction(&y)
+	})
 }
 
 func describe(list []sched.Action) []string {

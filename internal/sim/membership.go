@@ -114,6 +114,21 @@ func (pub *publisher) senderUnknown(e *envelope) bool {
 	return from.alive && from.life == e.fromLife && !pub.process(e.to).lists(e.by.number)
 }
 
+// refuseUnknown refuses the messages of a sender that their receiver does not know. Of an
+// inventory a frontend learns nevertheless that somebody holds these attempts, as often as a
+// node repeats one.
+func (pub *publisher) refuseUnknown(queue []*envelope) {
+	for _, e := range queue {
+		to := pub.process(e.to)
+		former := e.to.id < 0 || !to.alive || to.life != e.toLife // another process has the name
+		if former || e.msg.Kind != sched.Held || e.due > pub.now || (e.refused > 0 && pub.now < e.refused+inventoryEvery*heartbeat) {
+			continue
+		}
+		e.refused = pub.now
+		pub.hosts.stepCore(pub.frontends[e.to.id].host, sched.Addr{}, &sched.Message{Kind: sched.Held, Kept: e.msg.Kept})
+	}
+}
+
 // suspectNode makes a daemon declare a live node lost and then discover it again. The
 // node does not notice, and no other daemon needs to, since memberships are read at
 // intervals.

@@ -50,6 +50,7 @@ type envelope struct {
 	slots            []slotState // set in a snapshot
 	hello            bool        // the snapshot registers the node
 	beat             bool
+	refused          sched.Time // when its receiver last refused it since it did not know the sender
 }
 
 // network holds what is in flight.
@@ -61,6 +62,7 @@ type network struct {
 	notices []*envelope                     // undelivered, with manual
 	cuts    map[route]sched.Time            // partitions, each with its end
 	unknown func(*envelope) bool            // reports whether the receiver does not know the sender yet
+	refuse  func([]*envelope)               // is called when a live receiver refuses messages because it does not
 	deliver func(*envelope, *sched.Message) // is called when a message arrives at a live daemon
 }
 
@@ -127,7 +129,12 @@ func (n *network) pump(l *link) {
 	e, to := l.queue[0], n.process(l.to)
 	switch {
 	case e.due > n.now:
-	case n.blocked(l.route) || n.unknown(e):
+	case n.blocked(l.route):
+		e.due = n.now + retryAfter
+	case n.unknown(e):
+		if to.alive && to.resumes <= n.now {
+			n.refuse(l.queue)
+		}
 		e.due = n.now + retryAfter
 	case to.alive && to.resumes > n.now:
 		e.due = to.resumes

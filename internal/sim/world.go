@@ -45,7 +45,7 @@ func newWorld(jobs []Job, cfg Config, f Faults) *world {
 		nodeShells: ns, masterShells: ms, frontendShells: fs, plan: plan,
 	}
 	c.world = w
-	h.crash, net.unknown, net.deliver = plan.crashInStep, pub.senderUnknown, w.deliver
+	h.crash, net.unknown, net.refuse, net.deliver = plan.crashInStep, pub.senderUnknown, pub.refuseUnknown, w.deliver
 	for _, j := range jobs {
 		w.addJob(j)
 	}
