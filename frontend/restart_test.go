@@ -25,11 +25,13 @@ func TestFrontendRestart(t *testing.T) {
 	m := w.master()
 	w.node(0, 4)
 	f := w.frontend()
+	out, gate := t.TempDir(), newGate(t)
 	began := time.Now()
 	for i := range 6 {
-		w.submit(f, sleeps(fmt.Sprint("job-", i), 5, 50*time.Millisecond))
+		w.submit(f, gated(fmt.Sprint("job-", i), 5, gate, out))
 	}
-	daemontest.Await(t, "some have run and some wait", func() bool { s := m.state(t); return s.Launches >= 5 && s.QueuedShort >= 5 })
+	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 4 && s.QueuedShort >= 5 })
+	open(t, gate)
 	f = w.restartFrontend(f)
 	for i := range 6 {
 		s := w.done(f, fmt.Sprint("job-", i))
@@ -45,7 +47,7 @@ func TestFrontendRestart(t *testing.T) {
 	if err != nil || s.State != api.StateCompleted || s.Completed != 5 {
 		t.Errorf("an ended job after another restart: %+v, %v", s, err)
 	}
-	if _, duplicate, err := f.Submit(t.Context(), sleeps("job-3", 5, 50*time.Millisecond)); err != nil || !duplicate {
+	if _, duplicate, err := f.Submit(t.Context(), gated("job-3", 5, gate, out)); err != nil || !duplicate {
 		t.Errorf("its key again: duplicate %v, %v", duplicate, err)
 	}
 	if s, err := f.Wait(t.Context(), "job-3", time.Second); err != nil || s.Completed != 5 {
@@ -186,12 +188,14 @@ func TestMasterRestart(t *testing.T) {
 	m := w.master()
 	w.node(0, 4)
 	f := w.frontend()
+	gate := newGate(t)
 	for i := range 4 {
-		w.submit(f, sleeps(fmt.Sprint("job-", i), 5, 300*time.Millisecond))
+		w.submit(f, gated(fmt.Sprint("job-", i), 5, gate, t.TempDir()))
 	}
 	daemontest.Await(t, "some run and some wait", func() bool { return m.state(t).QueuedShort >= 12 })
 	before := m.state(t)
 	m = w.restart(m)
+	open(t, gate)
 	w.submit(f, sleeps("new", 2, 0))
 	for i := range 4 {
 		if s := w.done(f, fmt.Sprint("job-", i)); s.Attempts < 5 || s.Attempts > 10 { // what the master had queued has other numbers

@@ -91,11 +91,12 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	first := w.leads(w.begin(steady))
 	second := w.begin(steady)
 	w.standsBy(second, first)
-	out := t.TempDir()
+	out, gate := t.TempDir(), newGate(t)
 	for i := range 8 {
-		w.submit(first, script(fmt.Sprint("job-", i), "sleep 0.3; mktemp $1/XXXXXX", out))
+		w.submit(first, gated(fmt.Sprint("job-", i), 1, gate, out))
 	}
 	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 4 && s.QueuedShort >= 1 })
+	open(t, gate)
 	first.process.Stop()
 	w.leads(second)
 	if e := awaitEvent(t, second, api.EventFrontendLeads, ""); e.Severity != api.SeverityWarning || !strings.Contains(e.Message, second.Addr()) {
@@ -110,7 +111,7 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	if l := m.state(t).Launches; l != 8 {
 		t.Errorf("%d launches of 8 tasks", l)
 	}
-	if _, duplicate, err := second.Submit(t.Context(), script("job-3", "sleep 0.3; mktemp $1/XXXXXX", out)); err != nil || !duplicate {
+	if _, duplicate, err := second.Submit(t.Context(), gated("job-3", 1, gate, out)); err != nil || !duplicate {
 		t.Errorf("a key again at the standby: duplicate %v, %v", duplicate, err)
 	}
 	third := w.begin(steady, func(c *frontend.Config) { c.Data = first.cfg.Data }) // the first, started again
@@ -131,12 +132,13 @@ func TestStandbyTakesOverFromOneThatIsCutOff(t *testing.T) {
 	first := w.leads(w.begin(func(c *frontend.Config) { c.NATS = "nats://" + cut.address() }))
 	second := w.begin()
 	w.standsBy(second, first)
-	out := t.TempDir()
+	out, gate := t.TempDir(), newGate(t)
 	for i := range 6 {
-		w.submit(first, script(fmt.Sprint("job-", i), "sleep 0.5; mktemp $1/XXXXXX", out))
+		w.submit(first, gated(fmt.Sprint("job-", i), 1, gate, out))
 	}
 	daemontest.Await(t, "some run and some wait", func() bool { s := m.state(t); return s.Launches >= 2 && s.QueuedShort >= 1 })
 	cut.pause()
+	open(t, gate)
 	late := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

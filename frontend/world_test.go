@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -169,6 +171,25 @@ func sleeps(key string, tasks int, d time.Duration) *api.Request {
 func script(key, text, folder string) *api.Request {
 	run := &api.Exec{Argv: []string{"sh", "-c", text, "sh", folder}}
 	return &api.Request{App: "app", Key: key, Backend: api.BackendExec, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: run}}}}
+}
+
+// gated is a job of tasks that wait until the gate is opened, and then each leave a file in a
+// folder: a machine that is slow to accept the next job does not find the earlier ones ended.
+func gated(key string, tasks int, gate, folder string) *api.Request {
+	r := script(key, "while ! [ -e "+gate+" ]; do sleep 0.01; done; mktemp $1/XXXXXX", folder)
+	r.Tasks = slices.Repeat(r.Tasks, tasks)
+	return r
+}
+
+// newGate returns a gate, which is closed.
+func newGate(t *testing.T) string { return filepath.Join(t.TempDir(), "gate") }
+
+// open opens the gate of jobs.
+func open(t *testing.T, gate string) {
+	t.Helper()
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // awaitFiles waits until a folder has so many files.

@@ -168,7 +168,7 @@ func (t *records) addTaskEnd(effects *Effects, j *Job, m *sched.Message, report 
 	e := attemptEvent(j, m, report, m.Attempt, api.EventTaskFailed, api.SeverityError, "failed", "the task is not tried again")
 	if report == nil {
 		e.Reason = cmp.Or(e.Reason, ReasonNodesLost)
-		e.Message = fmt.Sprintf("job %s: task %d failed: the nodes that ran it were lost too often, the last time at attempt %d; it is not tried again", e.Job, m.First, m.Attempt)
+		e.Message = fmt.Sprintf("job %s, attempt %d: %s", e.Job, m.Attempt, m.Reason) // the ledger's own words, which name the nodes
 	}
 	t.addSetback(effects, j, e)
 }
