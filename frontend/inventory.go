@@ -66,7 +66,7 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 
 // hear steps that somebody holds the attempts of a refused inventory, whose node is not on the
 // membership yet: with a master that does not answer it may not be for long, and the tasks are
-// not lost meanwhile.
+// not lost meanwhile. Of an inventory of several parts the node repeats the first one alone.
 func (s *inventories) hear(v *wire.Inventory) {
 	for i := range v.Slots {
 		s.dispatch.StepHeldSomewhere(v.Slots[i].Attempts)

@@ -3,6 +3,7 @@ package frontend_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	folder := t.TempDir()
 	counts := filepath.Join(t.TempDir(), "counts")
 	r := script("counted", `touch "$1/$PIGEON_TASK"; ls "$1" | wc -l >>`+counts+`; sleep 0.02; rm "$1/$PIGEON_TASK"`, folder)
-	for len(r.Tasks) < 20 {
-		r.Tasks = append(r.Tasks, r.Tasks[0])
-	}
+	r.Tasks = slices.Repeat(r.Tasks, 20)
 	r.Class, r.MaxRunning = class, 3
 	c.submit(f, r)
 	if s := c.done(f, "counted"); s.Completed != 20 || s.Attempts != 20 {
@@ -40,7 +39,11 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for count := range strings.FieldsSeq(string(text)) {
+	all := strings.Fields(string(text))
+	if len(all) != 20 {
+		t.Errorf("%d of 20 tasks counted: %q", len(all), all)
+	}
+	for _, count := range all {
 		if n, err := strconv.Atoi(count); err != nil || n < 1 || n > 3 {
 			t.Errorf("%s tasks ran at a time; %v", count, err)
 		}
@@ -49,9 +52,7 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	// Two of six run, and are the same ones after a restart; when one ends another one starts.
 	gates := t.TempDir()
 	r = script("gated", `while ! [ -e "$1/$PIGEON_TASK" ]; do sleep 0.01; done`, gates)
-	for len(r.Tasks) < 6 {
-		r.Tasks = append(r.Tasks, r.Tasks[0])
-	}
+	r.Tasks = slices.Repeat(r.Tasks, 6)
 	r.Class, r.MaxRunning = class, 2
 	c.submit(f, r)
 	before := awaitThrottled(t, f, 2, 4)
@@ -61,15 +62,11 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	if before[0].Task+before[1].Task != 1 || after[0].Attempt+after[1].Attempt != before[0].Attempt+before[1].Attempt {
 		t.Errorf("before the restart these ran: %+v; after it: %+v", before, after)
 	}
-	open := func(task int) {
-		if err := os.WriteFile(filepath.Join(gates, strconv.Itoa(task)), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open(0)
+	gate := func(task int) string { return filepath.Join(gates, strconv.Itoa(task)) }
+	open(t, gate(0))
 	awaitThrottled(t, f, 2, 3)
 	for task := range 6 {
-		open(task)
+		open(t, gate(task))
 	}
 	if s := c.done(f, "gated"); s.Completed != 6 {
 		t.Errorf("%+v", s)

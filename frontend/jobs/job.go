@@ -136,7 +136,7 @@ func (j *Job) Submit() sched.Message {
 		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
 		Estimate: estimate(j.Submission), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
 		MaxDisconnect: sched.Time(r.MaxDisconnect), Marks: marks(r) | undeclared(j.Submission), Attempt: j.Submission.Attempt,
-		Owner: r.Owner, Priority: r.Priority, MaxRunning: int32(r.MaxRunning), //nolint:gosec // validated
+		Owner: r.Owner, Priority: r.Priority, MaxRunning: int32(min(r.MaxRunning, api.MaxTasks)), //nolint:gosec // bounded
 	}
 }
 

@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"math"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -20,6 +22,16 @@ func TestMarks(t *testing.T) {
 			if got := marks(&api.Request{Backend: backend, Restartable: restartable}); got != want[i] {
 				t.Errorf("backend %q, restartable %v: %v, want %v", backend, restartable, got, want[i])
 			}
+		}
+	}
+}
+
+// A limit of running tasks that is above what a core can count is none.
+func TestLimitOfRunningTasks(t *testing.T) {
+	for given, want := range map[int]int32{0: 0, 7: 7, api.MaxTasks + 1: api.MaxTasks, math.MaxInt: api.MaxTasks} {
+		j := &Job{Submission: &journal.Submission{Request: api.Request{MaxRunning: given}}}
+		if m := j.Submit(); m.MaxRunning != want {
+			t.Errorf("a limit of %d is %d for the core, want %d", given, m.MaxRunning, want)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (j *Journal) Abandon(reason error) {
 // closeAbandoned closes a broken journal whose store can be closed all the same.
 func (j *Journal) closeAbandoned(why error) {
 	if _, ok := j.store.(abandoner); !ok {
-		return
+		return // a reader may be blocked in the store for ever, with the lock
 	}
 	j.reading.Lock()
 	defer j.reading.Unlock()

@@ -145,6 +145,7 @@ func (sh *frontendShells) jobArrives(i int, m sched.Message) {
 		m.App = sh.faults.Apps[r.IntN(len(sh.faults.Apps))]
 	}
 	m.Retries = uint8(r.IntN(2)) //nolint:gosec // 0 or 1
+	// Some jobs limit how many of their tasks run at a time.
 	if m.Key%7 == 3 {
 		m.MaxRunning = m.Count/3 + 1
 	}
