@@ -150,6 +150,16 @@ func (b *standby) ended(reason error) {
 	if b.serving.Swap(false) {
 		go b.f.service.journal.Abandon(err) // it answers who waits, and the candidate must not wait for that
 	}
+	select {
+	case <-b.f.life.Stopping():
+		if errors.Is(reason, leadership.ErrTakenOver) {
+			// The standby found that this process serves nobody any more before it had resigned.
+			// It continues from what is in the journal, which is all that was acknowledged.
+			b.f.log.Info("another process leads this frontend before this one has stopped", "leader", err.Address)
+			return
+		}
+	default:
+	}
 	b.f.life.Fail(err)
 }
 

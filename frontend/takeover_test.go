@@ -121,6 +121,23 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	w.done(third, w.submit(third, sleeps("last", 3, 0)))
 }
 
+// A standby may lead while the former leader, which serves nobody any more, still closes its
+// journal on a slow disk. That is an orderly stop.
+func TestStandbyTakesOverWhileTheFormerLeaderStops(t *testing.T) {
+	t.Setenv("PIGEON_CHAOS", "1")
+	w := newShared(t)
+	w.master()
+	w.node(0, 4)
+	first := w.leads(w.begin(func(c *frontend.Config) { c.LeaderTTL, c.JournalFaults = 20*time.Second, "slow=100ms" }))
+	second := w.begin()
+	w.standsBy(second, first)
+	w.done(first, w.submit(first, sleeps("before", 1, 0)))
+	first.process.Stop() // it fails the test unless the daemon ends without an error
+	w.leads(second)
+	w.done(second, "before")
+	w.done(second, w.submit(second, sleeps("after", 1, 0)))
+}
+
 // A frontend that is cut off from NATS stops leading before its standby leads, ends with the
 // reason, and acknowledges nothing meanwhile; its jobs go on.
 func TestStandbyTakesOverFromOneThatIsCutOff(t *testing.T) {

@@ -315,11 +315,10 @@ func TestNewProcessOfAFrontend(t *testing.T) {
 // What waits for a frontend that says no hello is returned, before frontends take it back.
 func TestAbsentFrontend(t *testing.T) {
 	c := settings()
-	c.MasterLost = 500 * time.Millisecond
+	c.LostAfter, c.MasterLost = patient(), 500*time.Millisecond
 	r := start(t, c)
 	n := daemontest.Node(t, "n1", r.Addr())
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
-	alive(t, n, func() []wire.Slot { return daemontest.Slots(1, 1) })
 	f := daemontest.Frontend(t, "f1", r.Addr())
 	f.Register(wire.Hello{})
 	f.Send(daemontest.Tasks(1, 3))

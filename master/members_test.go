@@ -155,7 +155,9 @@ func TestSilentNodeIsLost(t *testing.T) {
 // A node that can call its master while nothing reaches it receives no task,
 // however often it registers.
 func TestUnreachableNodeGetsNothing(t *testing.T) {
-	m := start(t, settings())
+	cfg := settings()
+	cfg.LostAfter = time.Second
+	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	f.Register(wire.Hello{})
 	good := daemontest.Node(t, "good", m.Addr())

@@ -13,13 +13,13 @@ import (
 
 // A launch carries the secret of its attempt and not the key of its job.
 func TestLaunchesCarryTheirSecret(t *testing.T) {
-	m := start(t, settings())
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	f.Register(wire.Hello{})
 	n := daemontest.Node(t, "n1", m.Addr())
-	idle := func() []wire.Slot { return daemontest.Slots(2, 1) }
-	n.Register(wire.Hello{Slots: idle()})
-	alive(t, n, idle)
+	n.Register(wire.Hello{Slots: daemontest.Slots(2, 1)})
 	key, tasks := launchsecret.JobKey{Hi: 1, Lo: 2}, daemontest.Tasks(1, 2)
 	tasks.ReportKey = key
 	f.Send(tasks)
@@ -32,7 +32,9 @@ func TestLaunchesCarryTheirSecret(t *testing.T) {
 
 // A master states that launch secrets are known while all its nodes know them.
 func TestFeaturesOfNodes(t *testing.T) {
-	m := start(t, settings())
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	known := func() bool { return slices.Contains(f.Register(wire.Hello{}).Features, daemon.LaunchSecrets) }
 	if !known() {

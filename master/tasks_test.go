@@ -369,7 +369,7 @@ func TestLaunchTellsWhetherOtherOwnersWait(t *testing.T) {
 func TestRefusedForSilentFrontend(t *testing.T) {
 	t.Parallel()
 	cfg := settings()
-	cfg.LostAfter = 200 * time.Millisecond // and a frontend is silent after five times that
+	cfg.LostAfter = 2 * time.Second // and a frontend is silent after five times that
 	m := start(t, cfg)
 	silent, other := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Frontend(t, "f2", m.Addr())
 	silent.Register(wire.Hello{})

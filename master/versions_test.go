@@ -14,13 +14,14 @@ import (
 // A node of a version that does not know how this master launches tasks receives such a
 // message once. The task is not lost: it waits, and another node runs it.
 func TestNodeThatDoesNotKnowAKind(t *testing.T) {
-	m := start(t, settings())
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	f.Register(wire.Hello{})
 	old := daemontest.EarlierNode(t, "old", m.Addr(), sched.Launch)
 	idle := func() []wire.Slot { return daemontest.Slots(1, 1) }
 	old.Register(wire.Hello{Slots: idle()})
-	alive(t, old, idle)
 	f.Send(daemontest.Tasks(1, 1))
 	m.await("the launch is refused and the task waits", func(s api.MasterState) bool { return s.RefusedLaunch == 1 && s.QueuedShort == 1 })
 	next := daemontest.Node(t, "next", m.Addr())

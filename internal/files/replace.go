@@ -68,5 +68,10 @@ func Lock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() { _ = f.Close() }, nil // nothing was written by it
+	return func() {
+		// A child that another goroutine has forked has a copy of the file until it executes its
+		// program, and with that copy the lock.
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // an end of the last copy unlocks too
+		_ = f.Close()                             // nothing was written by it
+	}, nil
 }

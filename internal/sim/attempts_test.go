@@ -9,16 +9,21 @@ import (
 )
 
 // The loss of a master or of a frontend is no reason to start a task again that its node
-// runs well.
+// runs well. Nor is the pause of a master: after it, in seeds 202 and 214 under hawk, the node
+// was counted as lost.
 func TestLostMastersStartNothingAgain(t *testing.T) {
-	seeds := uint64(50)
+	most := uint64(50)
 	if testing.Short() {
-		seeds = 10
+		most = 10
+	}
+	seeds := []uint64{202, 214}
+	for seed := range most {
+		seeds = append(seeds, seed+1)
 	}
 	for _, policy := range []string{"pigeon", "pigeon-sort", "pigeon-x", "hawk", "fifo", "priority"} {
 		t.Run(policy, func(t *testing.T) {
 			cfg := under(t, policy, sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{40, 40}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})
-			for seed := uint64(1); seed <= seeds; seed++ {
+			for _, seed := range seeds {
 				jobs := drawn().Simulated()[:20]
 				for i := range jobs {
 					for k := range jobs[i].Durations {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -59,6 +60,7 @@ type daemon struct {
 
 	lost      map[int]bool       // masters that it has declared lost
 	lastHeard map[int]sched.Time // by master
+	pauses    protocol.Pauses    // between two heartbeats
 
 	journal *journal // of a frontend
 

@@ -46,7 +46,7 @@ func (sh *frontendShells) start(i int) {
 	}
 	sh.nodeShells.announceFrontend(f)
 	sh.submitAgain(f)
-	sh.heartbeats.start(&f.process, func() { sh.heartbeat(f) })
+	sh.heartbeats.startDaemon(f, func() { sh.heartbeat(f) })
 }
 
 // kill ends a frontend. The first keep messages on each of its links may still

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Every second a node sends a snapshot and a master a heartbeat, and each daemon declares
 // those lost that have been silent for too long.
@@ -21,7 +24,16 @@ type heartbeats struct {
 	hosts *hosts
 }
 
-// start calls beat every second while the daemon lives.
+// startDaemon calls beat every second while the daemon lives.
+func (b *heartbeats) startDaemon(d *daemon, beat func()) {
+	d.pauses = protocol.NewPauses(heartbeat)
+	b.start(&d.process, func() {
+		b.creditPause(d)
+		beat()
+	})
+}
+
+// start calls beat every second while the process lives.
 func (b *heartbeats) start(p *process, beat func()) {
 	if b.manual {
 		return
@@ -32,6 +44,19 @@ func (b *heartbeats) start(p *process, beat func()) {
 		b.after(p, heartbeat, again)
 	}
 	b.after(p, drawSpan(b.draws.random, heartbeat), again)
+}
+
+// creditPause counts the time in which a daemon itself stood still since its last heartbeat
+// as the silence of nobody: what the others sent meanwhile waits to be read.
+func (b *heartbeats) creditPause(d *daemon) {
+	away := d.pauses.Since(b.now)
+	for g, at := range d.lastHeard {
+		d.lastHeard[g] = min(at+away, b.now)
+	}
+	for i, known := range d.registered {
+		known.lastHeard = min(known.lastHeard+away, b.now)
+		d.registered[i] = known
+	}
 }
 
 // loseSilentMasters declares masters lost that have been silent for too long.

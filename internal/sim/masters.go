@@ -61,7 +61,7 @@ func (sh *masterShells) start(g int) {
 			sh.heartbeats.announceMaster(o, m)
 		}
 	}
-	sh.heartbeats.start(&m.process, func() { sh.heartbeat(m) })
+	sh.heartbeats.startDaemon(m, func() { sh.heartbeat(m) })
 }
 
 // kill ends a master. The first keep messages on each of its links may still

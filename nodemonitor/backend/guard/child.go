@@ -105,6 +105,14 @@ func (c *child) closePipes() {
 	}
 }
 
+// expirePipes ends the wait for the ends of the streams. What is in the pipes is still read:
+// on a busy machine nobody may have read it yet.
+func (c *child) expirePipes() {
+	for _, p := range c.pipes {
+		_ = p.SetReadDeadline(time.Unix(1, 0)) // one that was read to its end is closed
+	}
+}
+
 // signal reaches the whole group. Its number stays taken while its leader is not
 // reaped or another member lives; after that c.exited is set.
 func (c *child) signal(s syscall.Signal) {

@@ -1,10 +1,13 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
@@ -122,16 +125,39 @@ func (s *sink) end() (Output, []byte) {
 // chunks are buffers of ended drains: most processes write nothing, and end soon.
 var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
 
-// drain moves a pipe into the sink until it has no writer any more, or is closed.
+// drain moves a pipe into the sink until it has no writer any more, or its deadline has passed
+// and what it held then is read.
 func (s *sink) drain(pipe *os.File) {
 	buf := chunks.Get().(*[chunkBytes]byte)
 	defer chunks.Put(buf)
 	for {
 		n, err := pipe.Read(buf[:])
 		s.take(buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			s.takeRest(pipe, buf[:])
+		}
 		if err != nil {
 			_ = pipe.Close() // read to its end
 			return
 		}
 	}
+}
+
+// takeRest reads what a pipe holds, and not what a writer adds for ever.
+func (s *sink) takeRest(pipe *os.File, buf []byte) {
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) { // no error: the pipe is open
+		left, err := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
+		for err == nil && left > 0 {
+			var n int
+			if n, err = unix.Read(int(fd), buf[:min(left, len(buf))]); n <= 0 {
+				return
+			}
+			s.take(buf[:n])
+			left -= n
+		}
+	})
 }

@@ -128,6 +128,28 @@ func TestSinkOnADiskThatIsNearlyFull(t *testing.T) {
 	}
 }
 
+// What a process wrote before its end is kept, although nobody has read it by then and an escaped
+// child still holds the pipe.
+func TestSinkReadsThePipeAtItsDeadline(t *testing.T) {
+	read, write, err := pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(write) }) // an escaped child holds it
+	text := bytes.Repeat([]byte("0123456789"), chunkBytes/4)
+	if n, err := syscall.Write(write, text); n != len(text) || err != nil {
+		t.Fatal(n, err)
+	}
+	c := child{pipes: [2]*os.File{read, read}}
+	c.expirePipes()
+	files := disks{file: &disk{room: 1 << 20}}
+	k := &sink{path: "out", limit: 1 << 20, open: files.open}
+	k.drain(read)
+	if out, tail := k.end(); out.Kept != int64(len(text)) || !bytes.Equal(files.file.data, text) || !bytes.Equal(tail, text[len(text)-tailBytes:]) {
+		t.Errorf("of %d bytes in the pipe: %+v, a tail of %d bytes", len(text), out, len(tail))
+	}
+}
+
 func TestSinkThatCannotOpen(t *testing.T) {
 	s := &sink{path: "x", limit: 100, open: func(string) (output, error) { return nil, errors.New("no room") }}
 	s.take([]byte("one"))

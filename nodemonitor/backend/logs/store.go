@@ -134,6 +134,9 @@ func problem(root, what, next string) error {
 
 // Close unlocks the folder; the logs stay. It is safe twice.
 func (s *Store) Close() error {
+	// A child that another goroutine has forked has a copy of the file until it executes its
+	// program, and with that copy the lock.
+	_ = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_UN) // an end of the last copy unlocks too
 	if err := s.lock.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return err
 	}

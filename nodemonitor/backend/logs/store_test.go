@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -195,6 +196,11 @@ func TestFoundAgain(t *testing.T) {
 	if _, err := Open(Config{Root: root}); err == nil || !strings.Contains(err.Error(), "another node monitor") {
 		t.Errorf("the folder was opened twice: %v", err)
 	}
+	forked, err := syscall.Dup(int(s.lock.Fd())) // as a child has it before it executes its program
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(forked) })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
