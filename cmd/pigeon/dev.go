@@ -253,7 +253,7 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Gatherer: d.cluster.Gatherer(), Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
+	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Gatherer: d.cluster.Gatherer(), Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePage}})
 	d.page = webpage.New(places...)
 	d.web.OnStop(d.page.Close)
 	for _, pattern := range d.page.Patterns() {

@@ -26,9 +26,19 @@ func denied(p identity.Principal, a Action) error {
 	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("%s may not %s", p, a), Next: next}
 }
 
-// MaySeePages returns why a principal may not see the HTTP pages of a daemon, nil when it may.
-// All of them show names and states at least; a handler that shows more asks again.
-func MaySeePages(p identity.Principal) error { return Allow(p, SeeStates) }
+// MaySeePage returns why a principal may not see the HTTP page that is registered under a pattern,
+// nil when it may; "" is the pattern of a page that does not exist. A handler whose page shows what
+// somebody has submitted asks again whose it is.
+func MaySeePage(p identity.Principal, pattern string) error {
+	if pattern == "" {
+		return Allow(p, SeeStates)
+	}
+	a, ok := Page(pattern)
+	if !ok {
+		return &api.Error{Problem: api.Denied, Subject: "page " + pattern, What: "it has no row in the table of roles", Tried: "answering a request for it", Next: "report this"}
+	}
+	return Allow(p, a)
+}
 
 // Can reports whether AllowOn returns nil.
 func Can(p identity.Principal, a Action, submitter string) bool {

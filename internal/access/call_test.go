@@ -131,13 +131,18 @@ func call(ctx context.Context, pool *client.Pool, method string, args record) (s
 	if err != nil {
 		text = err.Error()
 	}
+	return signOf(text), text
+}
+
+// signOf returns the sign of an answer.
+func signOf(text string) string {
 	for _, s := range []struct{ part, sign string }{
 		{"the call is in the name of", "n"}, {"that is not its own", "o"}, {" may not ", "r"}, {"served to anybody here", "r"},
 		{"expired", "p"}, {" ended at ", "p"}, {"revoked", "p"}, {"of the cluster", "p"},
 	} {
 		if strings.Contains(text, s.part) {
-			return s.sign, text
+			return s.sign
 		}
 	}
-	return "+", text
+	return "+"
 }

@@ -29,6 +29,7 @@ const cluster = "matrix"
 type world struct {
 	*authority
 	listeners map[string][]string // addresses by the names of the golden file
+	pages     map[string]string   // addresses of the HTTP servers, by the names of theirs
 	frontend  *frontend.Frontend
 	node      *nodemonitor.NodeMonitor
 	callers   map[string]*tls.Certificate // nil: a stranger without one
@@ -59,7 +60,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) run(t *testing.T) {
 	t.Helper()
 	secure := func(s *daemon.Settings, role identity.Role, name string) {
-		s.Cluster, s.HTTP, s.LocalRole = cluster, "", daemon.NoLocalRole
+		s.Cluster, s.HTTP, s.LocalRole = cluster, "0.0.0.0:0", daemon.NoLocalRole // on loopback pages have no TLS
 		s.TLSCA, s.TLSCRL = w.path("ca.pem"), w.path("crl.pem")
 		s.TLSCert, s.TLSKey = w.files(role, name)
 	}
@@ -79,6 +80,7 @@ func (w *world) run(t *testing.T) {
 	daemontest.Run(t, w.frontend)
 	nc := nodemonitor.Default()
 	nc.ID, nc.Slots, nc.Master, nc.Listen, nc.WorkDir = "n-1", 1, m.Addr(), "127.0.0.1:0", t.TempDir()
+	nc.RunAs, nc.AllowRoot = "daemon", true // this machine has no alice
 	nc.PublishedListen = []daemon.PublishedListener{{Address: "127.0.0.1:0", Owner: "etl"}}
 	secure(&nc.Settings, identity.Node, "n-1")
 	w.node, err = nodemonitor.New(nc, nodemonitor.Deps{Log: daemontest.Log(t)})
@@ -87,6 +89,12 @@ func (w *world) run(t *testing.T) {
 	w.listeners = map[string][]string{
 		"frontend": {w.frontend.Addr()}, "backends": {w.node.Addrs().Listen},
 		"peers": {m.Addr(), w.frontend.InternalAddr(), w.node.Addrs().Internal},
+	}
+	w.pages = map[string]string{}
+	for name, address := range map[string]string{"frontend": w.frontend.HTTP(), "master": m.HTTP(), "node": w.node.Addrs().HTTP} {
+		_, port, err := net.SplitHostPort(address)
+		must(t, err)
+		w.pages[name] = net.JoinHostPort("127.0.0.1", port)
 	}
 }
 
@@ -182,7 +190,18 @@ type row struct{ listener, service, method, signs string }
 // golden reads the file: the callers, and a row for each call.
 func golden(t *testing.T) (callers []string, rows []row) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/matrix.txt")
+	callers, lines := readTable(t, "testdata/matrix.txt")
+	for _, f := range lines {
+		service, method, _ := strings.Cut(f[1], ".")
+		rows = append(rows, row{f[0], service, method, strings.Join(f[2:], "")})
+	}
+	return callers, rows
+}
+
+// readTable reads a golden file: the callers of its head, and the fields of its lines.
+func readTable(t *testing.T, path string) (callers []string, lines [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	must(t, err)
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
@@ -191,13 +210,12 @@ func golden(t *testing.T) (callers []string, rows []row) {
 		case f[0] == "call":
 			callers = f[1:]
 		case len(f) != 2+len(callers):
-			t.Fatalf("a line has %d fields, and there are %d callers: %s", len(f), len(callers), line)
+			t.Fatalf("a line of %s has %d fields, and there are %d callers: %s", path, len(f), len(callers), line)
 		default:
-			service, method, _ := strings.Cut(f[1], ".")
-			rows = append(rows, row{f[0], service, method, strings.Join(f[2:], "")})
+			lines = append(lines, f)
 		}
 	}
-	return callers, rows
+	return callers, lines
 }
 
 // Every call of every listener by every caller is answered as the golden file says.

@@ -77,7 +77,7 @@ var pages = map[string]Action{
 	"GET /page/explain": SeeJob,
 	"GET /page/log":     ReadOutput,
 	"GET /page/shares":  SeeShares,
-	"GET /api/state":    SeeStates,
+	"GET /api/state":    SeeCluster,
 	// An executor's output, of which the node asks again whose it is.
 	"GET /applications/": ReadOutput,
 }

@@ -44,12 +44,12 @@ func WatchAudit(log *audit.Log, m *telemetry.Metrics) {
 		})
 }
 
-// webSecurity returns who may see the pages of the status server: everybody with a role. What a
-// page shows of others' jobs its handler decides.
+// webSecurity returns who may see which pages of the status server. What a page shows of others'
+// jobs its handler decides.
 func (l *Lifecycle) webSecurity() telemetry.Security {
 	s := telemetry.Security{Hosts: l.hosts, Decided: l.decidedPage}
 	if l.credentials != nil {
-		s.Identifier, s.Allow = l.credentials, access.MaySeePages
+		s.Identifier, s.Allow = l.credentials, access.MaySeePage
 	}
 	return s
 }

@@ -19,9 +19,10 @@ import (
 type Security struct {
 	// Identifier finds out who calls; nil: nobody is asked. *credentials.Credentials is one.
 	Identifier Identifier
-	// Allow returns why a principal may not see what the server serves, nil when it may.
-	// /healthz and /readyz are everybody's. nil: everybody may see everything.
-	Allow func(p identity.Principal) error
+	// Allow returns why a principal may not see what is registered under a pattern, nil when it
+	// may; the pattern is "" where nothing is. /healthz and /readyz are everybody's. nil: everybody
+	// may see everything.
+	Allow func(p identity.Principal, pattern string) error
 	// Hosts are the names, without ports, by which callers reach this server beside localhost
 	// and addresses.
 	Hosts []string
@@ -86,7 +87,8 @@ func (s *Server) guard(h http.Handler) http.Handler {
 		}
 		p, err := s.principal(r)
 		if err == nil && s.opts.Security.Allow != nil {
-			err = s.opts.Security.Allow(p)
+			_, pattern := s.guarded.Handler(r)
+			err = s.opts.Security.Allow(p, pattern)
 		}
 		if err != nil {
 			status := http.StatusForbidden

@@ -49,7 +49,7 @@ func (f *fakeIdentifier) Valid(identity.Principal) error {
 }
 
 // allowPeople admits whoever has a role.
-func allowPeople(p identity.Principal) error {
+func allowPeople(p identity.Principal, _ string) error {
 	if p.Role == identity.Nobody {
 		return errors.New("an unknown caller may not")
 	}

@@ -142,7 +142,7 @@ func served(t testing.TB, source webpage.Source) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := telemetry.NewServer(telemetry.ServerOptions{Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePages}})
+	s := telemetry.NewServer(telemetry.ServerOptions{Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePage}})
 	p := webpage.New(webpage.Place{Name: "f-0", Source: source})
 	s.OnStop(p.Close)
 	for _, pattern := range p.Patterns() {

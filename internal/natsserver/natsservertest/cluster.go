@@ -3,6 +3,7 @@ package natsservertest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"testing"
 
@@ -41,16 +42,19 @@ func StartSome(t testing.TB, servers, first int, change ...func(*natsserver.Opti
 	return c
 }
 
-// free returns addresses that nobody listens at.
+// free returns addresses that nobody listens at. They are below those that kernels assign to outgoing
+// connections, so that none of these occupies one before its server starts, or while it is stopped.
 func free(t testing.TB, n int) (addresses []string) {
 	t.Helper()
 	var held []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for try := 0; len(held) < n; try++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		switch {
+		case err == nil:
+			held, addresses = append(held, l), append(addresses, l.Addr().String())
+		case try > 100*n:
 			t.Fatal(err)
 		}
-		held, addresses = append(held, l), append(addresses, l.Addr().String())
 	}
 	for _, l := range held {
 		_ = l.Close() // nobody has connected
