@@ -194,8 +194,8 @@ struct TMessage {
   65: optional i32 userPriority = 0
   // Report: for how much of elapsedNanos the attempt was suspended.
   66: optional i64 suspendedNanos = 0
-  // Report: why it failed, for programs: out_of_memory, time_limit, process_limit or
-  // above_node_limit; empty when it is none of these.
+  // Report: why it failed, for programs: out_of_memory, time_limit, process_limit,
+  // above_node_limit or not_allowed; empty when it is none of these.
   72: optional string code = ""
   // Launch, Report: the secret of the attempt, without which its frontend believes no report;
   // 0 for none.

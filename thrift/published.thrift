@@ -236,8 +236,8 @@ struct TTaskStatus {
   6: string reason
   // Of a process: its exit status, 128 + n after signal n; 0 when none is known.
   7: i32 exitStatus
-  // Why it failed, for programs: out_of_memory, time_limit, process_limit or
-  // above_node_limit; empty when it is none of these.
+  // Why it failed, for programs: out_of_memory, time_limit, process_limit,
+  // above_node_limit or not_allowed; empty when it is none of these.
   8: optional string code = ""
   // When it began, in Unix seconds by the clock of its node, or of the master while it runs; 0
   // when it is not known.

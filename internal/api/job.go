@@ -142,7 +142,7 @@ type TaskStatus struct {
 	Seconds float64 `json:"elapsed,omitempty"` // seconds that the attempt ran, so far while it runs; none when that is not known
 	Reason  string  `json:"reason,omitempty"`  // why it failed
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
-	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit or above_node_limit
+	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit, above_node_limit or not_allowed
 	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node, or of its master while it runs; none when it is not known
 }
 

@@ -31,11 +31,12 @@ const (
 	CodeTimeLimit      = "time_limit"       // it ran for longer than its limit
 	CodeProcessLimit   = "process_limit"    // it failed when it had as many processes and threads as its node allows
 	CodeAboveNodeLimit = "above_node_limit" // it was not started: it asked for more than its node allows
+	CodeNotAllowed     = "not_allowed"      // it was not started: who submitted it may not run there, or nobody has proven who that is
 )
 
 // FailureCodes returns all codes of failures.
 func FailureCodes() []string {
-	return []string{CodeOutOfMemory, CodeTimeLimit, CodeProcessLimit, CodeAboveNodeLimit}
+	return []string{CodeOutOfMemory, CodeTimeLimit, CodeProcessLimit, CodeAboveNodeLimit, CodeNotAllowed}
 }
 
 // equal reports whether both are the same limits; nil are none.

@@ -65,7 +65,7 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 			"reason", "busy", "epoch", "outdated", "reserved", "node", "repeated"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
 			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
-		failed: m.Counters("attempts_failed_total", "Attempts that failed, by reason: they needed more memory than their limit, ran for longer than theirs, had as many processes as the node allows, asked for more than the node allows and were not started, or anything else.",
+		failed: m.Counters("attempts_failed_total", "Attempts that failed, by reason: they needed more memory than their limit, ran for longer than theirs, had as many processes as the node allows, asked for more than the node allows and were not started, may not run here as who submitted them, or anything else.",
 			"reason", append(api.FailureCodes(), "other")...),
 		ran:           m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
 		idles:         m.Counter("idle_notices_total", "Slots reported to be idle, by NATS or Thrift."),

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
@@ -95,7 +96,9 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	}
 	as, f := b.cfg.Accounts.Of(t.Payload.Submitter)
 	if f != nil {
-		return r.failed(f), true
+		res := r.failed(f)
+		res.Code = api.CodeNotAllowed
+		return res, true
 	}
 	files, err := b.cfg.Logs.Begin(t.ID)
 	if err != nil {

@@ -101,6 +101,23 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A task that may not run here as who submitted it has a code of its own.
+func TestNotAllowed(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	as, err := accounts.New(accounts.Config{RunAs: accounts.Submitter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cfg.Accounts = as
+	if r := n.run(t, task(1, "true")); r.Outcome != sched.Failed || r.Code != api.CodeNotAllowed || !strings.Contains(r.Reason, "nobody has proven who submitted it") || !r.Started.IsZero() {
+		t.Errorf("a task of a submitter who has proven nothing ended as %+v", r)
+	}
+	n.cfg.Accounts = accounts.Own()
+	if r := n.run(t, task(2, "false")); r.Code != "" {
+		t.Errorf("a task that fails by itself has the code %q", r.Code)
+	}
+}
+
 // TestReasonHasFourParts: what, to whom, what was tried, what to do.
 func TestReasonHasFourParts(t *testing.T) {
 	k := task(7, "true")
