@@ -89,7 +89,7 @@ func (f *Frontend) assemble() error {
 	if err := f.life.Secure(f.cfg.Settings, f.metrics.Metrics, wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}); err != nil {
 		return err
 	}
-	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.life.Fail, after: after.New()}
+	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.fail, after: after.New()}
 	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
 	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
 	f.listeners = listeners.New(f.log, listeners.Patience)
@@ -215,12 +215,12 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.service.submissions = &submissions{
 		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
 		firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail, hold: o.hold,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, hold: o.hold,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
-	f.life.OnClose(j.Close)
+	f.life.OnClose(f.closeJournal)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)

@@ -142,25 +142,57 @@ func (b *standby) ready() error {
 	}
 }
 
+// succeededError is why a frontend ends that has lost its name.
+type succeededError struct {
+	reason error // of the loss
+	err    api.Error
+}
+
+// Error returns the refusal as a line.
+func (e *succeededError) Error() string { return e.err.Error() }
+
+// Unwrap returns the refusal with its four parts, and why the name was lost.
+func (e *succeededError) Unwrap() []error { return []error{&e.err, e.reason} }
+
+// isOrderly reports whether an error is only that another process leads already while this one stops.
+// A standby takes over as soon as it finds that the leader serves nobody any more, which may be
+// before the leader has resigned. It continues from what is in the journal, which is all that was
+// acknowledged.
+func (f *Frontend) isOrderly(err error) bool {
+	select {
+	case <-f.life.Stopping():
+	default:
+		return false
+	}
+	_, fenced := errors.AsType[*replica.FencedError](err)
+	return fenced || errors.Is(err, leadership.ErrTakenOver)
+}
+
+// fail ends the frontend with a reason, unless it stops already and the reason is none of a fault.
+func (f *Frontend) fail(err error) {
+	if f.isOrderly(err) {
+		f.log.Info("another process leads this frontend before this one has stopped")
+		return
+	}
+	f.life.Fail(err)
+}
+
+// closeJournal closes the journal.
+func (f *Frontend) closeJournal() error {
+	if err := f.service.journal.Close(); !f.isOrderly(err) {
+		return err
+	}
+	return nil
+}
+
 // ended ends a frontend that has lost its name.
 func (b *standby) ended(reason error) {
-	err := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
-		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby"}
-	err.Address = b.leader()
+	err := &succeededError{reason: reason, err: api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
+		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby", Address: b.leader()}}
 	if b.serving.Swap(false) {
 		go b.f.service.journal.Abandon(err) // it answers who waits, and the candidate must not wait for that
 	}
-	select {
-	case <-b.f.life.Stopping():
-		if errors.Is(reason, leadership.ErrTakenOver) {
-			// The standby found that this process serves nobody any more before it had resigned.
-			// It continues from what is in the journal, which is all that was acknowledged.
-			b.f.log.Info("another process leads this frontend before this one has stopped", "leader", err.Address)
-			return
-		}
-	default:
-	}
-	b.f.life.Fail(err)
+	b.f.fail(err)
 }
 
 // run waits until this process has the frontend's name, takes the journal over and reads it.

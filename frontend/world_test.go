@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -48,7 +49,7 @@ type masterOf struct {
 func (w *world) master(change ...func(*master.Config)) *masterOf {
 	w.t.Helper()
 	cfg := master.Default()
-	cfg.Group, cfg.Listen, cfg.NATS, cfg.OTLP, cfg.HTTP = len(w.masters), "127.0.0.1:0", w.url(), w.otlp, ""
+	cfg.Group, cfg.Listen, cfg.NATS, cfg.OTLP, cfg.HTTP = len(w.masters), ports.Address(w.t), w.url(), w.otlp, ""
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -126,8 +127,8 @@ func (f *frontOf) List(ctx context.Context, limit int, after string) ([]api.Stat
 
 // settings are those of a frontend of this world.
 func (w *world) settings() frontend.Config {
-	cfg := frontend.Default()
-	cfg.Listen, cfg.InternalListen, cfg.HTTP, cfg.NATS, cfg.OTLP = "127.0.0.1:0", "127.0.0.1:0", "", w.url(), w.otlp
+	cfg, free := frontend.Default(), ports.Addresses(w.t, 2)
+	cfg.Listen, cfg.InternalListen, cfg.HTTP, cfg.NATS, cfg.OTLP = free[0], free[1], "", w.url(), w.otlp
 	cfg.Masters, cfg.Data = w.masters, w.t.TempDir()
 	return cfg
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/leadership/leadershiptest"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/pigeon-sched/pigeon/master"
@@ -116,12 +117,12 @@ func TestTwoClustersWithOneName(t *testing.T) {
 		}
 		return d
 	}
-	ports := freeAddresses(t, 3)
-	first := open(ports[0], func(own string) string { return own + "/" + ports[1] })
+	free := ports.Addresses(t, 3)
+	first := open(free[0], func(own string) string { return own + "/" + free[1] })
 	daemontest.Run(t, first)
 	daemontest.Await(t, "the first master leads", first.Leads)
-	daemontest.Run(t, open(ports[1], func(own string) string { return ports[0] + "/" + own }))
-	err := daemontest.Begin(t, open(ports[2], func(own string) string { return own })).End()
+	daemontest.Run(t, open(free[1], func(own string) string { return free[0] + "/" + own }))
+	err := daemontest.Begin(t, open(free[2], func(own string) string { return own })).End()
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(err.Error(), "two clusters are named") {
 		t.Errorf("the master of the other cluster ended with %v", err)
 	}

@@ -2,48 +2,25 @@ package master_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// freeAddresses returns addresses on which no process listens. Where all of 127.0.0.0/8
-// is loopback they are on a host of this test's own: between here and the master's start
-// other processes take free ports of 127.0.0.1.
-func freeAddresses(t *testing.T, n int) (list []string) {
-	t.Helper()
-	host := "127.0.0.1"
-	if runtime.GOOS == "linux" {
-		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254))
-	}
-	for range n {
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		list = append(list, l.Addr().String())
-	}
-	return list
-}
-
 // helping returns the settings of two masters that help each other.
 func helping(t *testing.T) (both [2]master.Config) {
 	t.Helper()
-	addresses := freeAddresses(t, 2)
+	addresses := ports.Addresses(t, 2)
 	for g := range both {
 		c := under("pigeon-sort:reserved=0")
 		c.Group, c.Listen, c.Masters, c.MasterLost = g, addresses[g], addresses, 300*time.Millisecond

@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -23,12 +24,23 @@ func (l attemptLogs) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wi
 			id.Attempt = have[len(have)-1]
 		}
 	}
+	c, err := l.read(id, &r)
+	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why}, err
+}
+
+// read reads an output, the list of the files that the attempt left, or one of these files.
+func (l attemptLogs) read(id sched.AttemptID, r *wire.AttemptLogRequest) (logs.Chunk, error) {
+	if r.Stream == wire.FileList {
+		return l.store.List(id, r.Offset, r.Limit)
+	}
+	if name, ok := strings.CutPrefix(r.Stream, wire.FilePrefix); ok {
+		return l.store.ReadFile(id, name, r.Offset, r.Limit)
+	}
 	stream, err := streamOf(id, r.Stream)
 	if err != nil {
-		return wire.LogChunk{}, err
+		return logs.Chunk{}, err
 	}
-	c, err := l.store.Read(id, stream, r.Offset, r.Limit)
-	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why}, err
+	return l.store.Read(id, stream, r.Offset, r.Limit)
 }
 
 func streamOf(id sched.AttemptID, name string) (logs.Stream, error) {
@@ -40,6 +52,6 @@ func streamOf(id sched.AttemptID, name string) (logs.Stream, error) {
 	}
 	return 0, &api.Error{
 		Problem: api.Invalid, What: fmt.Sprintf("there is no output %q", name), Subject: "attempt " + id.String(),
-		Tried: "reading its log", Next: `use "stdout" or "stderr"`,
+		Tried: "reading its log", Next: `use "stdout", "stderr", "files" or "file:" and the path of one`,
 	}
 }

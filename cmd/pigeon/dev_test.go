@@ -18,6 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 )
@@ -191,7 +192,7 @@ func httpGet(t *testing.T, url string) string {
 
 // TestDevWithoutReceiver: a dev whose traces nobody receives works and ends as another.
 func TestDevWithoutReceiver(t *testing.T) {
-	b, _ := runDev(t, "--otlp", freePort(t), "--nodes", "2", "--trace-url", "http://jaeger:16686/trace/{trace}")
+	b, _ := runDev(t, "--otlp", ports.Address(t), "--nodes", "2", "--trace-url", "http://jaeger:16686/trace/{trace}")
 	succeed(t, "submit", "--key", "traced", "--sleep", "1ms", "--wait")
 	e := lines[api.Explanation](t, succeed(t, "explain", "traced", "-o", "json"))[0]
 	if len(e.Trace) != 32 || e.TraceURL != "http://jaeger:16686/trace/"+e.Trace {

@@ -56,6 +56,7 @@ func printedObjects() []printed {
 		{"events", "for each event", reflect.TypeFor[api.Event]()},
 		{"whoami", "for each frontend", reflect.TypeFor[whoamiLine]()},
 		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
+		{"files", "for each file", reflect.TypeFor[leftFile]()},
 		{"nodes", "for each node", reflect.TypeFor[api.Node]()},
 		{"nodes", "with --groups, for each group", reflect.TypeFor[api.MasterState]()},
 		{"node drain", "for each node", reflect.TypeFor[api.NodeDrain]()},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 )
 
 // prometheusServer is a real Prometheus on a free port.
@@ -58,23 +58,13 @@ func startPrometheus(t *testing.T, program, target string) *prometheusServer {
 	}
 	const tries = 5
 	for try := range tries {
-		p := &prometheusServer{t: t, address: freePort(t), log: filepath.Join(folder, fmt.Sprintf("log-%d", try))}
+		p := &prometheusServer{t: t, address: ports.Address(t), log: filepath.Join(folder, fmt.Sprintf("log-%d", try))}
 		if p.start(program, file, filepath.Join(folder, fmt.Sprintf("data-%d", try))) {
 			return p
 		}
 	}
 	t.Fatalf("no Prometheus serves after %d tries", tries)
 	return nil
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // nobody has connected
-	return l.Addr().String()
 }
 
 // start reports whether the server is ready; it is not when it ended before.
@@ -194,7 +184,7 @@ func TestPrometheus(t *testing.T) {
 		t.Skip("there is no prometheus; Debian has it in the package prometheus")
 	}
 	// Nobody listens there: jobs are traced, and the exports fail.
-	dev, line := runDev(t, "--otlp", freePort(t), "--owners-file", ownersFile(t))
+	dev, line := runDev(t, "--otlp", ports.Address(t), "--owners-file", ownersFile(t))
 	succeed(t, "submit", "--tasks", "20", "--sleep", "10ms", "--owner", "team/alice", "--wait")
 	succeed(t, "submit", "--tasks", "5", "--sleep", "10ms", "--class", "long", "--wait")
 	succeed(t, "submit", "--tasks", "40", "--sleep", "1h", "--owner", "team/bob") // some run and some wait, until the end

@@ -43,6 +43,7 @@ func verbs(roles []role) []*cobra.Command {
 		whoamiCommand(),
 		explainCommand(),
 		logsCommand(),
+		filesCommand(),
 		historyCommand(),
 		eventsCommand(),
 		cancelCommand(),

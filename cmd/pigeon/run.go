@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -42,6 +44,7 @@ frontend answers again, or another one of --frontend that has taken it over;
 	job := addJobFlags(cmd)
 	var stdin stdinFlags
 	stdin.add(cmd.Flags())
+	to := addCollect(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if err := checkArgv(argv, "run"); err != nil {
@@ -56,13 +59,16 @@ frontend answers again, or another one of --frontend that has taken it over;
 			return wrongUse(err)
 		}
 		r.Tasks[0].Payload.Exec.Stdin = in != nil
-		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in) })
+		if err := checkCollect(*to); err != nil {
+			return err
+		}
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in, *to) })
 	}
 	return cmd
 }
 
 // runJob submits the job, follows it and returns its exit status.
-func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, in stdinSource) error {
+func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, in stdinSource, to string) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
 	job, _, err := c.Submit(ctx, r, ownKey)
@@ -85,15 +91,23 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, i
 		return interrupted(ctx, cmd.ErrOrStderr(), job, exitBrokenPipe)
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
+	}
+	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmd.ErrOrStderr()), collect(ctx, job, 1, to, cmd.ErrOrStderr()))
+}
+
+// ranTo returns the end of a job that was run, of whose output bytes are missing, as the end of this
+// program.
+func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64, errs io.Writer) error {
+	switch {
 	case s.State == api.StateCompleted:
-		return incomplete(job.ID, out.missing+errs.missing)
+		return incomplete(job.ID, missing)
 	case s.State == api.StateCancelled:
 		return fmt.Errorf("job %s was cancelled: %s", job.ID, s.Reason)
 	}
 	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
 		if e.Tasks[0].Code != "" { // its output need not say that it met a limit
-			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: job %s failed: %s\n", job.ID, s.Reason)
+			fmt.Fprintf(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
 		}
 		return silentError{e.Tasks[0].Exit}
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -23,6 +25,7 @@ type submitFlags struct {
 	after   []string
 	file    string
 	schema  bool
+	collect *string
 }
 
 // submitted is what "pigeon submit -o json" prints.
@@ -67,6 +70,7 @@ job.`,
 	job := addJobFlags(cmd)
 	var own submitFlags
 	own.add(cmd.Flags())
+	own.collect = addCollect(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if own.schema {
@@ -122,7 +126,10 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 		return nil, false, err
 	}
 	r.Array, r.After, r.MaxRunning = array, after, most
-	return r, ownKey, wrongUse(r.Validate())
+	if err := r.Validate(); err != nil {
+		return nil, false, wrongUse(err)
+	}
+	return r, ownKey, checkCollect(*f.collect)
 }
 
 // limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
@@ -171,6 +178,8 @@ func (f *submitFlags) program(cmd *cobra.Command, job *jobFlags, argv []string) 
 // check allows a program or --sleep, and --tasks or --array.
 func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	switch sleeps := cmd.Flags().Changed("sleep"); {
+	case *f.collect != "" && !f.wait:
+		return fmt.Errorf("--%s copies files when the job has ended; give --wait too, or run 'pigeon files JOB --to %s' then", collectFlag, *f.collect)
 	case f.array != "" && cmd.Flags().Changed("tasks"):
 		return fmt.Errorf("both --tasks and --array are given, and the array %s says how many tasks there are; leave --tasks out", f.array)
 	case sleeps && len(argv) > 0:
@@ -209,6 +218,9 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	})
 	if err != nil && cmd.Context().Err() != nil {
 		return left(cmd.ErrOrStderr(), id)
+	}
+	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
+		err = cmp.Or(err, collect(cmd.Context(), job, len(r.Tasks), *f.collect, cmd.ErrOrStderr()))
 	}
 	return err
 }

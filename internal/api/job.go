@@ -146,6 +146,13 @@ type TaskStatus struct {
 	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node, or of its master while it runs; none when it is not known
 }
 
+// TaskFile is a file that a task left in its working folder.
+type TaskFile struct {
+	Path       string `json:"path"`                 // relative to the folder, with / between names
+	Size       int64  `json:"size"`                 // bytes
+	Executable bool   `json:"executable,omitempty"` // by its user
+}
+
 // Explanation is why a job waits, or why it ended as it did.
 type Explanation struct {
 	Status Status       `json:"status"`          // as of pigeon status

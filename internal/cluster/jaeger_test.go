@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 )
 
 // jaegerVariable names the program of Jaeger for TestJaeger; 'make test-jaeger' sets it.
@@ -32,23 +32,13 @@ func startJaeger(t *testing.T, program string) *jaeger {
 	t.Helper()
 	const tries = 5
 	for range tries {
-		j := &jaeger{t: t, otlp: freeAddress(t), http: freeAddress(t), log: filepath.Join(t.TempDir(), "log")}
+		j := &jaeger{t: t, otlp: ports.Address(t), http: ports.Address(t), log: filepath.Join(t.TempDir(), "log")}
 		if j.start(program) {
 			return j
 		}
 	}
 	t.Fatalf("no Jaeger serves after %d tries", tries)
 	return nil
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // nobody has connected
-	return l.Addr().String()
 }
 
 // start reports whether Jaeger answers; it does not when it ended before.
@@ -61,7 +51,7 @@ func (j *jaeger) start(program string) bool {
 	for _, flag := range []string{
 		"collector.otlp.http.host-port", "collector.grpc-server.host-port", "collector.http-server.host-port", "query.grpc-server.host-port", "admin.http.host-port",
 	} {
-		arguments = append(arguments, "--"+flag+"="+freeAddress(j.t))
+		arguments = append(arguments, "--"+flag+"="+ports.Address(j.t))
 	}
 	c := exec.Command(program, arguments...) //nolint:noctx // it ends with the test's cleanup
 	c.Stdout, c.Stderr = log, log

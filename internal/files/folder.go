@@ -71,7 +71,7 @@ func checkOwner(path string) error {
 		if err != nil {
 			return distrust(path, err.Error(), "give another folder")
 		}
-		owner := ownerOf(info)
+		owner := Owner(info)
 		if info.Mode()&fs.ModeSymlink != 0 && owner == 0 {
 			continue // root could do anything anyway
 		}
@@ -92,7 +92,7 @@ func tightenFiles(path string, list []fs.DirEntry) (tightened bool, err error) {
 			continue // gone meanwhile, or with permissions of its own
 		}
 		file := filepath.Join(path, e.Name())
-		if owner := ownerOf(info); owner != os.Geteuid() {
+		if owner := Owner(info); owner != os.Geteuid() {
 			return tightened, fmt.Errorf("file %s belongs to user %d", file, owner)
 		}
 		if info.Mode().Perm()&others == 0 {
@@ -106,8 +106,8 @@ func tightenFiles(path string, list []fs.DirEntry) (tightened bool, err error) {
 	return tightened, nil
 }
 
-// ownerOf returns the number of a file's user.
-func ownerOf(info fs.FileInfo) int {
+// Owner returns the number of a file's user.
+func Owner(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid)
 	}
@@ -127,7 +127,7 @@ func OpenPrivate(path string, flag int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
-		switch owner := ownerOf(info); {
+		switch owner := Owner(info); {
 		case owner != os.Geteuid():
 			err = fmt.Errorf("%s belongs to user %d, and this process runs as user %d; remove it, or name another file", path, owner, os.Geteuid())
 		case info.Mode().Perm()&others != 0:

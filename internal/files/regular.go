@@ -57,15 +57,15 @@ func Below(root string, names ...string) (*os.Root, error) {
 			return nil, err
 		}
 		var next *os.Root
-		next, err = into(at, name)
+		next, err = Into(at, name)
 		_ = at.Close() // nothing was written
 		at = next
 	}
 	return at, err
 }
 
-// into opens a folder in a folder.
-func into(at *os.Root, name string) (*os.Root, error) {
+// Into opens a folder in a folder.
+func Into(at *os.Root, name string) (*os.Root, error) {
 	seen, err := at.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func Give(uid, gid int, root string, names ...string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // nothing was written
-	at, err := into(in, names[last])
+	at, err := Into(in, names[last])
 	if err != nil {
 		return err
 	}

@@ -77,12 +77,18 @@ type Scheduler interface {
 	Applications
 }
 
+// What a request for a part of a task's output names beside "stdout" and "stderr".
+const (
+	FileList   = "files" // the files in its working folder, an [api.TaskFile] a line
+	FilePrefix = "file:" // before the path of one of them
+)
+
 // LogRequest requests a part of a task's output.
 type LogRequest struct {
 	Job     string
 	Task    int
 	Attempt int    // 0: the latest
-	Stream  string // "stdout" or "stderr"
+	Stream  string // "stdout", "stderr", FileList, or FilePrefix and a path
 	Offset  int64
 	Limit   int // bytes
 }

@@ -3,8 +3,6 @@ package natsservertest
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
@@ -40,26 +38,6 @@ func StartSome(t testing.TB, servers, first int, change ...func(*natsserver.Opti
 		c.Start(i)
 	}
 	return c
-}
-
-// free returns addresses that nobody listens at. They are below those that kernels assign to outgoing
-// connections, so that none of these occupies one before its server starts, or while it is stopped.
-func free(t testing.TB, n int) (addresses []string) {
-	t.Helper()
-	var held []net.Listener
-	for try := 0; len(held) < n; try++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		switch {
-		case err == nil:
-			held, addresses = append(held, l), append(addresses, l.Addr().String())
-		case try > 100*n:
-			t.Fatal(err)
-		}
-	}
-	for _, l := range held {
-		_ = l.Close() // nobody has connected
-	}
-	return addresses
 }
 
 // Start starts a server that is stopped, with what it has kept.

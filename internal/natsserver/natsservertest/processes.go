@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
 )
 
@@ -221,11 +222,11 @@ func (p *Processes) with(use func(jetstream.JetStream)) {
 func options(t testing.TB, servers int, change []func(*natsserver.Options)) (all []natsserver.Options) {
 	t.Helper()
 	dir := t.TempDir()
-	ports := free(t, 2*servers)
-	routes := ports[servers:]
+	free := ports.Addresses(t, 2*servers)
+	routes := free[servers:]
 	for i := range servers {
 		o := natsserver.Options{
-			Listen: ports[i], Name: fmt.Sprintf("nats-%d", i), JetStream: true, MaxStore: 64 << 20,
+			Listen: free[i], Name: fmt.Sprintf("nats-%d", i), JetStream: true, MaxStore: 64 << 20,
 			StoreDir: filepath.Join(dir, fmt.Sprint(i)),
 		}
 		if servers > 1 {

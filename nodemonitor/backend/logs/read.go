@@ -34,11 +34,8 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 			Subject: "attempt " + id.String(), Tried: "reading its log", Next: "use stream 0 or 1, and an offset and a limit of 0 or more",
 		}
 	}
-	s.mu.Lock()
-	e := s.jobs[id.Job][id]
-	c := Chunk{Ended: e != nil && e.ended}
-	s.mu.Unlock()
-	if e == nil {
+	c, known := s.begun(id)
+	if !known {
 		return Chunk{}, s.missing(id)
 	}
 	// The gap is looked at after the data: it is recorded before what is beyond it is written.
@@ -58,6 +55,22 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	return c, nil
 }
 
+// begun returns the beginning of what is read of an attempt, false for one of which nothing is here.
+func (s *Store) begun(id sched.AttemptID) (c Chunk, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.jobs[id.Job][id]
+	return Chunk{Ended: e != nil && e.ended}, e != nil
+}
+
+// readLimit returns how many bytes one read returns at most when a caller asks for limit.
+func readLimit(limit int) int64 {
+	if limit == 0 {
+		return MaxRead
+	}
+	return min(int64(limit), MaxRead)
+}
+
 // open opens one of the files of an attempt's outputs. The task may have put something else in
 // its place.
 func (s *Store) open(id sched.AttemptID, suffix string) (*os.File, error) {
@@ -75,10 +88,7 @@ func (c *Chunk) fill(f *os.File, offset int64, limit int) error {
 		return err
 	}
 	c.Size = info.Size()
-	if limit == 0 || limit > MaxRead {
-		limit = MaxRead
-	}
-	c.Data = make([]byte, max(min(int64(limit), c.Size-offset), 0))
+	c.Data = make([]byte, max(min(readLimit(limit), c.Size-offset), 0))
 	n, err := f.ReadAt(c.Data, offset)
 	c.Data = c.Data[:n]
 	if errors.Is(err, io.EOF) {

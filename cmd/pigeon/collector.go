@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// collector lists the files that the tasks of a job left, and copies them.
+type collector struct {
+	job      *frontends.Job
+	attempt  int // 0: the latest of each task
+	patterns []string
+	found    func(task int, f *api.TaskFile) error // called with each file; nil for nothing
+	errs     io.Writer
+
+	to      *os.Root // nil: nothing is copied
+	perTask bool     // each task has a folder there
+
+	files, bytes int64 // copied
+	failed       int   // tasks
+}
+
+// copyInto has the files copied into a folder, which is made.
+func (k *collector) copyInto(folder string, perTask bool) (err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // as mkdir does
+		return fmt.Errorf("the folder for the files cannot be made: %w", err)
+	}
+	k.perTask = perTask
+	if k.to, err = os.OpenRoot(folder); err != nil {
+		return fmt.Errorf("the folder for the files cannot be opened: %w", err)
+	}
+	return nil
+}
+
+func (k *collector) close() {
+	_ = k.to.Close() // the files in it are closed
+}
+
+// tasks handles all tasks. What is not there of one of them is said, and the others' follow.
+func (k *collector) tasks(ctx context.Context, n int) error {
+	for task := range n {
+		err := k.task(ctx, task)
+		switch {
+		case hasProblem(err, api.NotReady): // it has not started, or never did
+		case hasProblem(err, api.NotFound, api.Invalid):
+			k.failed++
+			fmt.Fprintf(k.errs, "pigeon: task %d: %v\n", task, err)
+		case err != nil:
+			return fmt.Errorf("task %d: %w", task, err)
+		}
+	}
+	return nil
+}
+
+// report says what was copied, and is an error when something was not.
+func (k *collector) report() error {
+	if k.to != nil {
+		fmt.Fprintf(k.errs, "%d files with %d bytes copied to %s\n", k.files, k.bytes, k.to.Name())
+	}
+	if k.failed > 0 {
+		return silentError{exitFailed}
+	}
+	return nil
+}
+
+// task lists or copies the files of a task.
+func (k *collector) task(ctx context.Context, task int) error {
+	list, err := k.list(ctx, task)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		f := &list[i]
+		if !selects(k.patterns, f.Path) {
+			continue
+		}
+		if k.to != nil {
+			if err := k.copy(ctx, task, f); err != nil {
+				return fmt.Errorf("file %q: %w", f.Path, err)
+			}
+		}
+		if k.found != nil {
+			if err := k.found(task, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// list returns the files that a task left.
+func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, err error) {
+	var text bytes.Buffer
+	if err := k.read(ctx, task, wire.FileList, &text); err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(&text); ; {
+		var f api.TaskFile
+		switch err := d.Decode(&f); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil || !fs.ValidPath(f.Path):
+			return nil, errors.New("the list of its files changed while it was read, because the task still writes; try again")
+		}
+		list = append(list, f)
+	}
+}
+
+// read copies what a task has under the name of a stream.
+func (k *collector) read(ctx context.Context, task int, stream string, w io.Writer) error {
+	for offset := int64(0); ; {
+		piece, err := k.job.Log(ctx, wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Stream: stream, Offset: offset, Limit: pieceBytes}, false)
+		if err != nil || len(piece.Data) == 0 {
+			return err
+		}
+		if _, err := w.Write(piece.Data); err != nil {
+			return err
+		}
+		offset += int64(len(piece.Data))
+	}
+}
+
+// copy copies a file. It has its name when it is whole.
+func (k *collector) copy(ctx context.Context, task int, f *api.TaskFile) error {
+	name := f.Path
+	if k.perTask {
+		name = path.Join(strconv.Itoa(task), name)
+	}
+	if err := k.to.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if f.Executable {
+		mode = 0o755
+	}
+	part := name + ".pigeon-part"
+	out, err := k.to.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	w := &counter{to: out}
+	if err = errors.Join(k.read(ctx, task, wire.FilePrefix+f.Path, w), out.Close()); err == nil {
+		err = k.to.Rename(part, name)
+	}
+	if err != nil {
+		_ = k.to.Remove(part) // the error is worse
+		return err
+	}
+	k.files++
+	k.bytes += w.n
+	return nil
+}
+
+// counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements io.Writer.
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// checkPatterns refuses patterns that nothing can match.
+func checkPatterns(patterns []string) error {
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			return fmt.Errorf("pattern %q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// selects reports whether a pattern matches the path of a file, or its last name where the pattern
+// has no slash. No pattern selects all.
+func selects(patterns []string, file string) bool {
+	for _, p := range patterns {
+		name := file
+		if !strings.Contains(p, "/") {
+			name = path.Base(file)
+		}
+		if ok, _ := path.Match(p, name); ok { // they were checked
+			return true
+		}
+	}
+	return len(patterns) == 0
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/spf13/cobra"
+)
+
+// leftFile is what "pigeon files -o json" prints.
+type leftFile struct {
+	Job  string `json:"job"`  // its id
+	Task int    `json:"task"` // number in the job, from 0
+	api.TaskFile
+}
+
+// filesFlags are those of "pigeon files".
+type filesFlags struct {
+	task    int // -1: all
+	attempt int // 0: the latest
+	to      string
+}
+
+func filesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "files JOB [PATTERN]...",
+		GroupID: groupJobs,
+		Short:   "List or copy the files that the tasks of a job left",
+		Long: `Lists the files that the tasks of an exec job left in their working folders, or copies them
+with --to. Each attempt has a working folder of its own, unless the job names one (--dir); its
+node keeps it for an hour after its end, with the outputs.
+
+A PATTERN such as '*.csv' or 'out/*.csv' selects files by their name, or by their path if it has
+a slash; without one all are meant. With --to, files of a job of several tasks go into a folder
+for each task, named by its number, unless --task selects one. Files that exist are replaced.
+Links, pipes and files of other users are left out, and a folder of more than 10,000 files is
+refused.
+
+'pigeon submit --wait --collect FOLDER' and 'pigeon run --collect FOLDER' copy them at the end.`,
+		Example: `  pigeon files JOB
+  pigeon files JOB 'out/*.csv' --to results
+  pigeon files JOB --task 7 --to .`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeJobs,
+	}
+	output := addOutput(cmd)
+	var f filesFlags
+	fs := cmd.Flags()
+	fs.IntVar(&f.task, "task", -1, "number of the task, from 0 (default: all)")
+	fs.IntVar(&f.attempt, "attempt", 0, "number of the attempt, as explain shows it (0 = the latest)")
+	fs.StringVar(&f.to, "to", "", "copy the files into this folder")
+	fs.Lookup("task").DefValue = "" // its usage says what counts without it
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.check(cmd, args[1:]); err != nil {
+			return wrongUse(err)
+		}
+		return withCluster(cmd, func(c *clusterClient) error { return f.run(cmd, c, args[0], args[1:], *output) })
+	}
+	return cmd
+}
+
+func (f *filesFlags) check(cmd *cobra.Command, patterns []string) error {
+	switch flags := cmd.Flags(); {
+	case flags.Changed("task") && f.task < 0 || f.attempt < 0:
+		return fmt.Errorf("--task %d and --attempt %d must not be negative", f.task, f.attempt)
+	case f.attempt > 0 && !flags.Changed("task"):
+		return errors.New("--attempt is of one task; name it with --task")
+	case flags.Changed("to") && f.to == "":
+		return errors.New("--to names no folder; give . for the current one")
+	}
+	return checkPatterns(patterns)
+}
+
+func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, patterns []string, output outputFormat) error {
+	id, err := c.jobID(cmd.Context(), given)
+	if err != nil {
+		return err
+	}
+	job, s, err := c.Find(cmd.Context(), id)
+	if err != nil {
+		return err
+	}
+	if f.task >= s.Tasks {
+		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", id, s.Tasks-1, f.task))
+	}
+	k := &collector{job: job, attempt: f.attempt, patterns: patterns, errs: cmd.ErrOrStderr()}
+	if f.to != "" {
+		if err := k.copyInto(f.to, s.Tasks > 1 && f.task < 0); err != nil {
+			return err
+		}
+		defer k.close()
+	}
+	w := newTable(cmd.OutOrStdout())
+	switch {
+	case output == outputJSON:
+		k.found = func(task int, file *api.TaskFile) error {
+			return writeJSON(cmd.OutOrStdout(), leftFile{Job: id, Task: task, TaskFile: *file})
+		}
+	case f.to == "":
+		fmt.Fprintln(w, "TASK\tBYTES\tFILE")
+		k.found = func(task int, file *api.TaskFile) error {
+			_, err := fmt.Fprintf(w, "%d\t%d\t%s\n", task, file.Size, printable(file.Path))
+			return err
+		}
+	}
+	if f.task >= 0 {
+		err = k.task(cmd.Context(), f.task)
+	} else {
+		err = k.tasks(cmd.Context(), s.Tasks)
+	}
+	return errors.Join(err, w.Flush(), k.report())
+}
+
+// collectFlag is --collect of the verbs that wait for a job.
+const collectFlag = "collect"
+
+// addCollect adds the flag.
+func addCollect(cmd *cobra.Command) *string {
+	return cmd.Flags().String(collectFlag, "", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
+}
+
+// collect copies what the tasks of a job that has ended left into a folder, "" for nowhere. It says
+// what fails, and then the exit status is 1.
+func collect(ctx context.Context, job *frontends.Job, tasks int, to string, errs io.Writer) error {
+	if to == "" {
+		return nil
+	}
+	k := &collector{job: job, errs: errs}
+	err := k.copyInto(to, tasks > 1)
+	if err == nil {
+		defer k.close()
+		err = k.tasks(ctx, tasks)
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "pigeon: files of job %s: %v\n", job.ID, err)
+		return silentError{exitFailed}
+	}
+	return k.report()
+}
+
+// checkCollect returns why files cannot be copied into a folder, before a job is submitted whose
+// files they would be.
+func checkCollect(to string) error {
+	if to == "" {
+		return nil
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // as mkdir does
+		return fmt.Errorf("--%s: the folder cannot be made: %w", collectFlag, err)
+	}
+	return nil
+}

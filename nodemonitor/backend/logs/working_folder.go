@@ -1,0 +1,152 @@
+package logs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// maxListed bounds the files and folders of an attempt's working folder that are listed.
+const maxListed = 10_000
+
+// errTooMany is the error of a list that would be too long.
+var errTooMany = fmt.Errorf("it holds more than %d files and folders", maxListed)
+
+// List returns a piece of the list of the regular files in an attempt's working folder, as Read
+// does of a stream: a JSON object of [api.TaskFile] a line, in the order of a walk. What is no
+// regular file, what belongs to another user than the folder, and names that are no UTF-8 are left
+// out.
+func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error) {
+	return s.ofFolder(id, offset, limit, "listing its files", func(in *os.Root, owner int, c *Chunk) error {
+		text, err := list(in, owner)
+		c.Size = int64(len(text))
+		from := min(offset, c.Size)
+		c.Data = text[from:min(from+readLimit(limit), c.Size)]
+		return err
+	})
+}
+
+// ReadFile returns a piece of a regular file in an attempt's working folder, as Read does of a
+// stream. name is relative to the folder.
+func (s *Store) ReadFile(id sched.AttemptID, name string, offset int64, limit int) (Chunk, error) {
+	tried := fmt.Sprintf("reading its file %q", name)
+	if !fs.ValidPath(name) || name == "." {
+		return Chunk{}, &api.Error{Problem: api.Invalid, What: "the path leads out of its working folder, or is not in its shortest form", Subject: "attempt " + id.String(), Tried: tried, Next: "name a file as the list has it"}
+	}
+	return s.ofFolder(id, offset, limit, tried, func(in *os.Root, owner int, c *Chunk) error {
+		if in == nil {
+			return fs.ErrNotExist
+		}
+		f, err := openBelow(in, name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // only read
+		if info, err := f.Stat(); err != nil || files.Owner(info) != owner {
+			return errors.Join(err, fs.ErrPermission) // a link of another user's file
+		}
+		return c.fill(f, offset, limit)
+	})
+}
+
+// ofFolder calls read with the working folder of an attempt and the number of its user. The folder is
+// nil when there is none: another attempt may have got it if nothing was left there.
+func (s *Store) ofFolder(id sched.AttemptID, offset int64, limit int, tried string, read func(in *os.Root, owner int, c *Chunk) error) (Chunk, error) {
+	refusal := &api.Error{Problem: api.Invalid, Subject: "attempt " + id.String(), Tried: tried}
+	if offset < 0 || limit < 0 {
+		refusal.What, refusal.Next = fmt.Sprintf("offset %d, limit %d is not a position", offset, limit), "use an offset and a limit of 0 or more"
+		return Chunk{}, refusal
+	}
+	c, known := s.begun(id)
+	if !known {
+		return Chunk{}, s.missing(id)
+	}
+	in, owner, err := s.folderOf(id)
+	if err == nil {
+		err = read(in, owner, &c)
+	}
+	if in != nil {
+		_ = in.Close() // only read
+	}
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.Is(err, fs.ErrNotExist):
+		refusal.Problem, refusal.What, refusal.Next = api.NotFound, "there is no such file in its working folder", "list the files it left with `pigeon files`"
+	case errors.Is(err, errTooMany):
+		refusal.What, refusal.Next = "its working folder cannot be listed: "+err.Error(), "have the task pack them into one file, and name that"
+	default:
+		refusal.What, refusal.Next = "it cannot be read: "+err.Error(), "have the task leave regular files of its own user in its working folder"
+	}
+	return Chunk{}, refusal
+}
+
+// folderOf opens the working folder of an attempt, nil when there is none, and returns the number of
+// its user.
+func (s *Store) folderOf(id sched.AttemptID) (in *os.Root, owner int, err error) {
+	in, err = files.Below(s.cfg.Root, id.Job.String(), attemptName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat(".")
+	if err != nil {
+		return in, 0, err
+	}
+	return in, files.Owner(info), nil
+}
+
+// list returns the list of the files in a folder.
+func list(in *os.Root, owner int) ([]byte, error) {
+	var text []byte
+	if in == nil {
+		return text, nil
+	}
+	seen := 0
+	err := fs.WalkDir(in.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxListed {
+			return errTooMany
+		}
+		if err != nil || !d.Type().IsRegular() || !fs.ValidPath(name) {
+			return nil //nolint:nilerr // gone meanwhile, or locked by its owner
+		}
+		info, err := d.Info()
+		if err != nil || files.Owner(info) != owner {
+			return nil //nolint:nilerr // likewise, or a link of another user's file
+		}
+		line, err := json.Marshal(api.TaskFile{Path: name, Size: info.Size(), Executable: info.Mode()&0o100 != 0})
+		text = append(append(text, line...), '\n')
+		return err
+	})
+	return text, err
+}
+
+// openBelow opens a regular file below a folder. Nothing on the way is a link.
+func openBelow(in *os.Root, name string) (*os.File, error) {
+	dir, base := path.Split(name)
+	at := in
+	for _, step := range strings.FieldsFunc(dir, func(r rune) bool { return r == '/' }) {
+		next, err := files.Into(at, step)
+		if at != in {
+			_ = at.Close() // only passed
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	if at != in {
+		defer func() { _ = at.Close() }() // the file has a descriptor of its own
+	}
+	return files.OpenRegular(at, base)
+}

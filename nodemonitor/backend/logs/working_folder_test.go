@@ -1,0 +1,121 @@
+package logs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// left returns what is listed of an attempt, read in pieces of a few bytes.
+func left(t *testing.T, s *Store, id sched.AttemptID) (found []api.TaskFile) {
+	t.Helper()
+	var text []byte
+	for {
+		c, err := s.List(id, int64(len(text)), 7)
+		must(t, err)
+		if len(c.Data) == 0 {
+			break
+		}
+		text = append(text, c.Data...)
+	}
+	for line := range strings.Lines(string(text)) {
+		var f api.TaskFile
+		must(t, json.Unmarshal([]byte(line), &f))
+		found = append(found, f)
+	}
+	return found
+}
+
+// The files in a working folder are listed and read, also while the attempt runs. Links, and
+// what they lead to, are not.
+func TestFilesThatATaskLeft(t *testing.T) {
+	s, _ := open(t, Config{})
+	id := attempt(0, 1)
+	if _, err := s.List(id, 0, 0); !refusedAs(err, api.NotFound) {
+		t.Errorf("of an unknown attempt: %v", err)
+	}
+	f, err := s.Begin(id)
+	must(t, err)
+	if got := left(t, s, id); got != nil {
+		t.Errorf("without a folder: %+v", got)
+	}
+	if _, err := s.ReadFile(id, "out.txt", 0, 0); !refusedAs(err, api.NotFound) {
+		t.Errorf("a file without a folder: %v", err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	must(t, os.MkdirAll(filepath.Join(f.Folder, "a", "b"), 0o700))
+	must(t, os.WriteFile(filepath.Join(f.Folder, "a", "b", "out.txt"), []byte("0123456789"), 0o600))
+	must(t, os.WriteFile(filepath.Join(f.Folder, "run"), nil, 0o700)) //nolint:gosec // as programs are
+	must(t, os.WriteFile(filepath.Join(f.Folder, "no\xffname"), nil, 0o600))
+	must(t, os.Symlink(secret, filepath.Join(f.Folder, "link")))
+	must(t, os.Symlink(filepath.Dir(secret), filepath.Join(f.Folder, "folder")))
+	must(t, syscall.Mkfifo(filepath.Join(f.Folder, "pipe"), 0o600))
+	want := []api.TaskFile{{Path: "a/b/out.txt", Size: 10}, {Path: "run", Executable: true}}
+	if got := left(t, s, id); !slices.Equal(got, want) {
+		t.Errorf("listed %+v, want %+v", got, want)
+	}
+	if c, err := s.ReadFile(id, "a/b/out.txt", 3, 4); err != nil || string(c.Data) != "3456" || c.Size != 10 || c.Ended {
+		t.Errorf("read %+v, %v", c, err)
+	}
+	s.End(id, true)
+	if c, err := s.ReadFile(id, "run", 0, 0); err != nil || len(c.Data) != 0 || !c.Ended {
+		t.Errorf("read %+v, %v", c, err)
+	}
+	for _, name := range []string{"link", "folder/secret", "pipe", "a", "a/b/out.txt/x", "../0.1.out", "/etc/passwd", "a/../run", "", ".", "none", "a/none"} {
+		if c, err := s.ReadFile(id, name, 0, 0); !refusedAs(err, api.Invalid) && !refusedAs(err, api.NotFound) || len(c.Data) > 0 {
+			t.Errorf("%q: read %+v, %v", name, c, err)
+		}
+	}
+	if _, err := s.ReadFile(id, "run", -1, 0); !refusedAs(err, api.Invalid) {
+		t.Errorf("before the beginning: %v", err)
+	}
+}
+
+// A link of another user's file is neither listed nor read: the node monitor may read what its
+// user may not.
+func TestFilesOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	s, _ := open(t, Config{})
+	f, err := s.Begin(attempt(0, 1))
+	must(t, err)
+	must(t, os.Mkdir(f.Folder, 0o700))
+	must(t, os.WriteFile(filepath.Join(f.Folder, "shadow"), []byte("secret"), 0o600))
+	must(t, os.Chown(f.Folder, 65534, 65534))
+	if got := left(t, s, attempt(0, 1)); got != nil {
+		t.Errorf("listed %+v", got)
+	}
+	if c, err := s.ReadFile(attempt(0, 1), "shadow", 0, 0); !refusedAs(err, api.Invalid) || len(c.Data) > 0 {
+		t.Errorf("read %+v, %v", c, err)
+	}
+}
+
+// A folder with more files than are listed is refused with the limit.
+func TestTooManyFiles(t *testing.T) {
+	s, _ := open(t, Config{})
+	f, err := s.Begin(attempt(0, 1))
+	must(t, err)
+	must(t, os.Mkdir(f.Folder, 0o700))
+	for i := range maxListed {
+		must(t, os.Symlink("nowhere", filepath.Join(f.Folder, fmt.Sprint(i))))
+	}
+	if _, err := s.List(attempt(0, 1), 0, 0); !refusedAs(err, api.Invalid) || !strings.Contains(err.Error(), "more than 10000 files") {
+		t.Errorf("%v", err)
+	}
+}
+
+func refusedAs(err error, p api.Problem) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Problem == p && e.What != "" && e.Next != ""
+}
