@@ -67,5 +67,7 @@
 //
 // The guard reads stdout and stderr from pipes and appends them to files up to a
 // limit; it also reads what exceeds the limit, or cannot be written, so that the
-// process neither blocks nor dies of it.
+// process neither blocks nor dies of it. A process that escaped may hold the pipes
+// open for ever: soon after the end of the group the guard reads what they hold and
+// closes them.
 package guard
