@@ -9,7 +9,7 @@ import json
 import sys
 from unittest import mock
 
-from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem
+from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem, TaskFile
 from tests.cluster import PATIENCE, WithCluster, raised
 
 
@@ -47,6 +47,17 @@ class ClientTest(WithCluster):
         self.assertIn("it exited with status 3", str(e))
         self.assertIn(f"pigeon explain {job.id}", str(e))
         self.assertEqual(job.logs(stream="stderr"), b"why\n")
+
+    def test_files(self) -> None:
+        job = self.client.submit(["sh", "-c", "mkdir out; echo $PIGEON_TASK > out/part.csv; head -c 600000 /dev/zero > run; chmod 700 run"], tasks=2)
+        self.assertEqual(job.wait(PATIENCE).state, "completed")
+        self.assertEqual(job.files(task=1), [TaskFile("out/part.csv", 2), TaskFile("run", 600000, True)])
+        self.assertEqual(job.read_file("out/part.csv", task=1), b"1\n")
+        self.assertEqual(job.read_file("run"), bytes(600000))
+        e = raised(PigeonError, lambda: job.read_file("../1.1.out"))
+        self.assertEqual(e.problem, Problem.INVALID)
+        e = raised(PigeonError, lambda: job.read_file("none"))
+        self.assertEqual(e.problem, Problem.NOT_FOUND)
 
     def test_cancel(self) -> None:
         job = self.client.sleep(3600, tasks=2)

@@ -5,7 +5,7 @@ from pigeonsched.aioexecutor import AsyncPigeonExecutor
 from pigeonsched.client import Client, Job
 from pigeonsched.errors import CallError, JobFailedError, PigeonError, Problem, RemoteError, RemoteTraceback, ResultError, UnknownOutcomeError
 from pigeonsched.executor import PigeonExecutor
-from pigeonsched.model import Command, JobOptions, JobStatus
+from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile
 from pigeonsched.settings import Settings
 
 from pigeonsched.version import VERSION as __version__
@@ -28,5 +28,6 @@ __all__ = [
     "RemoteTraceback",
     "ResultError",
     "Settings",
+    "TaskFile",
     "UnknownOutcomeError",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Optional, Union
 
 from pigeonsched.client import commands_of
 from pigeonsched.links import AsyncNetwork
-from pigeonsched.model import Command, JobOptions, JobStatus
+from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile
 from pigeonsched.session import JobSession, Session
 from pigeonsched.settings import Settings, load
 
@@ -44,6 +44,14 @@ class AsyncJob:
     async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout") -> bytes:
         """Returns what a task has written so far; attempt 0 is the latest, stream is stdout or stderr."""
         return await self._session.logs(task, attempt, stream)
+
+    async def files(self, task: int = 0, attempt: int = 0) -> list[TaskFile]:
+        """Returns the files that a task left in its working folder, which is kept as its output is."""
+        return await self._session.files(task, attempt)
+
+    async def read_file(self, path: str, task: int = 0, attempt: int = 0) -> bytes:
+        """Returns one of the files that a task left, by its path in the list."""
+        return await self._session.logs(task, attempt, "file:" + path)
 
     def follow(self, task: int = 0, stream: str = "stdout") -> AsyncIterator[bytes]:
         """Yields what a task writes until the job has ended."""

@@ -9,7 +9,7 @@ from typing import Any, Optional, TypeVar, Union
 from pigeonsched import progress as progress_bar
 from pigeonsched.errors import Problem, PigeonError
 from pigeonsched.links import BlockingNetwork, run_blocking
-from pigeonsched.model import Command, JobOptions, JobStatus
+from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile
 from pigeonsched.session import JobSession, Session
 from pigeonsched.settings import Settings, load
 
@@ -73,6 +73,14 @@ class Job:
     def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout") -> bytes:
         """Returns what a task has written so far; attempt 0 is the latest, stream is stdout or stderr."""
         return run_blocking(self._session.logs(task, attempt, stream))
+
+    def files(self, task: int = 0, attempt: int = 0) -> list[TaskFile]:
+        """Returns the files that a task left in its working folder, which is kept as its output is."""
+        return run_blocking(self._session.files(task, attempt))
+
+    def read_file(self, path: str, task: int = 0, attempt: int = 0) -> bytes:
+        """Returns one of the files that a task left, by its path in the list."""
+        return run_blocking(self._session.logs(task, attempt, "file:" + path))
 
     def follow(self, task: int = 0, stream: str = "stdout") -> Iterator[bytes]:
         """Yields what a task writes until the job has ended."""

@@ -80,6 +80,15 @@ class LogPiece:
 
 
 @dataclasses.dataclass(frozen=True)
+class TaskFile:
+    """A file that a task left in its working folder."""
+
+    path: str  # relative to the folder, with / between names
+    size: int  # bytes
+    executable: bool = False  # by its user
+
+
+@dataclasses.dataclass(frozen=True)
 class Identity:
     """A frontend as its clients know it."""
 

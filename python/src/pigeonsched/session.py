@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import getpass
+import json
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +14,7 @@ from pigeonsched import wire
 from pigeonsched.errors import JobFailedError, PigeonError, Problem
 from pigeonsched.frontends import SHORT_RETRY, Call, Frontend, Frontends
 from pigeonsched.links import Network
-from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece
+from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece, TaskFile
 from pigeonsched.settings import Settings
 
 MAX_TASKS = 100_000  # of a job
@@ -142,6 +143,14 @@ class JobSession:
             if not piece.data:
                 return bytes(data)
             data += piece.data
+
+    async def files(self, task: int, attempt: int) -> list[TaskFile]:
+        """Returns the files that a task left in its working folder."""
+        text = await self.logs(task, attempt, "files")
+        try:
+            return [TaskFile(f["path"], f["size"], f.get("executable", False)) for f in map(json.loads, text.splitlines())]
+        except (ValueError, KeyError) as e:
+            raise PigeonError("the list changed while it was read", subject=f"files of task {task} of job {self.id}", tried="listing them", advice="try again when the task has ended", problem=Problem.NOT_READY) from e
 
     async def follow(self, task: int, stream: str) -> AsyncIterator[bytes]:
         """Yields what a task writes until the job has ended."""
