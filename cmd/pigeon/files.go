@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // leftFile is what "pigeon files -o json" prints.
@@ -121,8 +122,8 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 const collectFlag = "collect"
 
 // addCollect adds the flag.
-func addCollect(cmd *cobra.Command) *string {
-	return cmd.Flags().String(collectFlag, "", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
+func addCollect(fs *pflag.FlagSet, to *string) {
+	fs.StringVar(to, collectFlag, "", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
 }
 
 // collect copies what the tasks of a job that has ended left into a folder, "" for nowhere. It says

@@ -44,7 +44,8 @@ frontend answers again, or another one of --frontend that has taken it over;
 	job := addJobFlags(cmd)
 	var stdin stdinFlags
 	stdin.add(cmd.Flags())
-	to := addCollect(cmd)
+	var to string
+	addCollect(cmd.Flags(), &to)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if err := checkArgv(argv, "run"); err != nil {
@@ -59,10 +60,10 @@ frontend answers again, or another one of --frontend that has taken it over;
 			return wrongUse(err)
 		}
 		r.Tasks[0].Payload.Exec.Stdin = in != nil
-		if err := checkCollect(*to); err != nil {
+		if err := checkCollect(to); err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in, *to) })
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in, to) })
 	}
 	return cmd
 }

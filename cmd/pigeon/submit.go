@@ -25,7 +25,7 @@ type submitFlags struct {
 	after   []string
 	file    string
 	schema  bool
-	collect *string
+	collect string
 }
 
 // submitted is what "pigeon submit -o json" prints.
@@ -70,7 +70,6 @@ job.`,
 	job := addJobFlags(cmd)
 	var own submitFlags
 	own.add(cmd.Flags())
-	own.collect = addCollect(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if own.schema {
@@ -94,6 +93,7 @@ func (f *submitFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.running, "max-running", 0, "at most so many of the job's tasks run at a time, as %MOST of --array says too (default: no limit)")
 	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
 	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
+	addCollect(fs, &f.collect)
 	fs.BoolVar(&f.schema, "schema", false, "print the JSON Schema of job files, and submit nothing")
 }
 
@@ -129,7 +129,7 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 	if err := r.Validate(); err != nil {
 		return nil, false, wrongUse(err)
 	}
-	return r, ownKey, checkCollect(*f.collect)
+	return r, ownKey, checkCollect(f.collect)
 }
 
 // limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
@@ -178,8 +178,8 @@ func (f *submitFlags) program(cmd *cobra.Command, job *jobFlags, argv []string) 
 // check allows a program or --sleep, and --tasks or --array.
 func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	switch sleeps := cmd.Flags().Changed("sleep"); {
-	case *f.collect != "" && !f.wait:
-		return fmt.Errorf("--%s copies files when the job has ended; give --wait too, or run 'pigeon files JOB --to %s' then", collectFlag, *f.collect)
+	case f.collect != "" && !f.wait:
+		return fmt.Errorf("--%s copies files when the job has ended; give --wait too, or run 'pigeon files JOB --to %s' then", collectFlag, f.collect)
 	case f.array != "" && cmd.Flags().Changed("tasks"):
 		return fmt.Errorf("both --tasks and --array are given, and the array %s says how many tasks there are; leave --tasks out", f.array)
 	case sleeps && len(argv) > 0:
@@ -220,7 +220,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 		return left(cmd.ErrOrStderr(), id)
 	}
 	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
-		err = cmp.Or(err, collect(cmd.Context(), job, len(r.Tasks), *f.collect, cmd.ErrOrStderr()))
+		err = cmp.Or(err, collect(cmd.Context(), job, len(r.Tasks), f.collect, cmd.ErrOrStderr()))
 	}
 	return err
 }
