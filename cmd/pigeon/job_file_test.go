@@ -99,7 +99,7 @@ func TestJobFileAndFlagsAgree(t *testing.T) {
 	clients := &cobra.Command{}
 	addClientFlags(clients)
 	client.AddFlagSet(clients.Flags())
-	own := map[string]bool{"file": true, "schema": true, "wait": true, "output": true, "progress": true, "quiet": true}
+	own := map[string]bool{"file": true, "collect": true, "schema": true, "wait": true, "output": true, "progress": true, "quiet": true}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		inFile := slices.ContainsFunc(fileKeys, func(k fileKey) bool { return k.name == strings.ReplaceAll(f.Name, "-", "_") })
 		if !inFile && !own[f.Name] && client.Lookup(f.Name) == nil {
