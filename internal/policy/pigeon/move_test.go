@@ -91,6 +91,35 @@ func TestMoveBetweenGroupsThatAreLost(t *testing.T) {
 	}
 }
 
+// A group that hands a task back for a group that is lost does not get it again in the same
+// step: the message may come twice in a row, and what the second one returned would be
+// started at both places.
+func TestMoveToLostGroupIsRepeated(t *testing.T) {
+	for groups := 2; groups <= 3; groups++ {
+		f := newFrontend(t, groups)
+		from := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2}))[0].To
+		to := group(int32(groups-1) - from.ID)
+		if to == from {
+			to = group(0)
+		}
+		f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: to})
+		back := &sched.Message{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 1, Peer: to}
+		first, second := sent(f.step(from, back)), sent(f.step(from, back))
+		if len(first) != groups-2 || len(second) != 0 {
+			t.Errorf("%d groups: sends %v, and the second time %v", groups, first, second)
+		}
+		for _, a := range first {
+			if a.To == from || a.To == to {
+				t.Errorf("%d groups: group %d gets a task of group %d that was for group %d", groups, a.To.ID, from.ID, to.ID)
+			}
+		}
+		later := sent(f.pass(100 * sched.Millisecond))
+		if groups == 2 && (len(later) != 1 || later[0].To != from || !later[0].Msg.Marks.Has(sched.Moved)) {
+			t.Errorf("later sends %v", later)
+		}
+	}
+}
+
 // What moved is known to have moved after a restart.
 func TestMoveIsJournaled(t *testing.T) {
 	f := newFrontend(t, 0)
