@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/ports"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -123,13 +124,13 @@ func (p *inProcess) startMasters() (err error) {
 	groups := len(s.masters())
 	listen := slices.Repeat([]string{"127.0.0.1:0"}, groups)
 	if s.crossGroup() {
-		ports, err := takePorts(groups)
+		reserved, err := ports.Reserve(groups)
 		if err != nil {
 			return err
 		}
-		defer ports.release() // when they listen
+		defer reserved.Release() // when they listen
 		for g := range listen {
-			listen[g] = ports.take()
+			listen[g] = reserved.Take()
 		}
 		at.masters = listen
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/ports"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -32,7 +33,7 @@ const stopWithin = 8 * time.Second
 type processes struct {
 	c       *Cluster
 	group   *childproc.Group
-	ports   *ports // nil before they were taken
+	ports   *ports.Reservation // nil before they were taken
 	members map[Role][]*member
 	fronts  []string // host:port
 	status  []string // where frontends serve HTTP
@@ -55,12 +56,12 @@ func (p *processes) start(ctx context.Context) error {
 	if s.HTTP {
 		needed += masters + s.nodes()
 	}
-	ports, err := takePorts(needed)
+	reserved, err := ports.Reserve(needed)
 	if err != nil {
 		return err
 	}
-	p.ports = ports
-	take := func(r Role, i int) string { return s.at(r, i, ports.take()) }
+	p.ports = reserved
+	take := func(r Role, i int) string { return s.at(r, i, reserved.Take()) }
 	var servers [][]string
 	if at.nats, servers, err = s.natsServers(at.dir, take); err != nil {
 		return err
@@ -267,7 +268,7 @@ func (p *processes) stop() (err error) {
 	}
 	p.group.Close(stopWithin)
 	if p.ports != nil {
-		p.ports.release()
+		p.ports.Release()
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 // MaxNotice is the largest notice, bytes; NATS servers refuse more by default.
@@ -88,7 +89,7 @@ func ServerAddress(address string) (host string, port int, err error) {
 	if port == 0 {
 		return host, server.RANDOM_PORT, nil
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, p))
+	l, err := listener.Listen(net.JoinHostPort(host, p))
 	if err != nil {
 		return "", 0, err
 	}

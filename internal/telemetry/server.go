@@ -14,6 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 // Bounds of the status server: a scrape, a few browsers and a probe at once. reserved is how many
@@ -108,7 +110,7 @@ func (s *Server) Start() error {
 	if s.stopped || s.listener != nil {
 		return errors.New("status server was started or stopped before; create a new one")
 	}
-	l, err := net.Listen("tcp", s.addr)
+	l, err := listener.Listen(s.addr)
 	if err != nil {
 		return fmt.Errorf("status server cannot listen on %s: %w; set another address, or stop the process that uses this one (ss -ltnp shows it)", s.addr, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -74,7 +75,7 @@ func (s *Server) Listen() error {
 	if s.listener != nil {
 		return nil
 	}
-	l, err := net.Listen("tcp", s.opts.Address)
+	l, err := listener.Listen(s.opts.Address)
 	if err != nil {
 		return &api.Error{
 			Problem: api.Internal,

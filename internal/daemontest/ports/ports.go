@@ -1,34 +1,48 @@
-// Package ports finds addresses for tests at which nobody listens, for daemons that listen there
-// later or again.
+// Package ports gives tests addresses at which nobody listens, for daemons that listen there later
+// or again.
 package ports
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"net"
+	"sync"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/ports"
 )
 
-// The ports are below those that kernels assign to outgoing connections, so that none of these
-// occupies one before its daemon starts, or while it is stopped, and above those of peers in tests.
-const first, last = 20_000, 32_000
+// pool has the addresses of this process that no test uses. It takes more blocks of ports as they
+// are needed, and the process keeps them.
+var pool struct { //nolint:gochecknoglobals // the tests of a process share its blocks
+	mu       sync.Mutex
+	reserved []*ports.Reservation
+	free     []string
+}
 
-// Addresses returns n addresses on loopback, host:port, all different.
-func Addresses(t testing.TB, n int) (addresses []string) {
+// atOnce is the number of ports that the pool reserves at a time, less than a block has.
+const atOnce = 40
+
+// Addresses returns n addresses on loopback, host:port, all different, which belong to the test
+// until its end: no other test of this process, and no other process that reserves ports, gets them.
+func Addresses(t testing.TB, n int) []string {
 	t.Helper()
-	var held []net.Listener
-	for try := 0; len(held) < n; try++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first)))
-		switch {
-		case err == nil:
-			held, addresses = append(held, l), append(addresses, l.Addr().String())
-		case try > 100*n:
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	for len(pool.free) < n {
+		r, err := ports.Reserve(atOnce)
+		if err != nil {
 			t.Fatal(err)
 		}
+		pool.reserved = append(pool.reserved, r)
+		for range atOnce {
+			pool.free = append(pool.free, r.Take())
+		}
 	}
-	for _, l := range held {
-		_ = l.Close() // nobody has connected
-	}
+	addresses := pool.free[:n:n]
+	pool.free = pool.free[n:]
+	t.Cleanup(func() {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		pool.free = append(pool.free, addresses...)
+	})
 	return addresses
 }
 
