@@ -134,6 +134,19 @@ func policies() []string {
 	return []string{"pigeon", "pigeon-x", "fifo", "sparrow", "hawk", "eagle", "peacock", "kairos:cores=2"}
 }
 
+// awaitUse submits jobs, one after the other, until the node has run a task; placement may be
+// random.
+func awaitUse(t *testing.T, s *wire.SchedulerClient, key, node string) {
+	t.Helper()
+	for k := range 50 {
+		p := submitProcesses(t, s, fmt.Sprint(key, k), "long", 6, "0.05")
+		if p.await(); p.at(node) > 0 {
+			return
+		}
+	}
+	t.Fatalf("%s has run no task of 50 jobs: %+v", node, nodeState(t, s, node))
+}
+
 // TestDrain: under load, a drain loses nothing, starts nothing twice and nothing again: what
 // runs ends there, what waits starts elsewhere. A drained node takes nothing, and a resumed
 // one does again.
@@ -144,9 +157,11 @@ func TestDrain(t *testing.T) {
 			c := start(t, cluster.Spec{Groups: []int{3}, Slots: 2, Policy: policy, Cutoff: time.Second})
 			s := scheduler(t, c.Frontends()[0])
 			const node = "node-0-001"
+			awaitUse(t, s, "first", node) // some frontends place tasks before they know all nodes
 			short := submitProcesses(t, s, "short", "short", 24, "0.05")
 			long := submitProcesses(t, s, "long", "long", 12, "0.1")
-			await.Until(t, "the node runs something", func() bool { return short.at(node)+long.at(node) > 0 })
+			await.Until(t, "the node runs something", func() bool { return short.at(node)+long.at(node) > 0 },
+				func() string { return fmt.Sprint(nodeState(t, s, node), short.starts(), long.starts()) })
 			d, err := s.DrainNode(t.Context(), node, api.DrainOrder{})
 			if err != nil || d.Node != node || d.State == api.StateUp || len(d.Only) != 0 {
 				t.Fatalf("%+v, %v", d, err)
@@ -171,16 +186,7 @@ func TestDrain(t *testing.T) {
 				t.Fatalf("%+v, %v", d, err)
 			}
 			await.Until(t, "the node has its slots again", func() bool { n := nodeState(t, s, node); return n.State == api.StateUp && n.Slots == 2 })
-			for k := 0; ; k++ { // placement may be random
-				again := submitProcesses(t, s, fmt.Sprint("again", k), "long", 6, "0.05")
-				again.await()
-				if again.at(node) > 0 {
-					break
-				}
-				if k == 20 {
-					t.Fatal("a resumed node runs nothing")
-				}
-			}
+			awaitUse(t, s, "again", node)
 			if _, err := s.ResumeNode(t.Context(), node); err == nil || !strings.Contains(err.Error(), "not draining") {
 				t.Errorf("resumed twice: %v", err)
 			}
