@@ -21,7 +21,7 @@ var _ wire.Directory = (*Map)(nil)
 // A master is numbered by its group, in every daemon. All others are numbered in the
 // order in which this daemon first names them. A number never stands for a second
 // core, and Renew assigns a new one to a name that now stands for another process, so
-// that messages still under way to or from the old process can be recognised.
+// that messages still in transit to or from the old process can be recognised.
 //
 // Under a policy in which all daemons know a worker by the same number, the master
 // assigns the numbers and Set enters them; a worker without one has no address.

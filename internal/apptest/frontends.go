@@ -52,7 +52,7 @@ func (d *Driver) pause() bool {
 	}
 }
 
-// sendWants tells the frontend what is wanted, as often as that changes.
+// sendWants tells the frontend what is wanted, whenever that changes.
 func (d *Driver) sendWants() {
 	d.register(&api.Error{Problem: api.NotFound})
 	d.changed()

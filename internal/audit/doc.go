@@ -3,7 +3,7 @@
 //
 //	Decide ──▶ queue (bounded) ──▶ goroutine ──▶ file ──at max_bytes──▶ file.1 ... file.5
 //
-// Decide never waits for the disk. What has no room, and what a file that cannot be written loses,
-// is counted, and the next line that is written says how many lines are missing before it. What
-// merely reads is written when it was refused only.
+// Decide never waits for the disk. Entries without room in the queue, and entries lost because the
+// file cannot be written, are counted, and the next line that is written says how many lines are
+// missing before it. A request that merely reads is written only when it was refused.
 package audit

@@ -11,7 +11,7 @@ type Decision struct {
 	Principal identity.Principal
 	Remote    string // address of the caller, "" when it is not known
 	Action    string // what was asked for: a method, or an action of package access
-	On        string // what it was asked of: a job, a node; "" for the daemon as a whole
+	On        string // the object of the request: a job, a node; "" for the daemon as a whole
 	Refusal   error  // nil: it was allowed
 	// Reads reports whether the action changes nothing. It is written if it was refused only.
 	Reads bool
@@ -25,7 +25,7 @@ type Entry struct {
 	Role       string `json:"role"`
 	Proof      string `json:"proof"`                // kernel, certificate, token, listener, insecure; "" for none
 	Credential string `json:"credential,omitempty"` // id of the token, serial number of the certificate
-	Owner      string `json:"owner,omitempty"`      // to whom the listener is bound
+	Owner      string `json:"owner,omitempty"`      // the owner to which the listener is bound
 	Remote     string `json:"remote,omitempty"`
 	Action     string `json:"action"`
 	On         string `json:"on,omitempty"`

@@ -11,7 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// kept is how many full files stay beside the one that is written: file.1 is the latest of them.
+// kept is how many full files stay in addition to the one that is written: file.1 is the latest of
+// them.
 const kept = 5
 
 // file is the log on the disk. It belongs to one goroutine.
@@ -50,7 +51,7 @@ func (l *file) open() error {
 	return nil
 }
 
-// trusted returns why nobody may rely on a file.
+// trusted returns why a file cannot be relied on.
 func trusted(info fs.FileInfo) error {
 	owner, known := info.Sys().(*syscall.Stat_t)
 	switch {

@@ -12,7 +12,7 @@ import (
 // Bounds of a log.
 const (
 	mostQueued  = 8192     // decisions that wait to be written
-	mostBytes   = 64 << 20 // of one file; 5 full ones are kept beside it
+	mostBytes   = 64 << 20 // of one file; 5 full ones are kept in addition
 	mostRefused = 200      // refusals of one second: a flood of them must not push others out of the files
 )
 

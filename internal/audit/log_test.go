@@ -51,8 +51,8 @@ func entries(t *testing.T, l *Log, path string) (all []Entry) {
 	return all
 }
 
-// A line says who asked for what, by which proof, of what, and whether it was allowed. What
-// reads is written only when it was refused.
+// A line names the caller, its proof, the action and its object, and says whether it was
+// allowed. A request that reads is written only when it was refused.
 func TestWhatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path, Daemon: "frontend f1", now: func() time.Time { return time.Unix(1, 5).UTC() }})
@@ -174,7 +174,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Without a file nothing is written, and nobody has to ask whether there is one.
+// Without a file nothing is written, and callers need not check whether there is one.
 func TestNoLog(t *testing.T) {
 	l, err := Open(Options{})
 	l.Decide(Decision{Action: "submit"})

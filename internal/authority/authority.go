@@ -124,7 +124,7 @@ func (a *Authority) make(cluster string, lifetime time.Duration, now time.Time) 
 	return nil
 }
 
-// Open opens the authority of a folder. Only who may read its key can.
+// Open opens the authority of a folder. Only a user who may read its key can.
 func Open(dir string) (*Authority, error) {
 	if err := files.CheckFolder(dir, "the authority"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

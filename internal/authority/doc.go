@@ -7,8 +7,8 @@
 //
 // The folder, of mode 0700, holds:
 //
-//	ca.pem       the certificate of the authority: all that who trusts it needs
-//	ca.key       its key, of mode 0600. Who has it can be every daemon and every user
+//	ca.pem       the certificate of the authority: all that a process needs to trust it
+//	ca.key       its key, of mode 0600. Its holder can pose as any daemon and any user
 //	crl.pem      the list of revoked certificates, which daemons read again when it changes
 //	issued/      a copy of each certificate that was issued, named by its serial number
 //

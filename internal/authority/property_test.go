@@ -37,8 +37,8 @@ var anyRequest = rapid.Custom(func(t *rapid.T) authority.Request {
 	}
 })
 
-// What was asked for is in the certificate, whoever reads it; it verifies exactly while it is
-// valid, and as a server only if it is one; and renewed it is the same for longer, with its key.
+// Every reader finds in the certificate what was asked for; it verifies exactly while it is
+// valid, and as a server only if it is one; a renewed one is the same for longer, with its key.
 func TestIssuedCertificates(t *testing.T) {
 	now := time.Now()
 	a, other := newAuthority(t, "my-cluster", now), newAuthority(t, "my-cluster", now)

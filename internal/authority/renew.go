@@ -11,8 +11,8 @@ import (
 )
 
 // Renew replaces the certificate in a folder by one that begins now, for the same subject, hosts
-// and key, and returns it. lifetime 0 gives it as long as it had. Who reads cert.pem sees the old
-// one or the new one. A certificate of another authority, and one that is revoked, are refused.
+// and key, and returns it. lifetime 0 keeps the lifetime that it had. A reader of cert.pem sees the
+// old one or the new one. A certificate of another authority, and one that is revoked, are refused.
 func (a *Authority) Renew(dir string, lifetime time.Duration, now time.Time) (*x509.Certificate, error) {
 	path := filepath.Join(dir, CertFile)
 	old, err := ReadCertificate(path)

@@ -94,8 +94,8 @@ func (a *Authority) list() (*x509.RevocationList, error) {
 	return list, nil
 }
 
-// encodeList signs a list. It is valid for as long as the authority: nobody fetches a newer one
-// in time, and a cluster must not end because nobody was revoked for a while.
+// encodeList signs a list. It is valid for as long as the authority: no process fetches a newer
+// one in time, and a cluster must not stop because no certificate was revoked for a while.
 func (a *Authority) encodeList(entries []x509.RevocationListEntry, number *big.Int, now time.Time) ([]byte, error) {
 	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
 		RevokedCertificateEntries: entries, Number: number, ThisUpdate: now.Add(-slack), NextUpdate: a.cert.NotAfter,

@@ -42,7 +42,7 @@ func (s Subject) URI() *url.URL {
 // String returns "frontend f0".
 func (s Subject) String() string { return string(s.Role) + " " + s.Name }
 
-// distinguished returns the subject as certificates have it beside the URI.
+// distinguished returns the subject as certificates have it in addition to the URI.
 func (s Subject) distinguished() pkix.Name {
 	return pkix.Name{Organization: []string{s.Cluster}, OrganizationalUnit: []string{string(s.Role)}, CommonName: s.Name}
 }

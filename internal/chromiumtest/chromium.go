@@ -22,14 +22,14 @@ var programs = []string{"chromium", "chromium-browser", "google-chrome"}
 // startWithin ends the wait for a Chromium that never starts.
 const startWithin = 2 * time.Minute
 
-// Tab is a tab of a Chromium that was started for one test, with a profile of its own.
+// Tab is a tab of a Chromium that was started for one test, with its own profile.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
 }
 
-// Open starts a Chromium, carries out what is to be done before, and opens a page in a window of
-// some size. An error in the page's script fails the test.
+// Open starts a Chromium, carries out the actions before, and opens a page in a window of the
+// given size. An error in the page's script fails the test.
 func Open(t testing.TB, url string, width, height int64, before ...chromedp.Action[chromedp.Void]) *Tab {
 	t.Helper()
 	program := ""
@@ -42,7 +42,7 @@ func Open(t testing.TB, url string, width, height int64, before ...chromedp.Acti
 	if program == "" {
 		t.Skip("no Chromium is installed (apt-get install chromium)")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], // a profile of its own is made and removed
+	options := append(chromedp.DefaultExecAllocatorOptions[:], // it makes and removes its own profile
 		chromedp.ExecPath(program), chromedp.Flag("headless", "new"), chromedp.DisableGPU, chromedp.WSURLReadTimeout(startWithin))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)

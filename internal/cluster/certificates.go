@@ -28,7 +28,7 @@ type holder struct {
 // observer is whose certificate the callers of a cluster's frontends use.
 var observer = holder{identity.Admin, "cluster"}
 
-// holders returns who has a certificate.
+// holders returns all holders of a certificate.
 func (s *Spec) holders() []holder {
 	all := []holder{observer}
 	for g := range s.masters() {

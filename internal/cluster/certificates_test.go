@@ -106,7 +106,7 @@ func serial(t *testing.T, c *cluster.Cluster) string {
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
 }
 
-// TestTLSInOneProcess: processes of their own are asked for readiness in clear.
+// TestTLSInOneProcess: separate processes are asked for readiness in clear text.
 func TestTLSInOneProcess(t *testing.T) {
 	if _, err := cluster.Start(t.Context(), cluster.Spec{Groups: []int{1}, TLS: true, Isolation: cluster.Process}); err == nil || !strings.Contains(err.Error(), "one process") {
 		t.Errorf("got %v", err)

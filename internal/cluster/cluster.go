@@ -172,8 +172,8 @@ func (c *Cluster) Restart(r Role, i int) error {
 	return c.member(r, i, func(m *member) error { return m.start(c.body.(*processes).group, c.fail) })
 }
 
-// Pause suspends a process, as if its machine hung: SIGSTOP to
-// number i of a role. What it has started keeps running. Only processes can be paused.
+// Pause suspends a process, as if its machine hung: SIGSTOP to number i of a role.
+// Processes that it has started keep running. Only processes can be paused.
 func (c *Cluster) Pause(r Role, i int) error {
 	return c.member(r, i, (*member).pause)
 }
@@ -198,8 +198,8 @@ func (c *Cluster) Failure(r Role, i int) (failure error) {
 	return failure
 }
 
-// HandOver asks node monitor number i to leave what runs to its next process and to stop:
-// SIGUSR2. It does not wait for the end; Restart starts the next one.
+// HandOver asks node monitor number i to leave its running attempts to its next process
+// and to stop: SIGUSR2. It does not wait for the end; Restart starts the next one.
 func (c *Cluster) HandOver(i int) error {
 	return c.member(NodeMonitor, i, func(m *member) error { return m.signal(syscall.SIGUSR2, true) })
 }

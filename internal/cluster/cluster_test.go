@@ -173,7 +173,7 @@ func TestPausedDaemonContinues(t *testing.T) {
 	}
 }
 
-// TestClientOfACluster: a client is a process of its own that ends by itself.
+// TestClientOfACluster: a client is a separate process that ends by itself.
 func TestClientOfACluster(t *testing.T) {
 	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process})

@@ -99,8 +99,8 @@ func TestFrontendOnAFailingDisk(t *testing.T) {
 	}
 }
 
-// A frontend whose disk becomes full refuses new jobs while what is accepted can still be
-// completed, and runs on; on a slow disk it takes its time.
+// A frontend whose disk becomes full refuses new jobs but completes the accepted ones,
+// and keeps running; on a slow disk it is only slower.
 func TestFrontendOnAFullOrSlowDisk(t *testing.T) {
 	t.Parallel()
 	const minFree = 256 << 20

@@ -87,8 +87,8 @@ func (p *processes) finish() {
 	}
 }
 
-// await waits for the end of the job, of which every task must be done, and no attempt
-// have started twice.
+// await waits for the end of the job; every task must be done, and no attempt may have
+// started twice.
 func (p *processes) await() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), await.Limit)
@@ -147,9 +147,9 @@ func awaitUse(t *testing.T, s *wire.SchedulerClient, key, node string) {
 	t.Fatalf("%s has run no task of 50 jobs: %+v", node, nodeState(t, s, node))
 }
 
-// TestDrain: under load, a drain loses nothing, starts nothing twice and nothing again: what
-// runs ends there, what waits starts elsewhere. A drained node takes nothing, and a resumed
-// one does again.
+// TestDrain: under load, a drain loses nothing, starts nothing twice and nothing again:
+// running attempts end there, waiting tasks start elsewhere. A drained node takes nothing, a
+// resumed one takes tasks again.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	for _, policy := range policies() {
@@ -226,8 +226,8 @@ func TestDrainDeadline(t *testing.T) {
 	}
 }
 
-// TestDrainRefusals: a node that nobody knows is refused with the nearest name; one that
-// does not drain cannot be resumed; and a drain of the last node says what it stops.
+// TestDrainRefusals: an unknown node is refused with the nearest name; one that does not
+// drain cannot be resumed; and a drain of the last node says what it stops.
 func TestDrainRefusals(t *testing.T) {
 	c := start(t, cluster.Spec{Groups: []int{1}, Slots: 1})
 	s := scheduler(t, c.Frontends()[0])
@@ -282,8 +282,8 @@ func TestOrderlyRestarts(t *testing.T) {
 	}
 }
 
-// TestDrainSurvivesRestart: a node that drains goes on draining when its node monitor was
-// killed and is started again, until it is resumed.
+// TestDrainSurvivesRestart: a node that drains continues to drain when its node monitor
+// was killed and is started again, until it is resumed.
 func TestDrainSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{2}, Slots: 1, Isolation: cluster.Process})

@@ -134,7 +134,7 @@ type daemonSpec struct {
 	folders    []string
 }
 
-// addConfigured starts a daemon with a configuration file of its own.
+// addConfigured starts a daemon with its own configuration file.
 func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) error {
 	path := filepath.Join(p.c.places.dir, "config", d.name+".yaml")
 	f, err := files.OpenPrivate(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)

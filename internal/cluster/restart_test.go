@@ -64,7 +64,7 @@ func startedAgain(t *testing.T, c *cluster.Cluster) {
 }
 
 // TestRestartsCostNothing: a node monitor that hands over, or is killed, three times while it
-// runs twenty processes loses none of them and starts none again. What sleeps goes on where
+// runs twenty processes loses none of them and starts none again. Sleep tasks continue where
 // it hands over.
 func TestRestartsCostNothing(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ type Spec struct {
 	// MasterStandbys are further masters of each group: number group*(1+MasterStandbys)+k of
 	// the role is the k-th of a group. They need three NATS servers.
 	MasterStandbys int
-	// FrontendStandbys has a standby of each frontend, with a folder of its own: number
+	// FrontendStandbys adds a standby of each frontend, with its own folder: number
 	// Frontends+i of the role is that of frontend i. The journals are replicated then.
 	FrontendStandbys bool
 
@@ -112,15 +112,15 @@ type Spec struct {
 	// Earlier: the program may be of an earlier version, and is given no setting that such a one does
 	// not know.
 	Earlier bool
-	// Network, if set, gives each process a host of its own. Only for the isolation Process.
+	// Network, if set, gives each process its own host. Only for the isolation Process.
 	Network Network
 	// Env is added to the environment of processes, from which PIGEON_* variables
 	// are removed.
 	Env []string
 	// StartTimeout bounds the start; default 60 s, and 0.5 s for each process: a busy machine takes long.
 	StartTimeout time.Duration
-	// RestartGrace is for how long what runs outlives its node monitor when that is killed or
-	// handed over (Cluster.HandOver): 0, not at all. A Command decides for itself.
+	// RestartGrace is for how long attempts outlive their node monitor when it is killed or
+	// hands over (Cluster.HandOver): 0, not at all. A Command decides for itself.
 	RestartGrace time.Duration
 	// Configure, if set, may change the configuration of every daemon before it
 	// is used. It is called with a *frontend.Config, *master.Config or
@@ -256,7 +256,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	if s.Network != nil && !s.Earlier { // hosts that are this machine all the same: everything here is the caller's
 		c.RunAs, c.AllowRoot = accounts.Daemon, true
 	}
-	c.StopWait = 0 // what still runs when the cluster ends is wanted by nobody
+	c.StopWait = 0 // no caller wants what still runs when the cluster ends
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, workFolder, c.ID)

@@ -89,8 +89,8 @@ func (s *Spec) frontendName(i int) string {
 	return fmt.Sprintf("frontend-%d", i)
 }
 
-// natsServers takes the ports of the NATS servers and returns the arguments of each. They admit who
-// has a secret, which stands in a file that only this user can read, and in the URLs.
+// natsServers takes the ports of the NATS servers and returns the arguments of each. They admit
+// clients that have a secret, which stands in a file that only this user can read, and in the URLs.
 func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string, err error) {
 	var clients, routes, admit []string
 	before := "nats://"

@@ -19,8 +19,8 @@ const (
 // at, because some were closed meanwhile.
 const filesSpare = 16
 
-// notStarted returns why a cluster could not be started. Where the process may open hardly any more
-// files that is said first, whichever daemon happened to meet the limit.
+// notStarted returns why a cluster could not be started. Where the process can open hardly any more
+// files, the error says that first, whichever daemon happened to meet the limit.
 func (s *Spec) notStarted(err error) error {
 	var limit syscall.Rlimit
 	open, listed := os.ReadDir("/proc/self/fd")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A process that may open no more files says so, and not that a disk is at fault.
+// A process that may open no more files reports that, and not that a disk is at fault.
 func TestNotStarted(t *testing.T) {
 	s := &Spec{Frontends: 2, Groups: []int{3, 4}}
 	met := fmt.Errorf("journal x: %w; check the disk", &os.PathError{Op: "open", Path: "x", Err: syscall.EMFILE})

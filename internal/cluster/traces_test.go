@@ -62,7 +62,7 @@ func (r *spanReceiver) Export(_ context.Context, q *collector.ExportTraceService
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// spans returns what has come so far.
+// spans returns the spans that have arrived so far.
 func (r *spanReceiver) spans() []span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,10 +95,10 @@ type traced struct {
 	jobs *wire.SchedulerClient
 }
 
-// run submits so many jobs of two tasks, kills a master, a node and a frontend at a quarter, half and
-// three quarters of them, and returns when all have ended. The job "long" loses attempts with the node;
-// the frontend, which records them, is killed when received returns such a loss: it takes with it what
-// it has not exported.
+// run submits the given number of jobs of two tasks, kills a master, a node and a frontend at a
+// quarter, half and three quarters of them, and returns when all have ended. The job "long" loses
+// attempts with the node; the frontend, which records them, is killed when received returns such a
+// loss: spans that it has not exported are lost with it.
 func (c *traced) run(jobs int, received func() []span) {
 	c.t.Helper()
 	for i := range jobs {
@@ -182,8 +182,8 @@ func startTraced(t *testing.T, otlp string) *traced {
 }
 
 // forest checks the spans of what run runs: a tree for each job, whose root is its only span "job"; no
-// orphan; attempts as siblings; of jobs that nobody disturbed every stage. A daemon that is killed takes
-// with it what it had not exported, about a second of its own stages.
+// orphan; attempts as siblings; and every stage of the jobs that no kill has disturbed. A killed daemon
+// loses the spans that it has not exported, about a second of its own stages.
 func forest(t *testing.T, list []span, jobs int) {
 	t.Helper()
 	byID, byTrace := map[string]span{}, map[string][]span{}

@@ -12,7 +12,7 @@ const lineWidth = 100
 
 // Write writes values as a YAML file that [Load] reads back to the same struct:
 // heading as the first comment, then each key with its doc tag as the comment.
-// A value that differs from the default has the default beside it.
+// A value that differs from the default has the default next to it.
 func Write[T any](w io.Writer, heading string, values, defaults T) error {
 	return write(w, heading, values, defaults, false)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Credentials are those of one process. They are safe for concurrent use. The methods of a nil
-// *Credentials behave as those of one without files: it knows nobody and proves nothing.
+// *Credentials behave as those of one without files: it knows no caller and proves nothing.
 type Credentials struct {
 	opts       Options
 	users      *users
@@ -37,17 +37,17 @@ func Open(o Options) (*Credentials, error) {
 	return c, nil
 }
 
-// Server returns the settings of listeners, nil without a certificate of one's own. Clients are
-// asked for their certificate, and [Credentials.Identify] checks it, so that a refusal can
-// say what is wrong with it.
+// Server returns the settings of listeners, nil if this process has no certificate. Clients are
+// asked for their certificate, and [Credentials.Identify] checks it, so that a refusal can say
+// what is wrong with it.
 func (c *Credentials) Server() *tls.Config {
 	if c == nil || c.opts.Cert == "" {
 		return nil
 	}
 	config := base()
 	config.ClientAuth = tls.RequestClientCert
-	// A resumed session would skip nothing that is checked here, and its ticket reaches
-	// clients as bytes without a question, by which they recognise a closed connection.
+	// A resumed session would skip no check made here, and its ticket reaches clients
+	// as bytes that they did not ask for, which they take for a closed connection.
 	config.SessionTicketsDisabled = true
 	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.state.Load().own, nil }
 	return config
@@ -84,9 +84,9 @@ func (c *Credentials) To(role identity.Role, name string) client.Security {
 	return client.Security{TLS: c.Client(role, name), Generation: c.generation.Load}
 }
 
-// Identify returns who is at the other end of a connection, after the handshake of one with
-// TLS: by its certificate, else by what the kernel knows. A caller of whom nothing is known is
-// no error; the error is why something that the caller offered as a proof is none.
+// Identify returns the principal at the other end of a connection, after the TLS handshake if
+// there is one: by its certificate, else by what the kernel knows. A caller about whom nothing
+// is known is no error; the error says why something that the caller offered as proof is none.
 func (c *Credentials) Identify(conn net.Conn) (identity.Principal, error) {
 	if c == nil {
 		return identity.Principal{}, nil

@@ -150,7 +150,7 @@ func TestWrongCallerIsRefused(t *testing.T) {
 		"for servers only":     {sign(func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[1:] }), "not issued for this use"},
 		"of two organizations": {sign(subject([]string{"c", "d"}, []string{"user"}, "alice")), "neither a URI"},
 	} {
-		// A client of which only the server judges the certificate.
+		// A client whose certificate only the server checks.
 		pair, err := tls.LoadX509KeyPair(c.options.Cert, c.options.Key)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,8 @@ func TestSubjectNames(t *testing.T) {
 	}
 }
 
-// TestCallersWithoutCertificate: people call with tokens, and nobody is taken for somebody.
+// TestCallersWithoutCertificate: people call with tokens, and no anonymous caller is taken for a
+// user.
 func TestCallersWithoutCertificate(t *testing.T) {
 	a := credentialstest.New(t, "c")
 	server := credentialstest.Open(t, a.Issue(identity.Frontend, "f"))
@@ -296,7 +297,7 @@ func (k *tokens) Principal(token string) (identity.Principal, error) {
 
 func (k *tokens) Revoked(id string) bool { return k.revoked && id == "id-1" }
 
-// TestTokens: a token proves who calls until it is revoked.
+// TestTokens: a token proves the identity of the caller until it is revoked.
 func TestTokens(t *testing.T) {
 	k := &tokens{}
 	c := credentialstest.Open(t, credentials.Options{Tokens: k})
@@ -334,8 +335,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// FuzzNamed: whatever stands in a certificate names either nobody, or a principal of this cluster
-// with a role that certificates may have.
+// FuzzNamed: a certificate, whatever it contains, names either no principal, or one of this
+// cluster with a role that certificates may have.
 func FuzzNamed(f *testing.F) {
 	for _, text := range []string{"pigeon://c/user/alice", "pigeon://c/superuser/x", "pigeon://c//x", "pigeon:c/user/x", "pigeon://u@c:1/node/%2f", "https://c/user/x", "pigeon://c/user/%00"} {
 		f.Add(text, "c", "node", "n")

@@ -7,5 +7,5 @@
 //	kernel         on loopback and Unix sockets the user of the process at the other end
 //
 // The files are read again when they change, without a restart; a change that cannot be used
-// is logged and what was read before stays.
+// is logged, and the files read before stay in force.
 package credentials

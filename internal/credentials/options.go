@@ -20,7 +20,7 @@ type Options struct {
 	// Insecure makes every caller whose certificate does not say otherwise a superuser.
 	Insecure bool
 	// LocalRole is the role of callers on this machine that the kernel names and that are
-	// neither root nor the user of this process; Nobody for none.
+	// neither root nor the user of this process; identity.Nobody for none.
 	LocalRole identity.Role
 	// DaemonUsers are names of users whose processes are taken for daemons of the cluster,
 	// where the kernel names them.

@@ -7,7 +7,7 @@ import (
 )
 
 // IdentifyTLS is [Credentials.Identify] for a connection of which only the state of TLS is known,
-// such as one to a NATS server. A caller without a certificate is nobody.
+// such as one to a NATS server. A caller without a certificate is unknown.
 func (c *Credentials) IdentifyTLS(s tls.ConnectionState) (identity.Principal, error) {
 	if c == nil || len(s.PeerCertificates) == 0 {
 		return identity.Principal{}, nil

@@ -32,7 +32,7 @@ type userName struct {
 }
 
 func newUsers(daemons []string) *users {
-	return &users{daemons: daemons, own: uint32(os.Geteuid()), names: map[uint32]userName{}} //nolint:gosec // -1 on systems whose kernels name nobody
+	return &users{daemons: daemons, own: uint32(os.Geteuid()), names: map[uint32]userName{}} //nolint:gosec // -1 on systems whose kernels name no user
 }
 
 // principal returns who a user of this machine is: superuser when its processes could do

@@ -61,7 +61,7 @@ func (c *Credentials) Watch(ctx context.Context) {
 	}
 }
 
-// Reload reads the files now. When they cannot be used, what was read before stays.
+// Reload reads the files now. When they cannot be used, those read before stay in force.
 func (c *Credentials) Reload() error {
 	s, err := c.load()
 	if err != nil {

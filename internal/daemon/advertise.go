@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// Advertised returns the host:port that others are told for a listener of this daemon: the host
+// Advertised returns the host:port that this daemon announces for one of its listeners: the host
 // of the setting advertise, else that of the listening address. Where the daemon listens on every
-// address of its host it is the address by which the host reaches the peers, and without any
-// that can be found the host's name. peers are host:port, with "/" between the standbys of one
-// group; the servers of the setting nats follow them. Every address (0.0.0.0, ::) is never told.
+// address of its host it is the address by which the host reaches the peers, or, if none is
+// found, the host's name. peers are host:port, with "/" between the standbys of one group; the
+// servers of the setting nats follow them. The unspecified address (0.0.0.0, ::) is never
+// announced.
 func (s Settings) Advertised(listening string, peers ...string) string {
 	host, port, err := net.SplitHostPort(listening)
 	switch {
@@ -37,8 +38,8 @@ func IsEveryAddress(host string) bool {
 	return host == "" || ip != nil && ip.IsUnspecified()
 }
 
-// advertiseFault returns why others cannot be told the host of the setting advertise, "" when
-// they can.
+// advertiseFault returns why the host of the setting advertise cannot be announced, "" when
+// it can.
 func (s Settings) advertiseFault() string {
 	switch ip := net.ParseIP(s.Advertise); {
 	case s.Advertise == "":
@@ -72,8 +73,8 @@ func natsAddresses(servers string) (all []string) {
 const lookUpTime = 2 * time.Second
 
 // hostTowards returns the address by which this host reaches the first peer that is on another
-// host or has an address there; that of loopback when all peers are on loopback; else the name
-// of this host. A connected UDP socket has the address of the route and sends nothing.
+// host or has an address there; the loopback address when all peers are on loopback; else the
+// name of this host. A connected UDP socket has the address of the route and sends nothing.
 func hostTowards(peers []string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), lookUpTime)
 	defer cancel()
@@ -81,7 +82,7 @@ func hostTowards(peers []string) string {
 	for _, peer := range peers {
 		conn, err := new(net.Dialer).DialContext(ctx, "udp", peer)
 		if err != nil {
-			continue // no route, or a name that nobody knows yet
+			continue // no route, or a name that no resolver knows yet
 		}
 		local, _, _ := net.SplitHostPort(conn.LocalAddr().String()) // the package wrote it
 		_ = conn.Close()                                            // nothing was written

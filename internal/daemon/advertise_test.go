@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What others are told of a listener.
+// The address that a daemon announces for a listener.
 func TestAdvertised(t *testing.T) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -35,7 +35,8 @@ func TestAdvertised(t *testing.T) {
 	}
 }
 
-// Whatever the settings and the peers are, nobody is told every address, and the port is kept.
+// Whatever the settings and the peers are, the unspecified address is not announced, and the port
+// is kept.
 func TestEveryAddressIsNeverTold(t *testing.T) {
 	hosts := rapid.SampledFrom([]string{"0.0.0.0", "::", "", "127.0.0.1", "10.1.2.3", "0:0:0:0:0:0:0:0"})
 	peers := rapid.SliceOfN(rapid.SampledFrom([]string{"127.0.0.1:1", "0.0.0.0:1", "[::]:2", "nonsense", "", "127.0.0.1:1/[::1]:2"}), 0, 3)
@@ -49,7 +50,7 @@ func TestEveryAddressIsNeverTold(t *testing.T) {
 	})
 }
 
-// A host that nobody can be told is refused.
+// A host that cannot be announced is refused.
 func TestAdvertiseSetting(t *testing.T) {
 	for advertise, good := range map[string]bool{
 		"": true, "f7": true, "f7.example.org": true, "10.0.0.7": true, "fd00::7": true,

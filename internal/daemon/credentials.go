@@ -15,8 +15,8 @@ import (
 )
 
 // Secure reads the daemon's certificates, which are read again when they change until the
-// daemon's end; what it opens and calls from then on is secured by them. The error names the
-// file that cannot be used, or says that the certificate is another daemon's.
+// daemon's end; its listeners and calls from then on are secured by them. The error names
+// the file that cannot be used, or says that the certificate is another daemon's.
 func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) error {
 	o := s.credentials()
 	o.Log = l.log
@@ -53,7 +53,7 @@ func (l *Lifecycle) runUntilClose(watch func(context.Context)) {
 	l.OnClose(func() error { p.stop(); return nil })
 }
 
-// Credentials returns what Secure opened, nil before; a nil one knows nobody.
+// Credentials returns what Secure opened, nil before; a nil one knows no caller.
 func (l *Lifecycle) Credentials() *credentials.Credentials { return l.credentials }
 
 // To returns how the daemon calls another.

@@ -1,5 +1,5 @@
 // Package daemon contains what the master, the frontend and the node monitor have in
-// common besides their cores.
+// common apart from their cores.
 //
 //	Settings    the settings that all three have, and their validation
 //	Lifecycle   what New opened is closed once; Run starts the parts and stops

@@ -6,9 +6,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
-// JetStream opens the checked connection to JetStream, which the daemon's end closes. name is
-// the daemon's in errors and to the servers' operator. The error says what does not hold, or,
-// when ctx ends, what was waited for.
+// JetStream opens the checked connection to JetStream, which the daemon's end closes. name
+// identifies the daemon in errors and to the operator of the servers. The error says which
+// check fails, or, when ctx ends, what Open was waiting for.
 func (l *Lifecycle) JetStream(ctx context.Context, s Settings, ls LeadershipSettings, name string) (*jetstore.Store, error) {
 	store, err := jetstore.Open(ctx, jetstore.Options{
 		Access: s.Servers(), Name: name, Cluster: s.Cluster, ID: ls.ClusterID, Replicas: ls.NATSReplicas,

@@ -11,8 +11,8 @@ const (
 	JetStreamLeadership = "jetstream"
 )
 
-// Bounds of leader_ttl: below the least a leader on a busy machine stops although nothing
-// has failed, and above the most nobody waits for a takeover.
+// Bounds of leader_ttl: below the least, a leader on a busy machine stops although
+// nothing has failed; above the most, a takeover takes too long.
 const (
 	LeastTTL = 500 * time.Millisecond
 	MostTTL  = 30 * time.Second

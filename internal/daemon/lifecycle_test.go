@@ -267,8 +267,8 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// What cannot be opened is an error that names it, and what was opened before can
-// still be closed.
+// A failure to open is an error that names what failed, and what was opened before
+// can still be closed.
 func TestOpeningFails(t *testing.T) {
 	d := newSmall(t)
 	_, listen := d.Listen(echo, server.Options{Name: "second service", Address: d.address})

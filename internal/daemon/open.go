@@ -18,7 +18,7 @@ import (
 const exportTimeout = 2 * time.Second
 
 // Listen opens a Thrift service. Its address is known at once; calls are served while Run
-// runs. Who calls is found out by what Secure opened, unless the options say how.
+// runs. Callers are identified by what Secure opened, unless the options say how.
 func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Server, error) {
 	o.Log = l.log
 	if o.Security.Identifier == nil && l.credentials != nil {

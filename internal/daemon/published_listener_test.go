@@ -28,7 +28,7 @@ func TestPublishedFault(t *testing.T) {
 	}
 }
 
-// Each entry has an address of its own, and one that is taken is an error that names it.
+// Each entry has its own address, and one that is taken is an error that names it.
 func TestListenPublished(t *testing.T) {
 	l := daemon.New("frontend", slog.New(slog.DiscardHandler))
 	defer l.Close()

@@ -10,7 +10,7 @@ import (
 // NoLocalRole is the value of the setting local_role for no role.
 const NoLocalRole = "none"
 
-// SecuritySettings are how a daemon proves who it is and finds out who calls it.
+// SecuritySettings are how a daemon proves its identity and identifies its callers.
 type SecuritySettings struct {
 	TLSCA       string   `mapstructure:"tls_ca" doc:"file with the certificates (PEM) of the authorities that sign those of the cluster's daemons and people; with it all daemons call each other by TLS 1.3; empty: no TLS"`
 	TLSCert     string   `mapstructure:"tls_cert" doc:"file with this daemon's certificate, which names cluster, role and name (URI pigeon://CLUSTER/ROLE/NAME, or subject O, OU, CN); read again when it changes"`
@@ -37,19 +37,19 @@ func (s SecuritySettings) Rules() []Rule {
 	}
 }
 
-// Closed returns the rule that nobody on another machine reaches a listener that does not ask
-// who calls. An address that is none is refused by its own rule.
+// Closed returns the rule that no other machine reaches a listener that does not identify its
+// callers. An invalid address is refused by its own rule.
 func (s SecuritySettings) Closed(key, address string) Rule {
 	return Refuse(key, s.open(address), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: other machines reach this one, and nobody would be asked who calls; insecure: true allows it, and everything to everybody")
 }
 
-// open reports whether a listener would serve other machines without asking who calls.
+// open reports whether a listener would serve other machines without identifying its callers.
 func (s SecuritySettings) open(address string) bool {
 	return address != "" && s.TLSCert == "" && !s.Insecure && !IsLoopback(address)
 }
 
-// IsLoopback reports whether nobody on another machine reaches a listener of that address. One
-// that is no host:port counts as such.
+// IsLoopback reports whether no other machine can reach a listener of that address. One that
+// is no host:port counts as such.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || host == "localhost" {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestSecurityRules: certificates come together, and a listener that other machines reach is
-// refused unless somebody asks who calls, or the settings say that nobody shall.
+// refused unless it identifies its callers, or the settings say that it need not.
 func TestSecurityRules(t *testing.T) {
 	tls := func(s *daemon.Settings) { s.TLSCA, s.TLSCert, s.TLSKey = "ca.pem", "cert.pem", "key.pem" }
 	for name, c := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
-// settings are those of a daemon that has one of its own.
+// settings are those of a daemon that adds one to the common settings.
 type settings struct {
 	ID              string `mapstructure:"id" doc:"name"`
 	daemon.Settings `mapstructure:",squash"`

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// StatusSettings are how a daemon's pages are reached, and where it writes who asked for what.
+// StatusSettings are how a daemon's pages are reached, and where it writes its audit log.
 type StatusSettings struct {
 	HTTPHosts []string `mapstructure:"http_hosts" doc:"names without ports by which browsers and programs reach http, beside localhost, addresses, the host of http and advertise; a request by another name is refused, since a page of another site could have a browser make it"`
 	AuditLog  string   `mapstructure:"audit_log" doc:"file to which is written who asked this daemon for what and whether it was allowed, as lines of JSON; mode 0600, 64 MiB and 5 earlier files of that size; empty: none"`
@@ -44,8 +44,8 @@ func WatchAudit(log *audit.Log, m *telemetry.Metrics) {
 		})
 }
 
-// webSecurity returns who may see which pages of the status server. What a page shows of others'
-// jobs its handler decides.
+// webSecurity returns who may see which pages of the status server. The handler of a page
+// decides what it shows of others' jobs.
 func (l *Lifecycle) webSecurity() telemetry.Security {
 	s := telemetry.Security{Hosts: l.hosts, Decided: l.decidedPage}
 	if l.credentials != nil {
@@ -59,7 +59,7 @@ func (l *Lifecycle) decidedPage(p identity.Principal, from, request string, refu
 	l.audit.Decide(audit.Decision{Principal: p, Remote: from, Action: request, Refusal: refusal, Reads: true})
 }
 
-// decidedCall is called with each call, what it was about, and why it was refused, nil when it was
+// decidedCall is called with each call, its object, and why it was refused, nil when it was
 // not.
 func (l *Lifecycle) decidedCall(p identity.Principal, from net.Addr, method, about string, refusal error) {
 	if refusal == nil && !changes(method) {

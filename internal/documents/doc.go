@@ -8,8 +8,8 @@
 //	$ pigeon run -- echo hello
 //	hello
 //
-// The commands of a page are run in their order by one shell, so variables and background
-// commands go on. A command without lines below it may print anything. In a line, "..."
+// The commands of a page are run in order by one shell, so variables and background
+// commands persist. A command without lines below it may print anything. In a line, "..."
 // stands for any characters; a line of "..." alone stands for any lines. A command has to
 // end with status 0, unless the last of its lines is "[status 3]".
 //

@@ -18,7 +18,7 @@ import (
 // maxOutput bounds what a command may print, in bytes.
 const maxOutput = 1 << 20
 
-// Shell runs commands one after another in one bash, in a process group of its own.
+// Shell runs commands one after another in one bash, in its own process group.
 type Shell struct {
 	cmd    *exec.Cmd
 	input  io.WriteCloser
@@ -50,7 +50,8 @@ func StartShell(dir string, env []string) (*Shell, error) {
 }
 
 // Run runs a command and returns what it printed and its exit status. Commands have no
-// input. When ctx ends first, everything is killed, and the shell is of no further use.
+// input. When ctx ends first, the whole process group is killed, and the shell cannot
+// be used again.
 func (s *Shell) Run(ctx context.Context, command string) (output string, status int, err error) {
 	stop := context.AfterFunc(ctx, s.kill)
 	defer stop()
@@ -78,7 +79,7 @@ func (s *Shell) Run(ctx context.Context, command string) (output string, status 
 	}
 }
 
-// Close ends the shell and what runs in the background of it.
+// Close ends the shell and its background commands.
 func (s *Shell) Close() {
 	_ = s.input.Close() // the end of bash's input
 	s.kill()

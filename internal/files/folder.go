@@ -11,23 +11,23 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// The modes of the folders in which daemons keep what is theirs.
+// The modes of the folders in which daemons keep their files.
 const (
 	// Private is that of a folder that its owner alone may enter.
 	Private fs.FileMode = 0o700
-	// Passable is that of a folder that others may pass on their way to what is theirs below it,
-	// but not list.
+	// Passable is that of a folder that others may traverse to their own files below it, but not
+	// list.
 	Passable fs.FileMode = 0o711
 )
 
-// others are the permissions that nobody but the owner has on files.
+// others are the permissions that only the owner may have on files.
 const others fs.FileMode = 0o077
 
-// Keep makes the folder in which a daemon keeps what it wants to keep to itself, and gives it the
-// mode. One that exists must be this user's: with another owner, or when others may write in it
-// and have had the occasion, what it holds is not trusted, and the error says how to mend that.
-// Permissions of an earlier version, which let others read, are taken away from the folder and
-// the files in it, which is logged.
+// Keep makes the folder in which a daemon keeps its private files, and gives it the mode. One
+// that exists must be this user's: with another owner, or when others may have written in it,
+// its content is not trusted, and the error says how to fix that. Permissions of an earlier
+// version, which let others read, are taken away from the folder and the files in it, which is
+// logged.
 func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
@@ -89,7 +89,7 @@ func tightenFiles(path string, list []fs.DirEntry) (tightened bool, err error) {
 	for _, e := range list {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			continue // gone meanwhile, or with permissions of its own
+			continue // removed meanwhile, or with its own permissions
 		}
 		file := filepath.Join(path, e.Name())
 		if owner := Owner(info); owner != os.Geteuid() {

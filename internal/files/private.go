@@ -13,10 +13,10 @@ import (
 )
 
 // ReadPrivate reads a file that holds a secret, of most bytes at most. A file that other users
-// may read or write is refused with the command that mends it, and so is one that belongs
-// neither to this user nor to root: who owns a file can read and change it. what is what the
-// file holds, for the error: "the access token". The error is an *api.Error that wraps nothing,
-// except that a file that is not there gives fs.ErrNotExist.
+// may read or write is refused with the command that fixes it, and so is one that belongs
+// neither to this user nor to root: the owner of a file can read and change it. what is what
+// the file holds, for the error: "the access token". The error is an *api.Error that wraps
+// nothing, except that for a missing file it is fs.ErrNotExist.
 func ReadPrivate(path, what string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {

@@ -107,7 +107,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Who has the lock is alone, whichever of many it is.
+// Only one of many processes holds the lock.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup

@@ -102,15 +102,15 @@ func OpenRegular(in *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// CreateRegular makes a new file, in the place of what has its path. The folder of the
-// file must not be a link either.
+// CreateRegular makes a new file, which replaces what is at its path. The folder of
+// the file must not be a link either.
 func CreateRegular(path string) (*os.File, error) {
 	dir, name := filepath.Split(filepath.Clean(path))
 	in, err := Below(filepath.Dir(filepath.Clean(dir)), filepath.Base(dir))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // the file has a descriptor of its own
+	defer func() { _ = in.Close() }() // the file has its own descriptor
 	if err := in.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func CreateRegular(path string) (*os.File, error) {
 }
 
 // MakeFolder makes the folder to which the names lead below a folder that is trusted.
-// Folders that exist are left alone; what is no folder is removed.
+// Folders that exist are left alone; what is not a folder is removed.
 func MakeFolder(root string, names ...string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err

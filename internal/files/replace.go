@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Replace puts a file with this content and mode into the place of what has its path. Who
-// reads the path sees what was there or all of what is there now, also after a power failure.
-// A link at the path is replaced, not followed.
+// Replace puts a file with this content and mode in place of what is at its path. A reader of
+// the path sees the old content or all of the new content, also after a power failure. A link
+// at the path is replaced, not followed.
 func Replace(path string, mode fs.FileMode, content []byte) error {
 	part, err := writePart(path, mode, content)
 	if err != nil {

@@ -161,9 +161,9 @@ func (s *Store) write(part string, offset int64, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// moveToPlace gives a complete file its final name when its hash is right. The name is
-// durable only behind the content: after a power failure it may be missing, and what it
-// names is whole. It needs the lock.
+// moveToPlace gives a complete file its final name when its hash is right. The name
+// becomes durable only after the content: after a power failure it may be missing, but
+// a file that has it is whole. It needs the lock.
 func (s *Store) moveToPlace(sha string, e *entry, part string) error {
 	got, err := s.sum(part)
 	switch {
@@ -189,7 +189,7 @@ func (s *Store) moveToPlace(sha string, e *entry, part string) error {
 	return nil
 }
 
-// sync makes durable what was just opened, and closes it.
+// sync makes the file just opened durable, and closes it.
 func (s *Store) sync(f vfs.File, err error) error {
 	if err != nil {
 		return err

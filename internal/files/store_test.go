@@ -41,8 +41,8 @@ func put(t testing.TB, s *files.Store, content string) api.File {
 	return f
 }
 
-// However pieces are cut, repeated or skipped, a sender that goes on from the
-// answer gets the file whole, and it reads back as it was.
+// However pieces are cut, repeated or skipped, a sender that continues from the
+// answer delivers the whole file, and it reads back as it was.
 func TestPieces(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -121,7 +121,7 @@ func wants(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// The next process has what was whole and not what was growing.
+// The next process has the whole files and not those that were growing.
 func TestReopen(t *testing.T) {
 	root := t.TempDir()
 	s := open(t, root)

@@ -69,7 +69,7 @@ type silence struct {
 
 // outcome is how a round ended.
 type outcome struct {
-	by     *Frontend // who answered; nil for nobody
+	by     *Frontend // the frontend that answered; nil for none
 	err    error     // of the answer, or of all who did not
 	silent []silence // who did not answer, or will later
 }

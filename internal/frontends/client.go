@@ -27,12 +27,13 @@ const maxFrontends = 64
 type Options struct {
 	Addresses []string      // host:port of the frontends, at least one
 	Timeout   time.Duration // of one answer
-	// Retry is for how long a call about a job that goes on is repeated while no frontend
+	// Retry is for how long a call about an unfinished job is repeated while no frontend
 	// answers it; 0: it is made once at each.
 	Retry time.Duration
-	// Say is told in a line that the client waits, and that it goes on; nil: nobody is told.
+	// Say is called with a line when the client waits, and when it continues; nil: neither is
+	// reported.
 	Say func(line string)
-	// Security is how the frontends are verified, and how they learn who calls.
+	// Security is how the frontends are verified, and how they identify the caller.
 	Security client.Security
 	// Dial replaces net.Dialer.DialContext, for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -148,8 +149,8 @@ func (c *Client) first(key string) *Frontend {
 	return c.Frontends()[h.Sum64()%uint64(len(c.opts.Addresses))]
 }
 
-// Identify returns which frontend answers at the address. It is asked once: an address is
-// that of one frontend. A frontend of before this method has no name.
+// Identify returns which frontend answers at the address. It asks once: an address
+// belongs to one frontend. A frontend older than this method has no name.
 func (f *Frontend) Identify(ctx context.Context) (api.FrontendIdentity, error) {
 	f.mu.Lock()
 	identity, asked := f.identity, f.asked

@@ -5,11 +5,11 @@
 //
 // A job belongs to the frontend that accepted it, known by its name and not by its address:
 //
-//   - What may have been accepted by a frontend is sent again only under the same key, and
-//     only to where its name is served, or to frontends that share their keys. So a
-//     repetition is the same job.
-//   - A refusal that will not pass (the job is not valid, a limit is reached) is returned at
+//   - A job that a frontend may have accepted is sent again only under the same key, and
+//     only to a process that serves that frontend's name, or to frontends that share their
+//     keys. So a repetition is the same job.
+//   - A permanent refusal (the job is not valid, a limit is reached) is returned at
 //     once.
-//   - A standby refuses and names who leads; a frontend that knows where the job is names that
+//   - A standby refuses and names the leader; a frontend that knows where the job is names that
 //     address. The client follows both.
 package frontends

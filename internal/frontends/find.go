@@ -37,7 +37,7 @@ func (c *Client) Find(ctx context.Context, job string) (*Job, api.Status, error)
 }
 
 // Each makes a request at every frontend of the options once one of them answers, and returns
-// what went wrong. A standby has nothing to say when its leader is one of them.
+// what went wrong. A standby's refusal is left out when its leader is one of them.
 func (c *Client) Each(ctx context.Context, request func(*Frontend) error) error {
 	if err := c.Any(ctx, func(ctx context.Context, f *Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
 		return err

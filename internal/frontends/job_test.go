@@ -82,7 +82,7 @@ func TestAJobIsFoundWhereAnotherFrontendSaysItIs(t *testing.T) {
 	})
 }
 
-// A list is made of those that answer; a standby whose leader is asked too is none of them.
+// A list is made of those that answer; a standby whose leader is asked too is not among them.
 func TestEachFrontendIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -104,7 +104,7 @@ func TestEachFrontendIsAsked(t *testing.T) {
 	})
 }
 
-// A refusal ends the wait for a frontend too: its user is told that it answers.
+// A refusal ends the wait for a frontend too: the user is told that it answers.
 func TestARefusalIsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -129,7 +129,8 @@ func TestARefusalIsAnAnswer(t *testing.T) {
 	})
 }
 
-// An answer that comes as its caller gives up is an answer, and the job's frontend stays known.
+// An answer that arrives as its caller's context ends is an answer, and the job's frontend stays
+// known.
 func TestAnAnswerAtTheEndOfTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -147,7 +148,7 @@ func TestAnAnswerAtTheEndOfTheWait(t *testing.T) {
 			cancel()
 			return api.Status{Job: "0"}, nil
 		}
-		for range 2 { // answered or not, a call with an ended context comes to an end that says so
+		for range 2 { // answered or not, a call with an ended context ends with that reason
 			if s, err := j.WaitFor(ctx, 0); err == nil && s.Job != "0" || j.Frontend() == nil {
 				t.Errorf("%+v, %v, at %v", s, err, j.Frontend())
 			}

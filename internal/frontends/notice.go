@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// notice tells the user of one call that it waits, once, and that it goes on.
+// notice tells the user of one call that it waits, once, and that it continues.
 type notice struct {
 	client *Client
 	about  string // the job, "" for none

@@ -11,7 +11,7 @@ import (
 type submission struct {
 	c    *Client
 	r    *api.Request
-	made bool      // the key was made for this submission: nobody else has used it
+	made bool      // the key was made for this submission: no other submission has used it
 	home *Frontend // where its key leads
 	only string    // the name of the frontend that has the job after which it starts; "" for any
 
@@ -52,7 +52,7 @@ func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job,
 
 // allowed reports whether the job may be submitted at a frontend: a repetition is the same job
 // where the name is that of the frontend that may have accepted it, and where keys are shared.
-// A key that nobody has used may be used anywhere, as long as no frontend may have accepted it.
+// An unused key may be used anywhere, as long as no frontend may have accepted it.
 func (s *submission) allowed(ctx context.Context, f *Frontend) (bool, error) {
 	identity, err := f.Identify(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *submission) submit(ctx context.Context, f *Frontend) (name string, dupl
 	return identity.Name, duplicate, err
 }
 
-// AnswerError is the error of a submission of which nobody knows whether it was accepted.
+// AnswerError is the error of a submission that may or may not have been accepted.
 type AnswerError struct {
 	Job      string // its key
 	Frontend string // the address of the frontend that may have accepted it

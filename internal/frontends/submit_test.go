@@ -63,7 +63,7 @@ func TestAJobIsSubmittedOnceThroughTheDeathOfItsFrontend(t *testing.T) {
 }
 
 // A frontend that was never reached has accepted nothing, so another one takes a job whose key
-// nobody else knows, at once.
+// no one else knows, at once.
 func TestAJobGoesElsewhereFromAFrontendThatIsNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -96,8 +96,8 @@ func TestAUsersKeyGoesElsewhereWhereKeysAreShared(t *testing.T) {
 	}
 }
 
-// A standby names who leads, at an address that the client was not given, and takes the name
-// over later: what the former leader had accepted is not accepted again.
+// A standby names the leader, at an address that the client was not given, and takes the
+// name over later: a job that the former leader accepted is not accepted again.
 func TestAJobFollowsTheNameOfItsFrontend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -124,7 +124,7 @@ func TestAJobFollowsTheNameOfItsFrontend(t *testing.T) {
 	})
 }
 
-// When the time is up nobody knows whether the job was accepted, and the error says so.
+// When the time is up it is unknown whether the job was accepted, and the error says so.
 func TestASubmissionThatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -161,7 +161,7 @@ func TestARefusalIsShownAtOnce(t *testing.T) {
 	}
 }
 
-// Nobody was ever reached: nothing depends on waiting long.
+// No frontend was ever reached: nothing depends on waiting long.
 func TestNoFrontendAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, said := newWorld(t).client("a:1", "b:1")

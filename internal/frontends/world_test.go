@@ -118,7 +118,7 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
-// lines are what the user was told.
+// lines are the lines that the user was shown.
 type lines struct {
 	mu   sync.Mutex
 	list []string

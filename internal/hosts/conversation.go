@@ -52,7 +52,7 @@ func (r *Remote) Talk(h *Host, script string) (*Conversation, error) {
 }
 
 // Ask sends a line and returns the answer. The error says that the host or the program there does
-// not answer any more; tried is what was asked for, for it.
+// not answer any more; tried names the request in it.
 func (c *Conversation) Ask(tried, question string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *Conversation) Ask(tried, question string) (string, error) {
 	return strings.TrimSuffix(line, "\n"), nil
 }
 
-// Close ends the program and the connection. What waits for an answer gets an error.
+// Close ends the program and the connection. A call that waits for an answer returns an error.
 func (c *Conversation) Close() error {
 	c.stop()
 	_ = c.cmd.Wait() // it was killed

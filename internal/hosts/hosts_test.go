@@ -100,7 +100,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Whatever the file says, it is refused or every host can be told to ssh and to the shell.
+// Whatever the file says, it is refused, or every host can be passed to ssh and to the shell.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(three))
 	f.Add([]byte("hosts:\n  - {name: \"w{1-3}\", roles: [node], slots: 1, prefix: /a}\n"))
@@ -138,8 +138,8 @@ func sshOf(t *testing.T, script string) {
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 }
 
-// A command runs on its host with what the inventory says of ssh, and its failure is told with
-// what it said.
+// A command runs on its host with the ssh settings of the inventory, and its failure is
+// reported with what it printed.
 func TestRemote(t *testing.T) {
 	sshOf(t, `for a in "$@"; do [ "$a" = exit ] && exit 0; done
 echo "$@" >&2

@@ -117,7 +117,7 @@ func (inv *Inventory) Groups() [][]*Host {
 }
 
 // Standbys reports whether some group has two masters, or some frontend a standby: then NATS
-// keeps who leads.
+// keeps the leaderships.
 func (inv *Inventory) Standbys() (masters, frontends bool) {
 	for _, group := range inv.Groups() {
 		masters = masters || len(group) > 1

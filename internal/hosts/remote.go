@@ -63,7 +63,7 @@ func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 		args = append(args, "-p", strconv.Itoa(r.ssh.Port))
 	}
 	for _, o := range []string{
-		"BatchMode=yes", // nobody answers questions
+		"BatchMode=yes", // no user answers questions
 		fmt.Sprintf("ConnectTimeout=%.0f", connectTime.Seconds()), "ServerAliveInterval=5", "ServerAliveCountMax=6",
 		"ControlMaster=auto", "ControlPersist=" + keptFor, "ControlPath=" + filepath.Join(r.folder, "%C"),
 	} {
@@ -74,7 +74,7 @@ func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 
 // Run runs a script of the shell on a host, with input as its standard input (nil: none), and
 // returns what it printed. The error names the host and has the end of what the script wrote to
-// standard error; tried is what was done, for it.
+// standard error; tried names the attempt in it.
 func (r *Remote) Run(ctx context.Context, h *Host, tried, script string, input io.Reader) (string, error) {
 	command := "sh -c " + Quote(script)
 	if r.ssh.Sudo {

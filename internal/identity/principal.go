@@ -36,7 +36,7 @@ func (r Role) IsPerson() bool { return slices.Contains(People, r) }
 // IsDaemon reports whether daemons have the role.
 func (r Role) IsDaemon() bool { return slices.Contains(Daemons, r) }
 
-// Proof is how it was proven who calls.
+// Proof is how the identity of the caller was proven.
 type Proof string
 
 // The proofs.
@@ -49,7 +49,7 @@ const (
 	Insecure    Proof = "insecure"    // nothing, and the listener is insecure by its settings
 )
 
-// Principal is who calls. The zero value is somebody of whom nothing is known.
+// Principal is the caller. The zero value is a caller about whom nothing is known.
 type Principal struct {
 	// Name is the user's name, or the name of the daemon: a node's id, a frontend's id, the
 	// group of a master.

@@ -117,7 +117,7 @@ func (l leaderships) Watch(ctx context.Context, name string, change func(leaders
 			switch {
 			case !open:
 				return errWatchEnded
-			case e == nil: // all that was there has been told
+			case e == nil: // all initial values have been delivered
 			case e.Operation() != jetstream.KeyValuePut:
 				change(leadership.Record{}, e.Revision(), false)
 			default:

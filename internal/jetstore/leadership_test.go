@@ -17,7 +17,7 @@ import (
 
 const ttl = 1500 * time.Millisecond
 
-// watched is two candidates at real servers, and what was seen of them.
+// watched is two candidates at real servers, and what the test has seen of them.
 type watched struct {
 	candidates [2]*leadership.Candidate
 	stores     [2]*jetstore.Store
@@ -120,7 +120,7 @@ func (w *watched) settle(t *testing.T) {
 }
 
 // TestLossOfOneServer kills the server that leads the bucket, and one that does not; a candidate
-// goes on leading. Run with -v it says what the longest pause was.
+// continues to lead. With -v it prints the longest pause.
 func TestLossOfOneServer(t *testing.T) {
 	t.Parallel()
 	servers := natsservertest.StartProcesses(t, 3)
@@ -157,8 +157,8 @@ func TestLossOfOneServer(t *testing.T) {
 	}
 }
 
-// TestLossOfTwoServers: without a majority nobody leads, and when the servers go on, one
-// leads again.
+// TestLossOfTwoServers: without a majority no candidate leads, and when the servers
+// continue, one leads again.
 func TestLossOfTwoServers(t *testing.T) {
 	t.Parallel()
 	for what, signals := range map[string][2]func(p *natsservertest.Processes, i int){
@@ -176,7 +176,7 @@ func TestLossOfTwoServers(t *testing.T) {
 			daemontest.Await(t, "nobody leads", func() bool { return w.leader() < 0 })
 			t.Logf("%s: the leader stopped after %v", what, time.Since(lost))
 			leads := w.leads.Load()
-			time.Sleep(2 * ttl) // nothing shows that nobody takes over, but time
+			time.Sleep(2 * ttl) // only time shows that no candidate takes over
 			if w.leads.Load() != leads {
 				t.Error("somebody led without a majority")
 			}

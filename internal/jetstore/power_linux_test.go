@@ -20,9 +20,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// disk is a file system of its own in a file, such that a loss of power can be had: what
-// the file has is what the disk would have, and what is only in the memory of the machine
-// is not in the file.
+// disk is a separate file system in a file, with which a loss of power can be simulated:
+// the file has what the disk would have, and not what is only in the memory of the
+// machine.
 type disk struct {
 	t           *testing.T
 	image, root string
@@ -66,7 +66,7 @@ func (d *disk) sync() {
 // keep copies what the disk has.
 func (d *disk) keep() { d.t.Helper(); command(d.t, "cp", "--sparse=always", d.image, d.image+".kept") }
 
-// lose makes the disk what it was when keep was called.
+// lose restores the disk to its state when keep was called.
 func (d *disk) lose() {
 	d.t.Helper()
 	command(d.t, "umount", d.root)

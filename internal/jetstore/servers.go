@@ -22,7 +22,7 @@ const joinWait = 15 * time.Second
 // The oldest version whose JetStream Pigeon is tested with.
 const leastMajor, leastMinor = 2, 11
 
-// description is what a server tells of itself, by the monitoring and by NATS alike.
+// description is what a server reports about itself, by its monitoring and by NATS alike.
 type description struct {
 	Server struct {
 		Name    string `json:"name"`
@@ -107,7 +107,7 @@ func (s *Store) unseen() error {
 		"set nats_monitor to the URLs of their monitoring (http://n1:8222,http://n2:8222,http://n3:8222), or state it by nats_sync_always: true")
 }
 
-// old reports whether a version is one that Pigeon does not use; of what it cannot read it is not.
+// old reports whether a version is too old for Pigeon; one that it cannot parse is not.
 func old(version string) bool {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -165,7 +165,7 @@ func (s *Store) answered(ctx context.Context) (found []description, err error) {
 	}
 }
 
-// monitorAnswer bounds what is read of an answer.
+// monitorAnswer bounds how much of an answer is read.
 const monitorAnswer = 1 << 20
 
 // monitored asks the monitoring of each server; one that does not answer is left out.

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// Servers, or a stream, without space refuse writes, and the refusal says so.
+// Servers, or a stream, without space refuse writes, and the refusal gives that reason.
 func TestOutOfSpace(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -43,8 +43,8 @@ func TestOutOfSpace(t *testing.T) {
 	}
 }
 
-// fill publishes until JetStream refuses, and returns the refusal. A publish that nobody answers
-// in time, on a slow disk or while the servers elect a leader, is sent again.
+// fill publishes until JetStream refuses, and returns the refusal. A publish that is not
+// answered in time, on a slow disk or while the servers elect a leader, is sent again.
 func fill(t *testing.T, s *jetstore.Store) error {
 	t.Helper()
 	late := time.Now().Add(time.Minute)

@@ -72,8 +72,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// wait repeats the checks until they hold or cannot. When ctx ends meanwhile, the error is what was
-// waited for before, and not that a check was broken off.
+// wait repeats the checks until they hold or cannot. When ctx ends meanwhile, the error is the one
+// that it waited to resolve, and not that a check was interrupted.
 func (s *Store) wait(ctx context.Context) error {
 	var cause error
 	for logged := false; ; {

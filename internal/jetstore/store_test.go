@@ -250,8 +250,8 @@ func TestWhatTellsTheSyncInterval(t *testing.T) {
 	refused(t, openFails(t, o), "lazy", "NATS 2.10.1", "2.11")
 }
 
-// A leadership that lapses before it could be renewed is none; the daemon waits for faster disks
-// and says so.
+// A leadership that lapses before it could be renewed is of no use; the daemon waits for faster
+// disks and logs that.
 func TestRenewalLongerThanTheLeadership(t *testing.T) {
 	t.Parallel()
 	c := natsservertest.Start(t, 1)

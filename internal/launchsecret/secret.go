@@ -6,7 +6,7 @@
 //
 // A frontend has one key, which its journal keeps. A master gets the keys of the jobs whose tasks
 // it queues, and a node the secrets of the attempts that it is given. Nothing is kept for each
-// task: whoever has the key of the job computes the secret again.
+// task: a daemon that has the key of the job computes the secret again.
 package launchsecret
 
 import (
@@ -33,8 +33,8 @@ func NewKey() (k Key) {
 type JobKey struct{ Hi, Lo uint64 }
 
 // Job returns the key of a job: the first 16 bytes of the SHA-256 of the frontend's key and the
-// job's id. Both have one length, and half of the hash is left out, so that nobody can append to
-// what was hashed.
+// job's id. Both have one length, and half of the hash is left out, so that no node can append
+// to what was hashed.
 func (k Key) Job(id sched.JobID) JobKey {
 	var in [KeySize + 16]byte
 	copy(in[:], k[:])

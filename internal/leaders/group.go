@@ -140,7 +140,7 @@ func (g *Group) Membership(ctx context.Context, incarnation int64, version uint6
 }
 
 // Hello says hello to the master that leads, which is called from then on. The error of a
-// group with several masters is why none of them was found to lead.
+// group with several masters says why no leader was found.
 func (g *Group) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, error) {
 	return search(ctx, g, func(ctx context.Context, p *wire.PeerClient) (r wire.HelloReply, s standing, err error) {
 		r, err = p.Hello(ctx, h)

@@ -186,7 +186,7 @@ func TestMembershipFollowsTheLeader(t *testing.T) {
 }
 
 // A hello to a master that does not answer any more ends when another one announces itself, and
-// is said to that one.
+// is sent to that one.
 func TestHelloFollowsTheLeader(t *testing.T) {
 	list, at := serve(t, 2)
 	list[0].hangs, list[1].leads = true, true

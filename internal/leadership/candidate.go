@@ -109,7 +109,7 @@ func (c *Candidate) Leads() bool {
 	return until != 0 && int64(c.opts.Now()) < until
 }
 
-// Leader returns who leads as far as known, this process or another; it may have
+// Leader returns the leader as far as known, this process or another; it may have
 // ended since.
 func (c *Candidate) Leader() (Record, bool) {
 	c.mu.Lock()

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ttl = 1500 * time.Millisecond
 
-// process is a candidate that runs, and what it was told.
+// process is a running candidate and the events that it has reported.
 type process struct {
 	*leadership.Candidate
 	stop func()

@@ -6,12 +6,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// now reads a clock that nobody sets and that goes on while the machine sleeps; the one of
+// now reads a clock that cannot be set and that runs while the machine sleeps; the clock of
 // package time stops then, and a leader that slept would believe that its time is not over.
 func now() sched.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
-		return sched.Time(1<<63 - 1) // every Linux has this clock; without it nobody leads
+		return sched.Time(1<<63 - 1) // every Linux has this clock; without it no candidate leads
 	}
 	return sched.Time(t.Nano())
 }

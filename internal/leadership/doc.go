@@ -9,7 +9,7 @@
 //	Leads ──────────────▶    ▲ ◀──────────Watch────────────┘
 //	                         └ LeaderEnded, Resign
 //
-// A candidate has one request under way at a time. An answer that does not come within a
-// third of the TTL counts as lost; what the request has done is then read. Watch only makes
+// A candidate has one request in progress at a time. An answer that does not come within a
+// third of the TTL counts as lost; the effect of the request is then read. Watch only makes
 // things faster: without it standbys read by themselves.
 package leadership

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// logAfter is how many requests in a row have to fail before that is logged: one alone is the loss
-// of a server, of which there are others.
+// logAfter is how many requests in a row have to fail before that is logged: a single one is the
+// loss of one of several servers.
 const logAfter = 3
 
 // answer is how a request ended.
@@ -26,7 +26,7 @@ type answer struct {
 type loop struct {
 	*Candidate
 	state  protocol.Candidate
-	led    uint64 // the token that OnLead was told of, 0 after OnLost
+	led    uint64 // the token given to OnLead, 0 after OnLost
 	last   change // what the store has said last; the state may have ignored it
 	failed int    // requests in a row
 	work   sync.WaitGroup
@@ -93,7 +93,7 @@ func (l *loop) start(ctx context.Context, a protocol.Action) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(protocol.Patience(sched.Time(l.opts.TTL))))
 	l.work.Go(func() {
 		defer cancel()
-		l.answers <- l.carryOut(ctx, a) // there is room: one operation is under way at a time
+		l.answers <- l.carryOut(ctx, a) // there is room: one operation is in progress at a time
 	})
 }
 
@@ -203,7 +203,8 @@ func (l *loop) stop() {
 // watchPause is how long a candidate waits before it watches again.
 const watchPause = 200 * time.Millisecond
 
-// watch passes on what the store tells. It is an acceleration; a store that cannot is asked.
+// watch passes on what the store reports. It only makes things faster; a store that cannot is
+// polled.
 func (c *Candidate) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := c.opts.Store.Watch(ctx, c.opts.Name, func(r Record, revision uint64, exists bool) {

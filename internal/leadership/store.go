@@ -33,7 +33,7 @@ type Store interface {
 	// Delete removes the record if after is its newest revision.
 	Delete(ctx context.Context, name string, after uint64) error
 	// Watch calls the function with the record as it is and after each change, one at
-	// a time, until ctx ends or the store cannot go on. It may skip changes that were
-	// followed by another, and it may be silent for a while.
+	// a time, until ctx ends or the store cannot continue. It may skip changes that
+	// were followed by another, and it may be silent for a while.
 	Watch(ctx context.Context, name string, change func(r Record, revision uint64, exists bool)) error
 }

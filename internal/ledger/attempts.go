@@ -48,8 +48,8 @@ func (l *Ledger) Confirm(j *Job, task, attempt int32) bool {
 	return true
 }
 
-// Unconfirm records that of the unfinished tasks of the job nobody has reported any yet;
-// those without a group may be held by somebody nevertheless.
+// Unconfirm records that no unfinished task of the job has been reported yet; a daemon
+// may hold those without a group nevertheless.
 func (j *Job) Unconfirm() {
 	for i := range j.Tasks {
 		if t := &j.Tasks[i]; t.Outcome == sched.Unfinished {
@@ -70,10 +70,10 @@ func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) Ve
 	return l.again(l.now, j, task, j.separation(), out)
 }
 
-// Renumber begins a new attempt, with one record, of consecutive unfinished tasks of
-// which it is not known whether they were launched. The tasks are alike in attempt and
-// in what counts against them ([Alike]). Those of a job with a limit of running tasks are nowhere
-// then, and wait until it allows them.
+// Renumber begins a new attempt, with one record, of consecutive unfinished tasks that may or may
+// not have been launched. The tasks are alike in attempt and in what counts against them
+// ([Alike]). If the job limits its running tasks, no group holds them then, and they wait until
+// the limit allows them.
 func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.Actions) Verdict {
 	t := &j.Tasks[first]
 	number, ok := l.next(j, t)

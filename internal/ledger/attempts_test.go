@@ -65,7 +65,7 @@ func TestRenumberedRange(t *testing.T) {
 	}
 }
 
-// What is known of a number below the job's first is of an earlier submission of the key.
+// A number below the job's first is of an earlier submission of the key.
 func TestEarlierSubmissions(t *testing.T) {
 	var out sched.Actions
 	led := ledger.NewLife(second, 0)

@@ -10,14 +10,14 @@ import (
 const (
 	Nowhere int16 = -1 // no group holds the task
 	Unknown int16 = -2 // a group or a worker may hold it, from an earlier life of the distributor
-	// Throttled: nobody holds the task, since its job has as many with groups or workers as it may.
+	// Throttled: no group or worker holds the task, since its job has its maximum there already.
 	Throttled int16 = -3
 )
 
 // MaxMaster is the highest id of a master that can be a place.
 const MaxMaster int32 = math.MaxInt16
 
-// Task is what is known of one task. It is small because there are many.
+// Task is the state of one task. It is small because there are many.
 type Task struct {
 	Attempt     int32 // the attempt that counts, from Job.First
 	Place       int16 // id of the master that holds it, Nowhere, Unknown or Throttled
@@ -25,7 +25,7 @@ type Task struct {
 	Retried     uint8
 	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
 	Moved       bool          // from group to group, which happens once at most
-	Unconfirmed bool          // from an earlier life, or of a group without a master, and nobody has reported it since
+	Unconfirmed bool          // from an earlier life, or of a group without a master, and no daemon has reported it since
 	Waits       bool          // for the time of its next attempt, or because it is throttled: nothing was sent
 }
 
@@ -34,7 +34,7 @@ type Job struct {
 	ID            sched.JobID
 	Key           uint64
 	App           string
-	Owner         string      // for whom it runs
+	Owner         string      // the owner for which it runs
 	Priority      int32       // among the jobs of its owner
 	Class         sched.Class // as declared, or as a task showed since
 	Marks         sched.Marks // Stoppable and Restartable count

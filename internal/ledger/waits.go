@@ -8,7 +8,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 const NextDue uint64 = 1
 
 // How long a task waits before its next attempt: none after the first loss, then 1, 2, 4
-// ... 30 s; 100 ms, 200 ms ... 10 s after failures of its own.
+// ... 30 s; 100 ms, 200 ms ... 10 s after its own failures.
 const (
 	firstLossWait    = sched.Second
 	longestLossWait  = 30 * sched.Second

@@ -21,10 +21,10 @@
 // that answers but has no room for now (api.Busy) is not down.
 //
 // A peer that answers as another incarnation has forgotten everything. What was
-// queued for the old one is dropped and OnReincarnation is called; until Reset
-// the link accepts nothing (ErrStale), because messages of a core that does not
-// know yet were meant for the former process. The daemon registers again, then
-// calls Reset.
+// queued for the old one is dropped and OnReincarnation is called; until Reset the
+// link accepts nothing (ErrStale), because the core does not know yet, and its
+// messages are meant for the former process. The daemon registers again, then calls
+// Reset.
 //
 // A batch that the peer refuses (it does not know the sender, or cannot read the
 // batch) is dropped and OnRefused is called: repeating it would never help, and

@@ -28,9 +28,9 @@ type Inbox struct {
 	senders map[wire.Ref]*sender
 }
 
-// sender is what has come of one peer.
+// sender is the state of the batches of one peer.
 type sender struct {
-	calls int // of Accept under way; guarded by the inbox
+	calls int // of Accept in progress; guarded by the inbox
 
 	mu        sync.Mutex // held while a batch is taken
 	processes protocol.Incarnations
@@ -48,9 +48,9 @@ func NewInbox(self wire.Ref, incarnation int64) *Inbox {
 // later one instead. problem becomes the reply's Problem, an error the call's.
 //
 // A batch that names another receiver is refused: that daemon served at this address
-// before, and its messages would be applied to what another one holds. One that names
+// before, and its messages would be applied to another daemon's state. One that names
 // another process of this daemon is not taken: the sender learns from the reply that it has
-// to register here first, and what it sends then allows for what the other process did.
+// to register here first, and its later messages allow for what the other process did.
 //
 // Sequence numbers may have gaps: the sender leaves out what was refused.
 func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, err error)) (wire.BatchReply, error) {
@@ -132,7 +132,7 @@ func (in *Inbox) enter(peer wire.Ref) (*sender, error) {
 }
 
 // leave follows enter. A sender of which nothing was taken is not remembered: it may never
-// become a member, and then nobody would have it forgotten.
+// become a member, and then no caller would forget it.
 func (in *Inbox) leave(peer wire.Ref, s *sender) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

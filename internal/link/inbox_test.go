@@ -72,8 +72,8 @@ func TestSendersDoNotShareSequences(t *testing.T) {
 	}
 }
 
-// A batch that is meant for another daemon, which served at this address before, reaches
-// nobody; one that names no receiver comes from an earlier version.
+// A batch that is meant for another daemon, which served at this address before, is
+// delivered to none; one that names no receiver comes from an earlier version.
 func TestMisdirected(t *testing.T) {
 	in := NewInbox(master, 42)
 	sequence := uint64(0)
@@ -121,8 +121,8 @@ func TestMeantForAnotherProcess(t *testing.T) {
 	}
 }
 
-// Senders of which nothing was taken are not remembered, however many names they have: nobody
-// would have them forgotten.
+// Senders of which nothing was taken are not remembered, however many names they have: no
+// caller would forget them.
 func TestRefusedSendersAreNotRemembered(t *testing.T) {
 	in := NewInbox(master, 42)
 	for i := range 1000 {

@@ -61,7 +61,7 @@ func newGeneration(base context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(base)
 }
 
-// Reset drops what is queued and under way, and starts again with the peer's
+// Reset drops what is queued and in progress, and starts again with the peer's
 // incarnation, known from its registration; 0 if unknown. It does not wait for a
 // delivery in progress, whose outcome no longer counts.
 func (l *Link) Reset(peer int64) {

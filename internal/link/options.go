@@ -25,8 +25,8 @@ type Options struct {
 	// is queued is dropped instead.
 	Permitted func() bool
 
-	// MaxItems and MaxBytes bound what is queued or under way. Defaults
-	// 2,000,000 messages and 512 MiB.
+	// MaxItems and MaxBytes bound what is queued or in progress. Defaults 2,000,000
+	// messages and 512 MiB.
 	MaxItems int
 	MaxBytes int
 	// BatchItems and BatchBytes bound one batch. Defaults 1,000 messages and
@@ -53,7 +53,7 @@ type Options struct {
 	// OnRefused is called with the number of messages that the peer refused, and the reason.
 	OnRefused func(items int, why error)
 	// OnUnknown is called with messages of kinds that the peer's version does not know. It has
-	// left them out, or they were not sent because it has said so before. The function may
+	// left them out, or they were not sent because it has reported so before. The function may
 	// keep them.
 	OnUnknown func(items []wire.Item)
 }

@@ -92,8 +92,8 @@ func (l *Link) collect() (items []wire.Item, bytes int, gen uint64) {
 // maxSpare bounds the queue that is kept for reuse, of items with about 600 bytes each.
 const maxSpare = 256
 
-// recycle keeps an emptied queue for what comes next: the peer has what was in it, or nobody
-// waits for that.
+// recycle keeps an emptied queue for later messages: the peer has its former content, or no
+// caller waits for that.
 func (l *Link) recycle(items []wire.Item) {
 	if cap(items) > maxSpare {
 		return
@@ -133,7 +133,7 @@ func (l *Link) release(p parcel, gen uint64, count func(*Stats)) {
 	}
 }
 
-// clear drops everything queued and under way. It needs the lock.
+// clear drops everything queued and in progress. It needs the lock.
 func (l *Link) clear() {
 	l.stats.Dropped += uint64(l.stats.Queued) //nolint:gosec // never negative
 	l.stats.Queued, l.stats.Bytes = 0, 0

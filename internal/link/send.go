@@ -187,8 +187,8 @@ func (l *Link) answered(peer int64) {
 	l.setState(State{Peer: peer, Status: Up, For: down})
 }
 
-// missed records that an attempt failed that was meant for the given process of the peer. Time in
-// which this process did not run itself is not silence of the peer, and an attempt in which it did
+// missed records a failed attempt that was meant for the given process of the peer. Time in which
+// this process itself did not run is not silence of the peer, and an attempt during which it did
 // not run decides nothing.
 func (l *Link) missed(err error, peer int64, now time.Time) {
 	took := now.Sub(l.missedAt)

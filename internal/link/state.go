@@ -36,7 +36,7 @@ func (s State) String() string {
 // Stats are counts since the link was made, but for the first three.
 type Stats struct {
 	Status  Status
-	Queued  int    // messages queued or under way
+	Queued  int    // messages queued or in progress
 	Bytes   int    // theirs, estimated from above
 	Sent    uint64 // messages that the peer took
 	Batches uint64 // that the peer took

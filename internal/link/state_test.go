@@ -258,7 +258,7 @@ func TestResetDropsTheQueueAndWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-// The outcome of a delivery that was under way at a Reset does not count any more.
+// The outcome of a delivery that was in progress at a Reset does not count any more.
 func TestNothingIsToldOfBeforeAReset(t *testing.T) {
 	for name, answer := range map[string]func() (wire.BatchReply, error){
 		"refused": func() (wire.BatchReply, error) { return wire.BatchReply{Incarnation: 1, Problem: "no"}, nil },

@@ -21,8 +21,8 @@ type Options struct {
 	Log         *slog.Logger
 	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
-	// Permitted, if set, is asked before each attempt to deliver a batch; when it returns
-	// false, what the link has queued is dropped instead.
+	// Permitted, if set, is called before each attempt to deliver a batch; when it
+	// returns false, what the link has queued is dropped instead.
 	Permitted func() bool
 	// LostAfter is how long a peer is out of reach before it is lost. Default 2 s.
 	LostAfter time.Duration
@@ -35,7 +35,7 @@ type Options struct {
 	MaxOpen int
 	// Security, if set, returns how a peer is called.
 	Security func(peer wire.Ref) client.Security
-	// Closed, if set, returns why nobody may be called now, nil when they may.
+	// Closed, if set, returns why no peer may be called now, nil when they may.
 	Closed func() error
 	// OnState, if set, is called when the state of a link changes, and OnRefused
 	// when a peer refuses messages for good; both from the link's goroutine.
@@ -56,8 +56,8 @@ type Set struct {
 	last  uint64      // highest sequence number of the links that were closed
 	dirty []*peerLink // with items to send at the next Flush
 	used  *list.List  // links that keep their connection, the last used first; empty without MaxOpen
-	// free are emptied lists of items, so that a batch costs no allocation here: as many as
-	// had items at one Flush, at most maxFree.
+	// free are emptied lists of items, so that a batch costs no allocation here: one for
+	// each link that had items at one Flush, at most maxFree.
 	free [][]wire.Item
 }
 
@@ -125,8 +125,8 @@ func (s *Set) Incarnation(peer wire.Ref) (int64, bool) {
 	return w.incarnation, true
 }
 
-// Reset drops what is queued for a peer or under way to it; the link starts again, as
-// after another Add.
+// Reset drops what is queued for a peer or in transit to it; the link starts again,
+// as after another Add.
 func (s *Set) Reset(peer wire.Ref) {
 	if w := s.links[peer.Daemon()]; w != nil {
 		w.discard()
@@ -145,9 +145,10 @@ func (s *Set) Remove(peer wire.Ref) {
 // ForgetAfter is how long a daemon keeps its link to a peer that was removed.
 const ForgetAfter = 10 * time.Minute
 
-// Forget closes the links to the peers that were removed for so long, and forgets them; it
-// returns them, in no order. The link to such a peer that returns numbers its batches above those of the closed ones, since
-// the peer, if it still is the same process, drops what it takes for a repetition.
+// Forget closes the links to the peers that have been removed for that long, and forgets them; it
+// returns them, in no order. The link to such a peer that returns numbers its batches above those of
+// the closed ones, since the peer, if it still is the same process, drops what it takes for a
+// repetition.
 func (s *Set) Forget(after time.Duration, now time.Time) (forgotten []wire.Ref) {
 	for peer, w := range s.links {
 		if w.removed && now.Sub(w.since) >= after {
@@ -185,7 +186,7 @@ func (s *Set) Queue(it *wire.Item) bool {
 }
 
 // Flush hands what was queued to the links, one batch for each peer. A link whose peer
-// is another process by now drops it: the new process is added soon.
+// is another process by now drops its batch: the new process is added soon.
 func (s *Set) Flush() {
 	for _, w := range s.dirty {
 		items := w.pending
@@ -208,7 +209,7 @@ func (s *Set) Flush() {
 	s.dirty = s.dirty[:0]
 }
 
-// Discard drops what was queued for all peers or is under way to them.
+// Discard drops what was queued for all peers or is in transit to them.
 func (s *Set) Discard() {
 	for _, w := range s.links { // they do not depend on each other
 		w.discard()
@@ -269,8 +270,8 @@ func (s *Set) use(w *peerLink) {
 	}
 }
 
-// disconnect closes a link's connection until it is used again; a call under way is not
-// disturbed.
+// disconnect closes a link's connection until it is used again; a call in progress is
+// not disturbed.
 func (s *Set) disconnect(w *peerLink) {
 	if w.place == nil {
 		return

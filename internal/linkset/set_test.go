@@ -142,7 +142,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// A peer that was lost and is added again as the process it was gets what is queued
+// A peer that was lost and is added again as the same process gets what is queued
 // for it then: its batches are not taken for repeats of the earlier ones.
 func TestLostAndFound(t *testing.T) {
 	m, _ := newSet(t)
@@ -199,7 +199,7 @@ func TestSuccessor(t *testing.T) {
 }
 
 // Another process answers at a peer's address before it was met: what was meant for
-// its predecessor is given up, but for the batch that found it out, and what is
+// its predecessor is dropped, except for the batch that found it out, and what is
 // queued once it was added arrives.
 func TestSuccessorNotMetYet(t *testing.T) {
 	m, _ := newSet(t)

@@ -1,8 +1,8 @@
 // Package listener listens on TCP addresses that are free again when the listener is closed.
 //
 // A process that starts another has a copy of its own descriptors in the child for the moment
-// between fork and exec. A listener that is closed in that moment still listens there, and who
-// listens on its address next, a daemon that is started again, is refused.
+// between fork and exec. A listener that is closed in that moment still listens there, and the
+// next process that listens on its address, a restarted daemon, is refused.
 package listener
 
 import (

@@ -9,10 +9,10 @@
 //	                                    batch of a process ──▶ Sessions ◀─────┘
 //	                                                 unknown, current or superseded
 //
-// A Follower requests a membership newer than its own, and the Publisher answers when
-// there is something, or after the follower's wait with what it has. A question that
-// fails is repeated after a pause; the last membership stays in force meanwhile. A follower
-// applies each answer before its next request, so many changes arrive as one.
+// A Follower requests a membership newer than its own, and the Publisher answers when there
+// is one, or after the follower's wait with what it has. A request that fails is repeated
+// after a pause; the last membership stays in force meanwhile. A follower applies each
+// answer before its next request, so many changes arrive as one.
 //
 // A restarted master has no registered daemon at first. Followers of the earlier master
 // are answered when its daemons have had the time to register with the new one, since

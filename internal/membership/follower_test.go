@@ -45,8 +45,8 @@ func (a *answers) Membership(ctx context.Context, _ int64, version uint64, _ tim
 	return wire.Membership{Incarnation: next.incarnation, Version: next.version}, next.err
 }
 
-// A follower applies what is newer, passes over what is not, and pauses after what
-// failed or came too early with nothing new.
+// A follower applies a newer membership, ignores one that is not, and pauses after
+// an answer that failed or came too early with nothing new.
 func TestFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pause = time.Second
@@ -134,7 +134,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// Without a pause of its own a failure is repeated after the period, and ctx ends all.
+// A call that fails without its own pause is repeated after the period, and the end of ctx ends it
+// all.
 func TestHeartbeatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)

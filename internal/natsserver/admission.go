@@ -20,10 +20,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// admit determines who gets in: who has a certificate of the cluster, with the permissions of its
-// role and name; else who has the secret; else, on loopback, processes that the kernel names and
-// that could do anything to this server anyway. What a configuration file of NATS says about
-// users counts instead.
+// admit determines which clients are admitted: those with a certificate of the cluster, with the
+// permissions of its role and name; else those that have the secret; else, on loopback, processes
+// that the kernel names and that could do anything to this server anyway. Users in a
+// configuration file of NATS count instead.
 func (o Options) admit(s *server.Options) (*admission, error) {
 	exposed := !isLoopback(s.Host) && s.TLSConfig == nil || o.ClusterListen != "" && !isLoopback(s.Cluster.Host) && s.Cluster.TLSConfig == nil
 	switch {
@@ -35,13 +35,13 @@ func (o Options) admit(s *server.Options) (*admission, error) {
 		return nil, o.bySecret(s)
 	case o.CA != "":
 		return o.byIdentity(s)
-	case s.TLSVerify: // by a configuration file: whoever has a certificate of its authorities
+	case s.TLSVerify: // by a configuration file: clients with a certificate of its authorities
 		return nil, nil
 	case o.Insecure:
 		return nil, nil
 	case !isLoopback(s.Host):
 		return nil, errors.New("it would admit everybody who reaches it; set tls_ca, by which clients are known, or allow it with insecure: true")
-	case runtime.GOOS != "linux": // nobody says who calls
+	case runtime.GOOS != "linux": // the kernel does not name the caller
 		if o.Log != nil {
 			o.Log.Warn("every process of this machine is admitted; set secret_file")
 		}
@@ -50,7 +50,7 @@ func (o Options) admit(s *server.Options) (*admission, error) {
 	return o.byIdentity(s)
 }
 
-// decides reports whether a configuration file says who is admitted.
+// decides reports whether a configuration file determines which clients are admitted.
 func decides(s *server.Options) bool {
 	return s.Username != "" || s.Authorization != "" || len(s.Users) > 0 || len(s.Nkeys) > 0 || len(s.Accounts) > 0 || len(s.TrustedOperators) > 0 || s.AuthCallout != nil
 }
@@ -138,7 +138,8 @@ func (a *admission) watch() (end func()) {
 	}
 }
 
-// principal returns who is at the other end of a connection to one of the server's addresses.
+// principal returns the principal at the other end of a connection to one of the server's
+// addresses.
 func (a *admission) principal(c server.ClientAuthentication, at func(*server.Server) net.Addr) (identity.Principal, error) {
 	if state := c.GetTLSConnectionState(); state != nil {
 		return a.credentials.IdentifyTLS(*state)

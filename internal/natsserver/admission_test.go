@@ -114,7 +114,7 @@ func secured(t *testing.T, servers int, a *testAuthority) *natsservertest.Cluste
 	})
 }
 
-// Who has no certificate of the cluster's daemons is not admitted.
+// A client without a certificate of one of the cluster's daemons is not admitted.
 func TestWhoIsRefused(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	c := secured(t, 1, a)

@@ -82,8 +82,8 @@ func (p *Permissions) join(more Permissions) {
 	}
 }
 
-// leaderships lets a daemon acquire the leadership of one name, measure a write, and read who
-// leads under any name.
+// leaderships lets a daemon acquire the leadership of one name, measure a write, and read the
+// leader of any name.
 func leaderships(cluster, name string) Permissions {
 	p := bucket(cluster, "leadership", notice.Token(name))
 	p.Publish = append(p.Publish, "$KV."+jetstore.StreamName(cluster, "leadership")+".probe")
@@ -105,7 +105,7 @@ func stream(name, subject string) Permissions {
 	return p
 }
 
-// shared lets a daemon make a stream, lengthen the lifetime of what is in it, and read it. It does
+// shared lets a daemon make a stream, lengthen the lifetime of its messages, and read it. It does
 // not let it purge or delete anything.
 func shared(name string) Permissions {
 	return Permissions{

@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// startTimeout bounds the start: with JetStream what is kept is read and verified.
+// startTimeout bounds the start: with JetStream the stored data is read and verified.
 const startTimeout = 30 * time.Second
 
 // Server is a NATS server inside this process.

@@ -64,8 +64,8 @@ func certificate(t *testing.T) (cert, key string) {
 		write(t, "key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-// A cluster of three with certificates and users: who has both gets in, and neither
-// password is said to anybody.
+// A cluster of three with certificates and users: a client with both is admitted,
+// and neither password is logged.
 func TestClusterWithTLSAndUsers(t *testing.T) {
 	cert, key := certificate(t)
 	users := write(t, "users.conf", []byte(`authorization { user: ann, password: hush }`))

@@ -21,9 +21,9 @@ func Word(word string, candidates []string) string {
 	return best
 }
 
-// Close is Word, but returns "" also when the nearest candidate is so far from word that
-// nobody meant it: when more than a third of the letters of word are wrong. A candidate
-// that begins with word is near.
+// Close is Word, but returns "" also when the nearest candidate is too far from word to
+// be meant: when more than a third of the letters of word are wrong. A candidate that
+// begins with word is near.
 func Close(word string, candidates []string) string {
 	for _, c := range candidates {
 		if word != "" && strings.HasPrefix(strings.ToLower(c), strings.ToLower(word)) {

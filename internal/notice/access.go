@@ -10,7 +10,7 @@ import (
 // passwords: only Redacted goes into logs and errors.
 type Access struct {
 	// URL of the server, nats://host:port, or several with commas between them: those of one
-	// cluster, of which any will do. User and password, or a token, may stand before the host.
+	// cluster, any of which will do. User and password, or a token, may stand before the host.
 	URL string
 	// Credentials is a file with the user's JWT and seed; "" for none.
 	Credentials string
@@ -24,7 +24,7 @@ type Access struct {
 // permissions may depend on who publishes.
 func (a Access) Identified() bool { return a.Cert != "" || a.Credentials != "" }
 
-// Redacted returns the URLs without what is secret in them.
+// Redacted returns the URLs without the secrets in them.
 func (a Access) Redacted() string { return Redact(a.URL) }
 
 // Redact removes users, passwords and tokens from URLs with commas between them.

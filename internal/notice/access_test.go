@@ -21,7 +21,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What is secret in a URL is in no error and no line of the log.
+// Secrets in a URL are in no error and no line of the log.
 func TestSecretsStaySecret(t *testing.T) {
 	for _, url := range []string{"nats://ann:hush%@h:1", "nats://hush@no port", "nats://127.0.0.1:1,nats://ann:hush@127.0.0.1:2"} {
 		var log strings.Builder

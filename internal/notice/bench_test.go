@@ -2,8 +2,8 @@ package notice
 
 import "testing"
 
-// BenchmarkOneWay is the time from Publish to the subscriber's function, with
-// nothing else going on.
+// BenchmarkOneWay is the time from Publish to the subscriber's function, with no
+// other load.
 func BenchmarkOneWay(b *testing.B) {
 	for name, inProcess := range map[string]bool{"loopback": false, "in process": true} {
 		b.Run(name, func(b *testing.B) {

@@ -110,13 +110,13 @@ func (c *Conn) subscribeAll(take func(*nats.Msg), subjects ...string) error {
 	return c.confirm(subjects[0])
 }
 
-// confirm waits until the server has made the subscriptions so far, of which one is named.
+// confirm waits until the server has made the subscriptions so far; the error names the given one.
 func (c *Conn) confirm(subject string) error {
 	if !c.nc.IsConnected() {
 		return nil
 	}
 	// Without it the server may not know of the subscription yet. A server too slow to
-	// confirm gets it all the same, later: what is lost meanwhile is a hint.
+	// confirm gets it all the same, later: only hints are lost meanwhile.
 	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() && !errors.Is(err, nats.ErrTimeout) {
 		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
 	}

@@ -74,8 +74,8 @@ func TestServerAbsentAtStart(t *testing.T) {
 	await(t, "notice", got, "found")
 }
 
-// What is published while the server is away is lost and counted, and the flow
-// goes on by itself afterwards.
+// Notices published while the server is away are lost and counted, and the flow
+// resumes by itself afterwards.
 func TestServerRestarts(t *testing.T) {
 	c := &cluster{t: t}
 	c.start()

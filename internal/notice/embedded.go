@@ -24,8 +24,8 @@ const MaxNotice = 1 << 20
 const startTimeout = 5 * time.Second
 
 // Embedded is a NATS server inside this process, without persistence, clustering
-// or any listener but the one for clients. It admits who has its secret, which is a part of its
-// URL: no other process of the machine reads or sends notices.
+// or any listener but the one for clients. It admits clients that have its secret, which is a
+// part of its URL: no other process of the machine reads or sends notices.
 type Embedded struct {
 	server *server.Server
 	secret string

@@ -37,8 +37,8 @@ func TestEmbeddedStartErrors(t *testing.T) {
 	}
 }
 
-// Who has not the secret of this server is refused, whatever else it says: it reads nothing and
-// publishes nothing.
+// A client without the secret of this server is refused, whatever else it sends: it reads
+// nothing and publishes nothing.
 func TestStrangersAreRefused(t *testing.T) {
 	e, err := StartEmbedded("127.0.0.1:0")
 	must(t, err)

@@ -68,8 +68,8 @@ func CheckPublisher(publisher, sender string) error {
 const maxToken = 200
 
 // Token makes a name one token of a subject: letters, digits, '-' and '_' stay,
-// any other byte becomes '=' and two hexadecimal digits, and what is too long
-// becomes "=h" and a hash. Different names have different tokens.
+// any other byte becomes '=' and two hexadecimal digits, and a name that is too
+// long becomes "=h" and a hash. Different names have different tokens.
 func Token(name string) string {
 	if name == "" {
 		return "="

@@ -173,8 +173,8 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// TestClosedPeerIsRefused: of a socket that its process has closed the kernel says no user, or
-// root; nobody is taken for root by closing in time.
+// TestClosedPeerIsRefused: for a socket that its process has closed the kernel reports no
+// user, or root; no caller is taken for root by closing in time.
 func TestClosedPeerIsRefused(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {

@@ -39,8 +39,8 @@ func work(seed uint64) []sim.Job {
 }
 
 // docs/design.md, section 2, rule 1: "Execution is at least once, acceptance exactly
-// once." Whatever is late, comes twice, stands still or dies, every job ends, and
-// every task has one accepted result.
+// once." Whatever messages are late or repeated and whatever processes pause or die,
+// every job ends, and every task has one accepted result.
 func TestNothingIsLost(t *testing.T) {
 	for _, spec := range specs() {
 		t.Run(spec, func(t *testing.T) {

@@ -3,8 +3,8 @@
 //
 // The ports are below those that the kernel assigns to outgoing connections (from 32768 on
 // Linux), so that no such connection occupies the port of a stopped daemon. They are reserved in
-// blocks: the process that listens on the first port of a block owns the others, also while
-// nobody listens there, so that processes that run side by side do not collide.
+// blocks: the process that listens on the first port of a block owns the others, also while no
+// process listens there, so that processes that run at the same time do not collide.
 package ports
 
 import (

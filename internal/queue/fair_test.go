@@ -48,8 +48,8 @@ type people struct {
 	runs   []*piece
 }
 
-// owners of the model: nobody in particular, a node with tasks of its own and below it,
-// and three levels.
+// owners of the model: no owner, a node with its own tasks and tasks below it, and
+// three levels.
 var owners = []string{"", "a", "b", "b/x", "b/y", "c/z/w"}
 
 func newPeople(t *rapid.T) *people {
@@ -331,7 +331,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// A job changes its owner and its priority with what waits.
+// A job changes its owner and its priority together with its waiting tasks.
 func TestChange(t *testing.T) {
 	x := queue.NewIndex()
 	j := &queue.Job{}
@@ -344,7 +344,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// An owner whose tasks wait becomes one of several below it, and what waits stays.
+// An owner whose tasks wait becomes one of several below it, and its waiting tasks stay.
 func TestAnOwnerGetsMembers(t *testing.T) {
 	x := queue.NewIndex()
 	enter := func(owner string, class sched.Class) *queue.Job {

@@ -31,7 +31,7 @@ type Service struct {
 	idle    [sched.NumWorkerKinds]idleList
 }
 
-// Index finds applications and services by name and counts what waits. The zero
+// Index finds applications and services by name and counts waiting tasks. The zero
 // value is not ready; use NewIndex.
 type Index struct {
 	apps     map[string]*App
@@ -93,7 +93,7 @@ func (x *Index) position(name string) int {
 	return at
 }
 
-// Join counts in a worker that serves these applications. fresh is set when it is the
+// Join counts a worker that serves these applications. fresh is set when it is the
 // first for one of them.
 func (x *Index) Join(names []string) (s *Service, fresh bool) {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

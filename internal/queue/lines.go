@@ -35,7 +35,7 @@ func (x *Index) Enter(j *Job, app, owner string, priority int32) {
 	j.line.jobs++
 }
 
-// Exit removes a job of which nothing waits.
+// Exit removes a job without waiting tasks.
 func (x *Index) Exit(j *Job) {
 	l := j.line
 	if l.jobs--; l.jobs == 0 {
@@ -45,7 +45,7 @@ func (x *Index) Exit(j *Job) {
 	x.Release(l.app)
 }
 
-// Change makes the job one of another owner or priority; what waits of it enters the
+// Change makes the job one of another owner or priority; its waiting tasks enter the
 // tail of the queue.
 func (x *Index) Change(j *Job, owner string, priority int32) {
 	l := j.line
@@ -106,7 +106,7 @@ func (l *line) leave() {
 	}
 }
 
-// dropLines forgets the lines of an application that nobody names any more.
+// dropLines forgets the lines of an application that nothing names any more.
 func (x *Index) dropLines(a *App) {
 	x.tree.All(func(n *shares.Node) {
 		var kept *line
@@ -132,7 +132,7 @@ func (x *Index) laneOf(j *Job, c sched.Class) *lane {
 	return x.newLane(j.line, c)
 }
 
-// newLane makes the lane of a line in the place of its owner and application.
+// newLane makes the lane of a line at the place of its owner and application.
 func (x *Index) newLane(l *line, c sched.Class) *lane {
 	var k *lane
 	for o := linesOf(l.owner); o != nil; o = o.next {

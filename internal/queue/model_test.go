@@ -208,7 +208,7 @@ func (m *model) takeIdle(t *rapid.T) {
 	}
 }
 
-// newJob replaces a job of which nothing waits.
+// newJob replaces a job without waiting tasks.
 func (m *model) newJob(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job")
 	if old := m.jobs[i]; old.Queued == 0 {

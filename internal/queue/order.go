@@ -172,8 +172,8 @@ func (x *Index) next(k *lane, c sched.Class) *Run {
 	return k.ranking.top().job.oldest(c)
 }
 
-// goesBefore reports whether what waits in a place is served before what waits in a place
-// for another application.
+// goesBefore reports whether tasks that wait in a place are served before those in a
+// place for another application.
 func (x *Index) goesBefore(a, b *place) bool {
 	if a.node() != b.node() {
 		a, b = parting(a, b)

@@ -101,8 +101,8 @@ func TestOrderedIndexAgainstScan(t *testing.T) {
 	})
 }
 
-// A task that waits aside is ranked in that queue, by what waits there; its siblings
-// are ranked without it.
+// A task that waits aside is ranked in that queue, by the tasks that wait there; its
+// siblings are ranked without it.
 func TestRanksOfTasksAside(t *testing.T) {
 	order := &waiting{}
 	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{&aside{}, order}})
@@ -149,7 +149,7 @@ func TestFirstOf(t *testing.T) {
 	}
 }
 
-// enter adds a job of nobody in particular to an index.
+// enter adds a job without an owner to an index.
 func enter(x *queue.Index, app string, j queue.Job) *queue.Job {
 	x.Enter(&j, app, "", 0)
 	return &j

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// TestOthersWait: whether others than an application's owner wait is what a look at all that
-// waits says, with owners above, beside and below each other.
+// TestOthersWait: whether owners other than an application's wait agrees with a look at all
+// waiting tasks, with owners that are ancestors, siblings and descendants of each other.
 func TestOthersWait(t *testing.T) {
 	type waiting struct {
 		job        *queue.Job

@@ -118,7 +118,7 @@ func (x *Index) wait(p *place) {
 	p.since = x.begun
 	x.begun++
 	h := up.kids
-	p.at = int32(len(h.slots)) //nolint:gosec // as many as owners
+	p.at = int32(len(h.slots)) //nolint:gosec // one for each owner
 	h.slots = append(h.slots, slot{p.key(), p})
 	h.settle(p.at)
 	if up.at < 0 {
@@ -146,7 +146,7 @@ func (x *Index) unwait(p *place) {
 		return
 	}
 	h := up.kids
-	end := int32(len(h.slots)) - 1 //nolint:gosec // as many as owners
+	end := int32(len(h.slots)) - 1 //nolint:gosec // one for each owner
 	last := h.slots[end]
 	h.slots[end] = slot{}
 	h.slots = h.slots[:end]
@@ -217,7 +217,7 @@ func (h *heap) settle(at int32) {
 }
 
 func (h *heap) sink(at int32) {
-	s, end := h.slots[at], int32(len(h.slots)) //nolint:gosec // as many as owners
+	s, end := h.slots[at], int32(len(h.slots)) //nolint:gosec // one for each owner
 	for {
 		least, first := at, arity*at+1
 		best := s
@@ -279,7 +279,7 @@ func (p *place) shifted() {
 	for i := range h.slots {
 		h.slots[i].key = h.slots[i].place.key()
 	}
-	for i := int32(len(h.slots))/arity + 1; i >= 0; i-- { //nolint:gosec // as many as owners
+	for i := int32(len(h.slots))/arity + 1; i >= 0; i-- { //nolint:gosec // one for each owner
 		if int(i) < len(h.slots) {
 			h.sink(i)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
-// Job is what a master keeps of a job while it holds a task of it. There may be as
-// many as tasks: it is 64 bytes.
+// Job is what a master keeps of a job while it holds a task of it. There may be one
+// for each task: it is 64 bytes.
 type Job struct {
 	ID            sched.JobID
 	Estimate      sched.Time

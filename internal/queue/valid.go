@@ -35,7 +35,7 @@ func (x *Index) Valid() error {
 	return nil
 }
 
-// valid checks what waits below a place, and returns the number of tasks.
+// valid checks the tasks that wait below a place, and returns their number.
 func (p *place) valid() (tasks int, err error) {
 	if p == nil {
 		return 0, nil

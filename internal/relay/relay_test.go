@@ -20,7 +20,7 @@ var (
 	mute = &client.CallError{Sent: true}
 )
 
-// destinations are what calls reach. answer is asked for each call.
+// destinations are the receivers of calls. answer is called for each call.
 type destinations struct {
 	mu          sync.Mutex
 	answer      func(to string, m int) error
@@ -47,7 +47,7 @@ func (d *destinations) set(answer func(to string, m int) error) {
 	d.answer = answer
 }
 
-// seen is what has become of the messages.
+// seen is the outcome of the messages.
 type seen struct {
 	a, b, dropped      []int
 	calls, unreachable int
@@ -207,7 +207,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Drain waits for what waits, as long as it may; Close does not.
+// Drain waits for waiting messages, as long as it may; Close does not.
 func TestDrainAndClose(t *testing.T) {
 	inRelay(t, func(t *testing.T, d *destinations, r *relay.Relay[int]) {
 		send(t, r, "a", 1, 2)

@@ -18,8 +18,8 @@ func (broadcaster) Step(now sched.Time, _ sched.Addr, _ *sched.Message, out *sch
 	out.Do(sched.Persist)
 }
 
-// A batch of k tasks counts k, any other message one, and one to everyone as many as the
-// daemon counts copies.
+// A batch of k tasks counts k, any other message one, and one to everyone its number of
+// copies as the daemon counts them.
 func TestMessagesAreCounted(t *testing.T) {
 	var s *runloop.Stepper
 	s = runloop.NewStepper(func(_ sched.Addr, a *sched.Action) {

@@ -22,8 +22,8 @@ const (
 	Stop
 	// Persist (distributor): journal Msg before it has any effect outside.
 	Persist
-	// Forget: the core holds nothing of the job of Msg any more; the shell may
-	// drop what it keeps beside it (payloads, names).
+	// Forget: the core holds nothing of the job of Msg any more; the shell may drop
+	// what it keeps for it (payloads, names).
 	Forget
 )
 

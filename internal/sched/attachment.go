@@ -40,7 +40,7 @@ type Member struct {
 	Worker Addr
 	Master Addr   // of its group, zero without one
 	Node   string // its id
-	// Draining is set for a worker that takes nothing new; what runs there is not lost.
+	// Draining is set for a worker that takes nothing new; tasks that run there are not lost.
 	Draining bool `json:",omitempty"`
 }
 

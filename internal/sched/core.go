@@ -22,7 +22,7 @@ type (
 		// Owed returns the sums over all unfinished jobs.
 		Owed() Owed
 		// JobView returns what the distributor knows of an unfinished job, with at most
-		// so many of its tasks; false when it has no such job.
+		// that many of its tasks; false when it has no such job.
 		JobView(id JobID, most int) (JobView, bool)
 	}
 

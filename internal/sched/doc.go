@@ -9,13 +9,13 @@
 //
 //	Step(now, from, message, out)
 //
-// It holds no goroutine, lock, clock, random source of its own making, socket,
-// log line or metric. The same sequence of (now, from, message) produces the same
-// sequence of actions, always and everywhere. The daemons wrap a core in one
-// goroutine that owns it; the simulator wraps the very same core in an event
-// heap. Nothing may iterate a map on the way to an action, no decision uses a
-// float that is not rounded, and a core never sees a duration: an estimate is
-// known to a policy, a duration only to the workload.
+// It holds no goroutine, lock, clock, global random source, socket, log line or
+// metric. The same sequence of (now, from, message) produces the same sequence of
+// actions, always and everywhere. The daemons wrap a core in one goroutine that
+// owns it; the simulator wraps the very same core in an event heap. Nothing may
+// iterate a map on the way to an action, no decision uses a float that is not
+// rounded, and a core never sees a duration: an estimate is known to a policy, a
+// duration only to the workload.
 //
 // # The three roles
 //

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Marks are facts about the tasks of a message, beside what every policy is sent with
-// them. All tasks of a job are alike in Stoppable and Restartable.
+// Marks are facts about the tasks of a message, in addition to what every policy is
+// sent with them. All tasks of a job are alike in Stoppable and Restartable.
 type Marks uint8
 
 // The marks.
@@ -21,11 +21,11 @@ const (
 	Canary
 	// Moved tasks came from another group and stay in the one they are sent to.
 	Moved
-	// Undeclared means that nobody knows the class: neither was it declared, nor is it
+	// Undeclared means that the class is unknown: it was neither declared nor
 	// learned.
 	Undeclared
 
-	// AllMarks are all there are.
+	// AllMarks are all marks.
 	AllMarks = Stoppable | Restartable | Canary | Moved | Undeclared
 )
 

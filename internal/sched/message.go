@@ -18,7 +18,7 @@ const (
 	// its unfinished tasks, the last ones. Job, Count, Reason.
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
-	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.
+	// incarnation. Peer, Serves. Tasks that were sent to an earlier one are sent again.
 	// Masters receive it too where tasks move between groups (Policy.CrossGroup).
 	MasterUp
 	// MasterLost: a group was without a master for too long. Peer.
@@ -89,8 +89,8 @@ const (
 	// Worker to master.
 
 	// Idle: the slot is free since its sequence number Seq. Where tasks are
-	// suspended: Job, First, Attempt (what ended, or cannot be continued), Kept (what
-	// is suspended there).
+	// suspended: Job, First, Attempt (the task that ended, or cannot be continued),
+	// Kept (the tasks suspended there).
 	Idle
 	// Refused: the launch was not accepted; nothing of it runs. An Idle follows
 	// as soon as the slot is free. Job, First,
@@ -110,7 +110,7 @@ const (
 	// First, Attempt, Distributor, Class, App, Estimate, Owner, and for how long it has run so far
 	// in More.Slots, if that is known. Kept lists attempts that ended there
 	// and are not acknowledged yet. It comes again, right after that and with the
-	// same Peer, for each attempt that the slot holds beside the one that runs.
+	// same Peer, for each attempt that the slot holds besides the one that runs.
 	WorkerUp
 	// WorkerLost: a slot is lost. Peer, Reason, Outcome (Yielded: its node gave it back
 	// in order), Kept (attempts that are not lost with it: the next process of the node has
@@ -197,8 +197,8 @@ const (
 
 	// Reclass: a job is of another class than was declared. Job, Class. A master sends
 	// it to the distributor when a task showed it, and the distributor to every
-	// master that holds tasks of the job, which moves what waits to the tail of the
-	// queue of that class. As a record: the class has changed.
+	// master that holds tasks of the job, which moves the waiting ones to the tail of
+	// the queue of that class. As a record: the class has changed.
 	Reclass
 
 	// Messages that say who holds what after a restart.
@@ -267,7 +267,7 @@ type Message struct {
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; WorkerLost: taken over; Idle: suspended there; Preempt: to be suspended; Held: held there
 
-	Owner      string `json:"For,omitempty"` // for whom the job runs: a path such as "team/alice", "" for nobody in particular
+	Owner      string `json:"For,omitempty"` // the owner of the job: a path such as "team/alice", "" for none in particular
 	Priority   int32  // of the job among those of its owner: higher ones are served first
 	MaxRunning int32  `json:",omitempty"` // Submit: at most so many of the job's tasks are given to groups or workers at a time; 0: no limit
 
@@ -288,7 +288,7 @@ func (m *Message) AttemptID() AttemptID {
 const MaxTasks int32 = 100_000
 
 // Valid reports whether the numbers in the message are in the ranges that tables are
-// made for. The edge refuses what is not, with a reason; a core ignores it, so
+// made for. The edge refuses one that is not, with a reason; a core ignores it, so
 // that no message can make it panic or grow without bound.
 func (m *Message) Valid() bool {
 	return m.Class < NumClasses && m.Marks&^AllMarks == 0 &&

@@ -24,7 +24,7 @@ type JobView struct {
 	App     string
 	Late    bool // its tasks are bound late: workers ask for them
 	Unbound int  // unfinished tasks that neither a master nor a worker holds
-	Bound   int  // unfinished tasks that one of them holds
+	Bound   int  // unfinished tasks held by one of them
 	Waiting int  // unfinished tasks that wait for the time of their next attempt
 
 	// Of a job with a limit of running tasks.

@@ -10,7 +10,7 @@ import (
 // nanoseconds apart: 13 days.
 const shiftAt = 1 << 50
 
-// Wait records that by so many more tasks of the class wait at a leaf, or fewer.
+// Wait records that the number of tasks of the class that wait at a leaf changed by this much.
 func (t *Tree) Wait(leaf *Node, c sched.Class, by int32) {
 	for n := leaf; n != nil; n = n.parent {
 		n.count(c, by, 0)
@@ -26,7 +26,7 @@ func (n *Node) count(c sched.Class, waiting, running int32) {
 		n.parent.inner.active += sign(is) * n.weight()
 	}
 	if in := n.inner; in != nil && n.waiting[c]|n.running[c] == 0 {
-		in.now[c] = max(in.now[c], in.most[c]) // nobody is ahead of anybody any more
+		in.now[c] = max(in.now[c], in.most[c]) // no owner is ahead of another any more
 	}
 }
 
@@ -54,7 +54,7 @@ func (n *Node) isActive() bool {
 
 // Begin is called when tasks of a node begin to wait in a queue where least is the least
 // tag of its siblings that wait there, +Inf when none does. It raises the node's tag: no
-// node saves up what it did not use. It reports whether it did.
+// node saves up what it did not use. It reports whether it raised the tag.
 func (t *Tree) Begin(n *Node, c sched.Class, least float64) bool {
 	if t.memory.remembers(c) {
 		return false
@@ -105,8 +105,8 @@ func (t *Tree) run(leaf *Node, c sched.Class, by int32) {
 	n.count(c, 0, by)
 }
 
-// End corrects what was charged for a task that has ended, or was stopped, by what it
-// really used. paused is set if it did not run then.
+// End corrects the charge of a task that has ended, or was stopped, by what it really
+// used. paused is set if it did not run then.
 func (t *Tree) End(leaf *Node, c sched.Class, charged, used sched.Time, paused bool) {
 	by := int32(-1)
 	if paused {

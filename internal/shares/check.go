@@ -20,8 +20,8 @@ const (
 // slack is how far sums of parts may be off, since 0.1 is no binary fraction.
 const slack = 1e-9
 
-// Check reports what is wrong with a list of shares, of the first of them that is wrong,
-// nil when a tree accepts the list. The error names the owner, the value and the limit.
+// Check returns what is wrong with the first invalid entry of a list of shares, nil when
+// a tree accepts the list. The error names the owner, the value and the limit.
 func Check(list []sched.Share) error {
 	if len(list) > MostShares {
 		return fmt.Errorf("%d shares are given; at most %d can be", len(list), MostShares)

@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Set replaces the shares. Tags, counts and what waits stay. It returns false, and
-// changes nothing, when the list or the half-life is not valid.
+// Set replaces the shares. Tags, counts and waiting tasks stay. It returns false,
+// and changes nothing, when the list or the half-life is not valid.
 func (t *Tree) Set(list []sched.Share, halfLife, now sched.Time) bool {
 	if Check(list) != nil || halfLife < 0 {
 		return false
@@ -53,8 +53,8 @@ func (t *Tree) setWeight(n *Node, w int64) {
 	}
 }
 
-// SetWorkers sets the number of live workers of the group, of which max and min are
-// parts.
+// SetWorkers sets the number of live workers of the group, to which max and min are
+// relative.
 func (t *Tree) SetWorkers(count int) {
 	t.workers = count
 	for _, n := range t.limited {
@@ -148,8 +148,8 @@ func (n *Node) depth() (d int) {
 	return d
 }
 
-// Excess compares by how much two leaves are over their shares of what runs: above 0 when
-// a runs more than b for its weight, where their paths part.
+// Excess compares by how much two leaves exceed their shares of the running tasks: above
+// 0 when a runs more than b for its weight, where their paths part.
 func Excess(a, b *Node) int64 {
 	if a == b {
 		return 0

@@ -7,9 +7,9 @@ import (
 )
 
 // memory is how long use of the long class is remembered. With a half-life a tag is the
-// sum of what was used, decayed by half in that time, and no virtual time makes it
-// forgotten. All decay alike, so instead later use counts more: the order of two owners
-// does not change while they use nothing.
+// sum of what was used, decayed by half in that time, and no virtual time erases it.
+// All tags decay alike, so instead later use counts more: the order of two owners does
+// not change while they use nothing.
 type memory struct {
 	halfLife sched.Time // 0: none
 	since    sched.Time // scale was 1

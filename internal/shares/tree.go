@@ -22,14 +22,14 @@ type Tree struct {
 }
 
 // Node is an owner: a leaf of the tree, whose tasks wait and run, or an inner node, which
-// stands for the owners below it. There may be as many as users: it is 128 bytes.
+// stands for the owners below it. There may be one for each user: it is 128 bytes.
 type Node struct {
 	path    string
 	parent  *Node
 	inner   *inner                       // nil for a leaf without a share
 	Waits   any                          // for the watcher: where tasks of the node wait
 	tag     [sched.NumClasses]float64    // virtual time of its next task, in nanoseconds
-	ahead   [sched.NumClasses]sched.Time // charged for what has not ended
+	ahead   [sched.NumClasses]sched.Time // charged for tasks that have not ended
 	used    [sched.NumClasses]sched.Time
 	mean    [sched.NumClasses]float32 // nanoseconds of a task, lately
 	waiting [sched.NumClasses]int32
@@ -62,8 +62,8 @@ type Watcher interface {
 	Moved(n *Node, c sched.Class)
 	// Shifted is called when the tags of all children of a node have changed by the same.
 	Shifted(parent *Node, c sched.Class)
-	// Split is called when a leaf becomes an inner node: what waits at n waits at own
-	// from now on.
+	// Split is called when a leaf becomes an inner node: tasks that wait at n wait at
+	// own from now on.
 	Split(n, own *Node)
 	// Forgotten is called when the node leaves the tree.
 	Forgotten(n *Node)
@@ -72,7 +72,7 @@ type Watcher interface {
 // one is the weight of an owner without a share, in millionths.
 const one = 1_000_000
 
-// New returns a tree of nobody in particular.
+// New returns a tree whose only owner is "".
 func New(w Watcher) *Tree {
 	t := &Tree{root: &Node{inner: newInner()}, watcher: w, memory: memory{scale: 1}}
 	t.root.refs++
@@ -208,8 +208,8 @@ func (t *Tree) ownOf(n *Node) *Node {
 	return n.inner.own
 }
 
-// split makes a leaf an inner node: its jobs are those of its own leaf from now on. What
-// runs already is charged to the node only.
+// split makes a leaf an inner node: its jobs are those of its own leaf from now on.
+// Tasks that run already are charged to the node only.
 func (t *Tree) split(n *Node) {
 	jobs := n.refs
 	if n.inner.share != nil {

@@ -17,8 +17,8 @@ func (t *Tree) Owners() []sched.OwnerView {
 // are measured from them.
 type nextTags [sched.NumClasses]float64
 
-// view appends the node and what is shown below it, nothing if there is nothing to show.
-// next is that of its parent.
+// view appends the node and the shown nodes below it, nothing if there is nothing to
+// show. next is that of its parent.
 func (t *Tree) view(list []sched.OwnerView, n *Node, entitled float64, next nextTags) []sched.OwnerView {
 	at := len(list)
 	v := sched.OwnerView{Owner: n.path, Share: sched.Share{Owner: n.path, Weight: 1}, Entitled: entitled, Used: n.used}

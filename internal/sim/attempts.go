@@ -2,14 +2,14 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Nothing but the loss of its node is a reason to start a task again that runs well. The
-// check holds for dead masters and frontends and for paused daemons. A network that loses or
-// delays messages, and daemons that take others for lost, hide from those who decide what
-// runs.
+// Only the loss of its node is a reason to start a task again that runs well. The check
+// holds for dead masters and frontends and for paused daemons. A network that loses or
+// delays messages, and daemons that take others for lost, hide running tasks from the cores
+// that decide.
 const twiceKinds = CrashMaster | CrashFrontend | Pause
 
-// ranFor is how long an attempt has run when all who decide have heard of it: nodes list
-// what they hold every five seconds.
+// ranFor is how long an attempt has run when all cores that decide have heard of it:
+// nodes list what they hold every five seconds.
 const ranFor = inventoryEvery * heartbeat
 
 // twice is what the check knows of attempts.

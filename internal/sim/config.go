@@ -45,8 +45,8 @@ type Job struct {
 	Arrival    sched.Time
 	Estimate   sched.Time // of one task, as the submitter states it; 0 if it states none
 	Long       bool       // the declared class
-	Undeclared bool       // nobody declared the class
-	Owner      string     // for whom it runs
+	Undeclared bool       // the class was not declared
+	Owner      string     // the owner for which it runs
 	Name       string     // of the work, "" for none
 	Priority   int32      // among the jobs of the owner
 	Durations  []int64    // of each task, in nanoseconds; read, never written

@@ -40,7 +40,7 @@
 // flow control and full queues of links, and backends that register.
 //
 // A standby is another process that acts under the name of a master or a frontend. The
-// former one may go on for a while (takeovers.go); two fences keep it from doing harm
+// former one may run on for a while (takeovers.go); two fences keep it from doing harm
 // (fence.go, journal.go), and [Faults.NoFence] takes them away.
 //
 // Events of equal time run in the order in which they were created, so a seed produces the

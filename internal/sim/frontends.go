@@ -50,7 +50,8 @@ func (sh *frontendShells) start(i int) {
 }
 
 // kill ends a frontend. The first keep messages on each of its links may still
-// arrive; its journal loses at most unwritten records, none of which is on its disk.
+// arrive; its journal loses at most the given number of unwritten records, none of
+// which is on its disk.
 func (sh *frontendShells) kill(i, keep, unwritten int) {
 	f := sh.frontends[i]
 	f.alive = false
@@ -156,8 +157,8 @@ func (sh *frontendShells) jobArrives(i int, m sched.Message) {
 	sh.acceptJob(i, m)
 }
 
-// submitAgain has the applications of a restarted frontend submit the jobs again, under
-// the same keys, whose acceptance they were never told and did not reach the disk.
+// submitAgain makes the applications of a restarted frontend submit those jobs again,
+// under the same keys, whose acceptance was not answered and did not reach the disk.
 func (sh *frontendShells) submitAgain(f *daemon) {
 	for _, j := range sh.check.jobs {
 		if j.owner != f.id || j.accepted {

@@ -46,8 +46,8 @@ func (b *heartbeats) start(p *process, beat func()) {
 	b.after(p, drawSpan(b.draws.random, heartbeat), again)
 }
 
-// creditPause counts the time in which a daemon itself stood still since its last heartbeat
-// as the silence of nobody: what the others sent meanwhile waits to be read.
+// creditPause does not count the time for which a daemon itself was paused since its last
+// heartbeat as silence of the others: their messages of that time wait to be read.
 func (b *heartbeats) creditPause(d *daemon) {
 	away := d.pauses.Since(b.now)
 	for g, at := range d.lastHeard {

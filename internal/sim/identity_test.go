@@ -30,8 +30,8 @@ func (d forgetfulDistributor) Step(now sched.Time, from sched.Addr, m *sched.Mes
 	d.DistributorCore.Step(now, from, m, out)
 }
 
-// trusting is a master core that launches what it is sent again, as if no earlier master
-// could have.
+// trusting returns the policy with a master core that launches the tasks that it is sent
+// again, as if no earlier master could have.
 func trusting(p sched.Policy) sched.Policy {
 	build := p.NewMaster
 	p.NewMaster = func(cfg sched.MasterConfig) sched.MasterCore { return trustingMaster{build(cfg)} }

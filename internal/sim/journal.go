@@ -39,8 +39,8 @@ func (j *journal) takeOver(owner *process, written int) *journal {
 	return next
 }
 
-// writeLate appends what a former writer has to the journal of its successor, if nothing
-// states who may write: the negative control.
+// writeLate appends the records of a former writer to the journal of its successor, if
+// nothing restricts writing to one of them: the negative control.
 func (j *journal) writeLate() {
 	last := j
 	for last.next != nil {
@@ -96,7 +96,7 @@ func (j *journal) onDisk(f func()) {
 	j.sync()
 }
 
-// crash drops at most unwritten records, none of which is on the disk.
+// crash drops at most the given number of unwritten records, none of which is on the disk.
 func (j *journal) crash(unwritten int) {
 	j.records = j.records[:max(j.synced, len(j.records)-unwritten)]
 }

@@ -32,7 +32,7 @@ func (l *MasterLosses) Check(p *sched.Policy) error {
 type standbys struct {
 	*engine
 	MasterLosses
-	down     []bool   // by group: nobody leads
+	down     []bool   // by group: no master leads
 	life     []uint32 // by group, from 0
 	launched [][]sched.Message
 	deaths   int
@@ -86,7 +86,7 @@ func (s *standbys) lead(g int) {
 	}
 }
 
-// register registers a worker with a new master, with what it runs or has suspended.
+// register registers a worker with a new master, with its running and suspended tasks.
 func (s *standbys) register(master sched.Addr, i int) {
 	at := sched.Addr{Role: sched.Worker, ID: int32(i)} //nolint:gosec // workers are fewer than MaxWorkers
 	core := s.cores[sched.Worker][i].(sched.WorkerCore)

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// Masters that die for good while work is under way cost no job, and each of their groups
-// goes on under a standby.
+// Masters that die for good while tasks run cost no job, and each of their groups
+// continues under a standby.
 func TestMasterLosses(t *testing.T) {
 	for _, name := range []string{"pigeon", "pigeon-sort", "pigeon-x"} {
 		cfg := under(t, name, sim.Config{

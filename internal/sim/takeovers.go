@@ -26,7 +26,7 @@ type end int
 // The ends of a leader.
 const (
 	crashes   end = iota // its machine never returns
-	hangs                // it stands still, and goes on when another one leads
+	hangs                // it is paused, and continues when another one leads
 	isCut                // it cannot renew its leadership, with some nodes on its side
 	endsCount            // how many there are
 )
@@ -136,8 +136,8 @@ func overlapping(how end, overlap sched.Time) string {
 	return fmt.Sprintf("; it takes itself for the leader for %s more", seconds(overlap))
 }
 
-// succeed puts a new process in the place of one that still runs, which gets a number of its
-// own.
+// succeed replaces a process that still runs by a new one; the former one gets its own
+// number.
 func (c *cluster) succeed(list []*daemon, i int, net *network) (former, next *daemon) {
 	former = list[i]
 	was := former.daemonID
@@ -149,8 +149,8 @@ func (c *cluster) succeed(list []*daemon, i int, net *network) (former, next *da
 	return former, next
 }
 
-// rename gives what is in flight to and from a daemon to the former one, which keeps its
-// connections.
+// rename gives the messages in transit to and from a daemon to the former one, which
+// keeps its connections.
 func (n *network) rename(was, now daemonID) {
 	change := func(p *daemonID) bool {
 		if *p == was {
@@ -211,7 +211,7 @@ func (sh *masterShells) retire(m *daemon, keep int) {
 }
 
 // follow makes a standby continue the jobs of a frontend that still runs, from the journal:
-// of the records whose writing nobody knows of, some are in it.
+// some of the records that may or may not have been written are in it.
 func (sh *frontendShells) follow(i, written int) {
 	former, next := sh.succeed(sh.frontends, i, sh.net)
 	next.journal = former.journal.takeOver(&next.process, written)

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// Former masters and former frontends that go on are caught where nothing refuses them, and
-// do no harm where the epoch of launches and the writer of the journal are checked.
+// Former masters and former frontends that run on are caught where nothing refuses them,
+// and do no harm where the epoch of launches and the writer of the journal are checked.
 func TestFences(t *testing.T) {
 	const seeds = 200 // at most, until something is found
 	always := uint64(20)

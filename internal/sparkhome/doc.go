@@ -3,7 +3,7 @@
 // prints the folder of its pyspark.
 //
 //	SPARK_HOME is set ────────────────▶ that folder, or an error: never another one
-//	else spark-submit in PATH ────────▶ its installation, or the pyspark of the Python beside it
+//	else spark-submit in PATH ────────▶ its installation, or the pyspark of the Python next to it
 //	else the active virtual env's ────▶ its pyspark
 //	else python3, python in PATH ─────▶ their pyspark
 //	else ─────────────────────────────▶ an error that lists all of these

@@ -84,8 +84,8 @@ func CheckVersion(version string) error {
 }
 
 // FindJar returns the jar of the plugin that supports h: the one that JarVariable
-// names, else one of that name beside the program (the path of this executable), else
-// in the checkout that the program was built in. The error is an *api.Error.
+// names, else one of that name next to the program (the path of this executable),
+// else in the checkout that the program was built in. The error is an *api.Error.
 func FindJar(h Home, getenv func(string) string, program string) (string, error) {
 	name, err := JarName(h)
 	if err != nil {

@@ -66,7 +66,7 @@ func (j *Job) command(program, master string) []string {
 	return append(words, j.Args...)
 }
 
-// Driver is an application's own process, of which others may be children.
+// Driver is an application's own process, which may have children.
 type Driver struct {
 	Name               string
 	Folder             string // its working folder; removed with the cluster

@@ -11,9 +11,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Leftovers waits until nothing of the ended applications is left, and returns an
-// error that lists what is left when the time is over: processes of executors, grants, busy
-// slots, applications that frontends serve, folders.
+// Leftovers waits until nothing of the ended applications is left, and returns an error
+// that lists the rest when the time is over: processes of executors, grants, busy slots,
+// applications that frontends serve, folders.
 func (c *Cluster) Leftovers(within time.Duration) error {
 	return poll(within, c.leftovers)
 }

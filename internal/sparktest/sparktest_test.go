@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestLook: of several installations of a line the newest is taken, and what is
-// missing is named with the command that installs it.
+// TestLook: of several installations of a line the newest is taken, and a missing
+// one is named with the command that installs it.
 func TestLook(t *testing.T) {
 	homes := t.TempDir()
 	t.Setenv(sparktest.HomesVariable, homes)
@@ -84,7 +84,7 @@ func TestLeftovers(t *testing.T) {
 	c.Clean(t)
 }
 
-// TestDriver: what a driver is told and what it has said; one that is paused waits.
+// TestDriver: the input and the output of a driver; one that is paused waits.
 func TestDriver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a cluster; leave -short out")
@@ -112,7 +112,7 @@ func TestDriver(t *testing.T) {
 }
 
 // TestHarness: an application runs to its end on a cluster of processes, its
-// executors are seen while they live, and what is left over is.
+// executors are seen while they live, and so are leftovers.
 func TestHarness(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real Spark takes half a minute; leave -short out")

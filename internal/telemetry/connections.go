@@ -7,8 +7,8 @@ import (
 )
 
 // connections is a listener that bounds the connections it has accepted. At the bound, the one
-// that has been without a request for the longest time is closed for a new one: callers who only
-// hold connections keep nobody out. One is busy while a handler answers its request.
+// that has been without a request for the longest time is closed for a new one: callers that only
+// hold connections shut no other caller out. One is busy while a handler answers its request.
 //
 //	accepted, idle ──begin──▶ busy ──end──▶ idle ──the longest idle, at the bound──▶ closed
 type connections struct {
@@ -49,7 +49,7 @@ func (s *connections) Accept() (net.Conn, error) {
 		c := &connection{Conn: raw, set: s, address: addressOf(raw)}
 		victim, ok := s.admit(c)
 		if victim != nil {
-			_ = victim.Close() // nobody waits for an answer there
+			_ = victim.Close() // no caller waits for an answer there
 		}
 		if ok {
 			return c, nil

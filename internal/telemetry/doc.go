@@ -9,9 +9,9 @@
 //
 // None of it may slow a decision or stop a daemon. Spans that do not fit the
 // queue are dropped and counted; an unreachable receiver is logged at most every
-// ten seconds and counted; the HTTP server has a few connections of its own. Losses
-// are counted too: [Stats] accounts for every sampled span as exported, dropped,
-// failed or still queued.
+// ten seconds and counted; the HTTP server has its own few connections. Losses are
+// counted too: [Stats] accounts for every sampled span as exported, dropped, failed
+// or still queued.
 //
 // Sampling is decided once per job, by the frontend that accepts it. A context
 // that arrives without a trace means "not sampled", not "decide again", so that

@@ -15,28 +15,29 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// Security is who calls an HTTP server and what callers may. With the zero value nobody is asked.
+// Security is how an HTTP server identifies callers, and what they may do. The zero value does
+// neither.
 type Security struct {
-	// Identifier finds out who calls; nil: nobody is asked. *credentials.Credentials is one.
+	// Identifier identifies callers; nil: they stay unknown. *credentials.Credentials is one.
 	Identifier Identifier
 	// Allow returns why a principal may not see what is registered under a pattern, nil when it
-	// may; the pattern is "" where nothing is. /healthz and /readyz are everybody's. nil: everybody
-	// may see everything.
+	// may; the pattern is "" where nothing is. Every caller may see /healthz and /readyz. nil:
+	// every caller may see everything.
 	Allow func(p identity.Principal, pattern string) error
-	// Hosts are the names, without ports, by which callers reach this server beside localhost
-	// and addresses.
+	// Hosts are the names, without ports, by which callers reach this server besides
+	// localhost and addresses.
 	Hosts []string
-	// Decided is called with each request that was refused: who asked from where, what for, and
-	// why it was not answered. nil: it is not called.
+	// Decided is called with each request that was refused: the caller and its address, the
+	// request, and why it was not answered. nil: it is not called.
 	Decided func(p identity.Principal, remote, request string, refusal error)
 }
 
-// Identifier finds out who calls.
+// Identifier identifies callers.
 type Identifier interface {
 	// Server returns the settings of TLS, nil for connections in clear.
 	Server() *tls.Config
-	// Identify returns who is at the other end of a connection, after the handshake. The error
-	// is why what the caller offered as a proof is none.
+	// Identify returns the principal at the other end of a connection, after the handshake.
+	// The error is why what the caller offered as a proof is none.
 	Identify(c net.Conn) (identity.Principal, error)
 	// Authenticate returns whose access token it is.
 	Authenticate(token string) (identity.Principal, error)
@@ -44,7 +45,7 @@ type Identifier interface {
 	Valid(p identity.Principal) error
 }
 
-// caller is who is at the other end of a connection, found out at its first request.
+// caller is the principal at the other end of a connection, found out at its first request.
 type caller struct {
 	once      sync.Once
 	principal identity.Principal

@@ -48,7 +48,7 @@ func (f *fakeIdentifier) Valid(identity.Principal) error {
 	return nil
 }
 
-// allowPeople admits whoever has a role.
+// allowPeople admits every caller with a role.
 func allowPeople(p identity.Principal, _ string) error {
 	if p.Role == identity.Nobody {
 		return errors.New("an unknown caller may not")
@@ -56,7 +56,7 @@ func allowPeople(p identity.Principal, _ string) error {
 	return nil
 }
 
-// guarded starts a server whose /status says who asks.
+// guarded starts a server whose /status names the caller.
 func guarded(t *testing.T, sec Security) *Server {
 	t.Helper()
 	s := NewServer(ServerOptions{Security: sec})
@@ -70,7 +70,7 @@ func guarded(t *testing.T, sec Security) *Server {
 	return s
 }
 
-// ask makes a request on a connection of its own and returns its status, body and headers.
+// ask makes a request on its own connection and returns its status, body and headers.
 func ask(t *testing.T, s *Server, method, path, host string, headers ...string) (int, string, http.Header) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -139,8 +139,8 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 	}
 }
 
-// Who asks is who the kernel says, or whose token it is; nobody sees nothing, and only probes are
-// answered to everybody.
+// The caller is the user that the kernel names, or the user of the token; an unknown caller sees
+// nothing, and only probes are answered to everyone.
 func TestWhoMaySee(t *testing.T) {
 	id := &fakeIdentifier{}
 	s := guarded(t, Security{Identifier: id, Allow: allowPeople})
@@ -230,8 +230,8 @@ func TestIdleConnectionsStarveNobody(t *testing.T) {
 	}
 }
 
-// While all other requests that may be are being answered, probes are answered, and a further
-// request is told to come again.
+// While the maximum of other requests is being answered, probes are answered, and a further
+// request is asked to try again.
 func TestProbesWhileOthersAreServed(t *testing.T) {
 	s := NewServer(ServerOptions{})
 	entered, gate := make(chan struct{}), make(chan struct{})

@@ -10,14 +10,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Instance is a daemon whose metrics are served beside those of others.
+// Instance is a daemon whose metrics are served together with those of others.
 type Instance struct {
 	Name string // "frontend-0", the value of the label instance
 	prometheus.Gatherer
 }
 
 // instanceLabel is the label by which Prometheus tells targets from each other. A scrape with
-// honor_labels keeps the one that is there.
+// honor_labels keeps an existing one.
 const instanceLabel = "instance"
 
 // Instances serves the metrics of several daemons of one process as one page, each with

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDescriptions: what is described is what a scrape finds, whichever
-// constructor registered it.
+// TestDescriptions: the described metrics are those that a scrape finds, whichever
+// constructor registered them.
 func TestDescriptions(t *testing.T) {
 	m := NewMetrics("test")
 	class := Label{"class", []string{"short", "long"}}

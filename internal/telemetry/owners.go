@@ -31,11 +31,11 @@ const (
 // OwnerCounter is a counter with the label owner and, optionally, one more. It is safe for
 // concurrent use.
 //
-// Who counts most is found by the algorithm Space-Saving (Metwally, Agrawal, El Abbadi:
-// Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005, section 3),
-// with older counts worth less: an owner that is not ranked takes the place, and the rank,
-// of the last. So whoever counts more than 1/500 of everything is ranked, and names that
-// come once each displace one another only.
+// The owners that count most are found by the algorithm Space-Saving (Metwally, Agrawal,
+// El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005,
+// section 3), with older counts worth less: an owner that is not ranked takes the place,
+// and the rank, of the last. So every owner that counts more than 1/500 of everything is
+// ranked, and names that come once each displace only one another.
 type OwnerCounter struct {
 	desc    *prometheus.Desc
 	columns []string // values of the other label; one "" without it
@@ -44,7 +44,7 @@ type OwnerCounter struct {
 	owners   map[string]*rankedOwner
 	shown    int       // how many of them are
 	total    []float64 // of all owners, by column
-	credited []float64 // what was ever added to owners that were shown then
+	credited []float64 // all that was ever added to owners that were shown then
 	other    []float64 // as of the last scrape
 	epoch    time.Time // when 1 was worth 1
 }
@@ -93,15 +93,15 @@ func (c *OwnerCounter) Credit(now time.Time, owner string, column int, n float64
 	c.credit(now, owner, column, n)
 }
 
-// SetTotal says how much all owners together have counted, where that is known better than
-// by adding: what is credited to no owner that is shown is that of the others.
+// SetTotal sets how much all owners together have counted, where that is known better than
+// by adding: what is credited to no shown owner belongs to the others.
 func (c *OwnerCounter) SetTotal(column int, total float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total[column] = total
 }
 
-// IsShown reports whether the owner has series of its own.
+// IsShown reports whether the owner has its own series.
 func (c *OwnerCounter) IsShown(owner string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

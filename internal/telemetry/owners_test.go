@@ -51,8 +51,8 @@ func TestOwnerCounter(t *testing.T) {
 	}
 }
 
-// What is counted of owners that are not shown is that of the others, and the sum of all
-// series is the total as long as no owner gives up its place.
+// Counts of owners that are not shown belong to the others, and the sum of all series is
+// the total as long as no owner loses its place.
 func TestOtherOwners(t *testing.T) {
 	m := NewMetrics("test")
 	c := m.OwnerCounter("x_total", "X.", Label{"class", []string{"short", "long"}})
@@ -95,7 +95,7 @@ func TestOwnersTakePlaces(t *testing.T) {
 	if got["owner=late"] != 7 || got["owner=other"] < before {
 		t.Errorf("late has %v, want 7, which it counted while it was shown; the others had %v and have %v", got["owner=late"], before, got["owner=other"])
 	}
-	// What was counted long ago is worth little.
+	// Old counts are worth little.
 	c.Add(begin.Add(100*ownerHalfLife), "new", 0, 3)
 	if c.choose(); !c.IsShown("new") {
 		t.Error("new counts 3 now, the others did long ago, and new is not shown")

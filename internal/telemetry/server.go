@@ -36,7 +36,7 @@ type ServerOptions struct {
 	Addr     string              // host:port; "" is a free port on 127.0.0.1
 	Gatherer prometheus.Gatherer // of /metrics; nil leaves it out
 	Ready    func() error        // of /readyz; its text is the answer; nil means always ready
-	Security Security            // who may see what, but /healthz and /readyz
+	Security Security            // who may see what, except /healthz and /readyz
 	Logger   *slog.Logger        // nil discards
 }
 
@@ -99,8 +99,8 @@ func NewServer(o ServerOptions) *Server {
 // principal who makes it.
 func (s *Server) Handle(pattern string, h http.Handler) { s.guarded.Handle(pattern, h) }
 
-// OnStop has a function called in a goroutine of its own when Stop begins, so that streams end,
-// for which it would wait.
+// OnStop registers a function that is called in its own goroutine when Stop begins, so that
+// streams end, for which Stop would wait.
 func (s *Server) OnStop(end func()) { s.http.RegisterOnShutdown(end) }
 
 // Start listens and serves in the background; the error names the address.
@@ -130,8 +130,8 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// tls returns the settings of TLS at an address, nil for none. On loopback the kernel says who
-// calls, and supervisors ask for /healthz there without certificates.
+// tls returns the settings of TLS at an address, nil for none. On loopback the kernel
+// identifies callers, and supervisors ask for /healthz there without certificates.
 func (s *Server) tls(at net.Addr) *tls.Config {
 	a, ok := at.(*net.TCPAddr)
 	if s.opts.Security.Identifier == nil || ok && a.IP.IsLoopback() {

@@ -22,7 +22,7 @@ const (
 	exportTimeout  = 10 * time.Second
 )
 
-// OwnerAttributes returns the attributes of a span that name for whom its job runs and, when
+// OwnerAttributes returns the attributes of a span that name the owner of its job and, when
 // it is not 0, the job's priority.
 func OwnerAttributes(owner string, priority int32) []attribute.KeyValue {
 	list := []attribute.KeyValue{attribute.String("pigeon.owner", owner)}

@@ -262,8 +262,8 @@ func TestRatioIsChecked(t *testing.T) {
 	}
 }
 
-// FuzzCarrier: whatever a peer sends, nothing panics, and what is taken as a
-// parent is a valid span context that survives another hop.
+// FuzzCarrier: whatever a peer sends, nothing panics, and an accepted parent is a
+// valid span context that survives another hop.
 func FuzzCarrier(f *testing.F) {
 	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "a=b")
 	f.Add("ff-00000000000000000000000000000000-0000000000000000-00", strings.Repeat("x", 600))

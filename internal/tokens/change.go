@@ -38,8 +38,8 @@ func (o Order) check() error {
 	return e
 }
 
-// Create adds a token to a file, which is made if it is not there, and returns it: nobody can
-// find it out later. Tokens that ended a month ago are removed.
+// Create adds a token to a file, which is made if it is not there, and returns it: its text
+// cannot be recovered later. Tokens that ended a month ago are removed.
 func Create(path string, o Order, now time.Time) (text string, t Token, err error) {
 	if err := o.check(); err != nil {
 		return "", t, err

@@ -18,13 +18,13 @@ import (
 )
 
 // MaxTokens bounds the tokens of a file. With lines of 400 bytes at most it keeps the file below
-// the MiB of which the watcher of files sees every change.
+// the MiB up to which the watcher of files sees every change.
 const MaxTokens = 2500
 
 const (
 	maxFile = 1 << 20
-	// kept is how long a token that has ended stays in the file, for 'pigeon token list' and who
-	// reads the audit log, before Create removes it.
+	// kept is how long a token that has ended stays in the file, for 'pigeon token list' and
+	// readers of the audit log, before Create removes it.
 	kept = 30 * 24 * time.Hour
 )
 
@@ -81,8 +81,8 @@ func read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// decode reads a line. What this version does not know is refused, not left out: the file says
-// who may do what.
+// decode reads a line. A key that this version does not know is refused, not ignored: the file
+// decides who may do what.
 func decode(line []byte) (t Token, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

@@ -76,8 +76,8 @@ func (r *Reader) Problem() string {
 	return ""
 }
 
-// Principal returns who calls with a token. The error is an *api.Error with api.Denied, which
-// does not contain the token.
+// Principal returns the principal that a token proves. The error is an *api.Error with
+// api.Denied, which does not contain the token.
 func (r *Reader) Principal(text string) (identity.Principal, error) {
 	id, is := idOf(text)
 	if !is {

@@ -51,7 +51,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// idOf returns the id of a token; false for what is none.
+// idOf returns the id of a token; false for a text that is none.
 func idOf(text string) (string, bool) {
 	rest, ours := strings.CutPrefix(text, Prefix)
 	id, secret, found := strings.Cut(rest, "_")
@@ -86,7 +86,7 @@ func (t *Token) State(now time.Time) string {
 	return "good"
 }
 
-// principal returns who calls with the token.
+// principal returns the principal that the token proves.
 func (t *Token) principal() identity.Principal {
 	p := identity.Principal{Name: t.User, Role: t.Role, Proof: identity.Token, Credential: t.ID}
 	if t.Expires != 0 {

@@ -57,7 +57,8 @@ func denies(t *testing.T, err error, token string, want string) {
 	}
 }
 
-// A token is its user until it expires or is revoked, and what is nearly a token is nobody.
+// A token proves its user until it expires or is revoked, and what is nearly a token proves
+// nothing.
 func TestPrincipal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	token := create(t, path, Order{User: "alice", Role: identity.Operator, Lifetime: time.Hour})
@@ -265,8 +266,8 @@ func TestRevokeRefuses(t *testing.T) {
 	}
 }
 
-// A daemon learns of new and revoked tokens from the file, keeps what it has when the file is
-// damaged or gone, and says why.
+// A daemon learns of new and revoked tokens from the file, keeps those it has when the file
+// is damaged or gone, and logs why.
 func TestReaderReadsAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	first := create(t, path, Order{User: "a", Role: identity.User})

@@ -15,8 +15,8 @@ import (
 // names, links and times do not tell on all file systems whether it changed.
 const PollEvery = time.Second
 
-// Watcher calls a function when a file changes, or when it is asked to. Make one with
-// New.
+// Watcher calls a function when a file changes, or when Reload is called. Make one
+// with New.
 type Watcher struct {
 	file   string
 	every  time.Duration
@@ -66,7 +66,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// maxContent bounds what is compared of a file: more than a configuration file may have.
+// maxContent bounds how much of a file is compared: more than a configuration file may have.
 const maxContent = 1<<20 + 1
 
 // content returns what the file has, or why it cannot be read.

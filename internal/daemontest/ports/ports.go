@@ -1,5 +1,5 @@
-// Package ports gives tests addresses at which nobody listens, for daemons that listen there later
-// or again.
+// Package ports gives tests addresses at which no process listens, for daemons that listen there
+// later or again.
 package ports
 
 import (

@@ -26,13 +26,13 @@ func (c *Candidate) expire(now sched.Time) {
 
 func (c *Candidate) lose(r Reason) { c.leading, c.lost = false, r }
 
-// Answered is called when the write or removal under way has succeeded, with its revision.
+// Answered is called when the write or removal in progress has succeeded, with its revision.
 func (c *Candidate) Answered(now sched.Time, revision uint64) {
 	c.expire(now)
 	a := c.done(now)
 	c.faults = 0
 	if revision < c.seen.Revision {
-		return // the store has told of a newer one meanwhile, and accept has judged it
+		return // the store has reported a newer one meanwhile, and accept has judged it
 	}
 	c.known = true
 	c.first = now
@@ -52,24 +52,24 @@ func (c *Candidate) Answered(now sched.Time, revision uint64) {
 	}
 }
 
-// done ends the operation under way and returns it.
+// done ends the operation in progress and returns it.
 func (c *Candidate) done(now sched.Time) Action {
 	a := c.asking
 	c.asking, c.heard = Action{}, now
 	return a
 }
 
-// Refused is called when the write or removal under way was refused, because something was
-// written since the revision that it named: by another, or by this process itself, when the
-// answer was lost. What is there has to be read.
+// Refused is called when the write or removal in progress was refused, because something
+// was written since the revision that it named: by another, or by this process itself, when
+// the answer was lost. The record has to be read.
 func (c *Candidate) Refused(now sched.Time) {
 	c.done(now)
 	c.known = false
 	c.fault(now, 1) // the first time it is read at once
 }
 
-// Failed is called when the operation under way has failed or was not answered in time. A
-// write may have been carried out, or be so later.
+// Failed is called when the operation in progress has failed or was not answered in time.
+// A write may have been carried out, or may still be.
 func (c *Candidate) Failed(now sched.Time) {
 	a := c.asking
 	c.asking = Action{}
@@ -85,7 +85,7 @@ func (c *Candidate) fault(now sched.Time, free int) {
 	}
 }
 
-// Found is called with the answer of the read under way.
+// Found is called with the answer of the read in progress.
 func (c *Candidate) Found(now sched.Time, s Seen) {
 	c.done(now)
 	if !c.known {
@@ -98,8 +98,8 @@ func (c *Candidate) Found(now sched.Time, s Seen) {
 	}
 }
 
-// Heard is called when the store tells of a revision by itself. What is not newer than
-// what is known is ignored.
+// Heard is called when the store reports a revision by itself. One that is not newer
+// than what is known is ignored.
 func (c *Candidate) Heard(now sched.Time, s Seen) {
 	c.heard = now
 	if s.Revision > c.seen.Revision {
@@ -124,7 +124,7 @@ func (c *Candidate) accept(now sched.Time, s Seen) {
 }
 
 // Ended is called when the process of a leader is known to have ended: its claim need not
-// lapse. Whoever calls it answers for that.
+// lapse. The caller answers for that.
 func (c *Candidate) Ended(holder string, incarnation int64, token uint64) {
 	c.ended = Claim{Holder: holder, Incarnation: incarnation, Token: token}
 }

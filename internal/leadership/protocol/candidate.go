@@ -4,7 +4,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // Claim is what a candidate writes under a name.
 type Claim struct {
-	Holder      string // who leads; empty in no claim that was written
+	Holder      string // the leader; never empty in a claim that was written
 	Incarnation int64  // its process
 	// Token is the revision by which the leadership was taken; 0 in the write that takes it.
 	Token uint64
@@ -24,7 +24,7 @@ type Operation int
 // The operations.
 const (
 	Wait   Operation = iota // nothing to do yet
-	Read                    // what is there now
+	Read                    // what the store has now
 	Write                   // Claim, if the newest revision is After
 	Remove                  // the claim, if the newest revision is After
 )
@@ -51,7 +51,7 @@ type Candidate struct {
 	again  sched.Time // no request before
 	faults int        // requests in a row that were refused or failed
 
-	asking Action // under way, Wait if none
+	asking Action // in progress, Wait if none
 	sent   sched.Time
 
 	leading  bool
@@ -99,9 +99,9 @@ func (c *Candidate) own(s Claim) bool {
 	return s.Holder == c.self.Holder && s.Incarnation == c.self.Incarnation
 }
 
-// Due returns what to do now. The operation is under way from then on, until Answered, Found,
-// Refused or Failed. Without one, Due is called again after an event or at the time wake,
-// whichever comes first; wake is 0 if only an event can change anything.
+// Due returns what to do now. The operation is in progress from then on, until Answered,
+// Found, Refused or Failed. Without one, Due is called again after an event or at the time
+// wake, whichever comes first; wake is 0 if only an event can change anything.
 func (c *Candidate) Due(now sched.Time) (a Action, wake sched.Time) {
 	c.expire(now)
 	if c.asking.Operation == Wait {
@@ -152,7 +152,7 @@ func (c *Candidate) write(token uint64) Action {
 }
 
 // free returns when a standby may write: at once where there is no claim, where the claim
-// comes from a write of its own whose answer was lost, and where the leader's process has
+// comes from its own write whose answer was lost, and where the leader's process has
 // ended; otherwise when the claim has lapsed for certain.
 func (c *Candidate) free() sched.Time {
 	s := c.seen

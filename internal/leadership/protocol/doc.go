@@ -1,7 +1,7 @@
 // Package protocol is the rules of leadership without the world: when a standby may take
 // over, when a leader must stop, what is written under which revision. Nothing here reads a
 // clock, starts a goroutine or opens a socket; time comes in as an argument, and it is a
-// clock of this machine alone that nobody sets and that counts pauses. Package leadership
+// clock of this machine alone that cannot be set and that counts pauses. Package leadership
 // puts the goroutines around it.
 //
 // A store keeps one claim under a name, and each write states the revision that it replaces:
@@ -19,8 +19,8 @@
 //   - no two candidates lead at once, whatever requests and answers are lost, late or
 //     repeated, and whichever process pauses: an answer that comes too late makes no leader;
 //   - the token, the revision by which the leadership was taken, is higher than each before;
-//   - somebody leads again some time after faults have ended.
+//   - some candidate leads again some time after faults have ended.
 //
-// A reader may be given something old: the write that follows is then refused. Whoever
-// says by Ended that a leader's process has ended answers for that; then nobody waits.
+// A reader may be given something old: the write that follows is then refused. A caller
+// of Ended answers for the leader's process having ended; no candidate waits then.
 package protocol

@@ -116,7 +116,7 @@ func (w *world) look(c *candidate) {
 }
 
 // answer applies an answer unless the operation has ended already; a paused process gets it
-// when it goes on.
+// when it continues.
 func (w *world) answer(c *candidate, id int, apply func(now sched.Time)) {
 	switch {
 	case id != c.asked:
@@ -256,7 +256,7 @@ func TestNeverTwo(t *testing.T) {
 				c.Resign()
 				w.show(c)
 				c.wake = w.now
-			case 3: // what is said of a process that has ended is true
+			case 3: // a report that a process has ended is true
 				old := c.incarnation
 				if s := w.entry; s.Exists && s.Claim.Holder == c.name && s.Claim.Incarnation == old {
 					w.restart(c)

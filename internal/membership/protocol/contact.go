@@ -8,12 +8,12 @@ const missedToLoss = 3
 // Limits are when a peer is lost that answers no hello.
 type Limits struct {
 	LostAfter sched.Time // silence
-	// Hello is how much of the silence one hello can be at most: the time between two, and
-	// the time limit of the call. What is longer is time in which this process did not run.
+	// Hello is how much of the silence one hello can account for: the time between two, and
+	// the time limit of the call. The excess is time in which this process did not run.
 	Hello sched.Time
 }
 
-// Contact is what is known of a peer from the hellos to it.
+// Contact is what the hellos to a peer have shown of it.
 type Contact struct {
 	last    sched.Time // hello that ended, or the start
 	silence sched.Time // since the last answer, while this process ran
@@ -30,8 +30,8 @@ func (c *Contact) Answered(now sched.Time) { *c = Contact{last: now} }
 // Missed notes a hello without an answer. first reports whether the one before it was
 // answered; lost whether the peer is lost with this one, which it is once.
 //
-// Time in which this process did not run itself does not count, and a hello in which it
-// did not run decides nothing: the peer may have answered meanwhile.
+// Time in which this process itself did not run does not count, and a hello during
+// which it did not run decides nothing: the peer may have answered meanwhile.
 func (c *Contact) Missed(l Limits, now sched.Time) (first, lost bool) {
 	took := now - c.last
 	c.last = now

@@ -16,8 +16,8 @@ func gone(name, address, state string, since sched.Time) protocol.Departure {
 }
 
 // A departure is shown with its first instant until it is forgotten, replaced by another
-// state, or so long ago; a refused process of the same name is shown beside it, until it is
-// not refused any more.
+// state, or too long ago; a refused process of the same name is shown in addition, until it
+// is not refused any more.
 func TestDepartures(t *testing.T) {
 	d := protocol.NewDepartures(10)
 	names := func() (list []string) {

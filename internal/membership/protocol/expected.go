@@ -2,9 +2,9 @@ package protocol
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// knownFor is for how long what a standby has read of its leader's membership counts. It is
-// longer than the time in which a leadership lapses, so that what was read last before a
-// leader fell silent counts, and shorter than what a standby may miss unnoticed.
+// knownFor is for how long a membership counts that a standby has read from its leader. It
+// is longer than the time in which a leadership lapses, so that the last one read before a
+// leader fell silent counts, and shorter than the changes that a standby may miss unnoticed.
 const knownFor = 5 * sched.Second
 
 // Expected are the daemons that a master which begins to lead waits for: those on the
@@ -13,7 +13,7 @@ const knownFor = 5 * sched.Second
 //	      Begin                    Registered, Gone, of each of them
 //	idle ───────▶ waiting ───────────────────────────────────────────▶ all have registered
 //
-// The zero value expects nobody and never says that all have registered.
+// The zero value expects no daemon and never says that all have registered.
 type Expected struct {
 	missing map[Peer]bool
 	waiting bool
@@ -39,7 +39,7 @@ func (e *Expected) Registered(p Peer) (all bool) { delete(e.missing, p); return 
 // Gone notes that a daemon will not register, because its process has ended.
 func (e *Expected) Gone(p Peer) (all bool) { return e.Registered(p) }
 
-// Nobody reports whether nobody is expected from the start, once.
+// Nobody reports, once, whether no daemon is expected from the start.
 func (e *Expected) Nobody() bool { return e.all() }
 
 // Left counts the daemons that have not registered.

@@ -2,8 +2,8 @@ package protocol
 
 import "slices"
 
-// supersededKept is how many superseded processes of one name are remembered. What is
-// still under way from an older one is then taken for a new process.
+// supersededKept is how many superseded processes of one name are remembered.
+// Messages still in transit from an older one make it look like a new process.
 const supersededKept = 8
 
 // Incarnations are the processes that have borne one name. The zero value has none.

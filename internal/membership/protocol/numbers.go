@@ -9,7 +9,7 @@ const ClaimWait = sched.Second
 // Rest is how long a number is assigned to no other slot after its slot has left.
 type Rest struct {
 	// Ended: the process has ended. Longer than any call, link or long poll between daemons
-	// takes, so that no message about the former slot is under way, and every follower has
+	// takes, so that no message about the former slot is in transit, and every follower has
 	// read a membership without it.
 	Ended sched.Time
 	// Lost: the process may live where this master does not reach it.
@@ -98,8 +98,8 @@ func (n *Numbers) extend(next int32, now sched.Time) {
 }
 
 // Assign numbers the slots of a node: each keeps the number that it has or claims, the
-// others get new ones. A node that has claimed what other slots have gets none at all, and
-// so does one that has to wait; what it claims rests meanwhile.
+// others get new ones. A node that has claimed numbers of other slots gets none at all,
+// and neither does one that has to wait; what it claims rests meanwhile.
 func (n *Numbers) Assign(node string, incarnation int64, claims []Claim, now sched.Time) (a Assignment) {
 	claimed := make(map[int32]bool, len(claims))
 	for _, c := range claims {

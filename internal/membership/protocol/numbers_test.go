@@ -173,8 +173,8 @@ func TestNumbersAreReused(t *testing.T) {
 	}
 }
 
-// Whatever is claimed: a number is one slot's of one process at a time, and after a slot has
-// left nobody else's for the rest.
+// Whatever is claimed: a number belongs to one slot of one process at a time, and after a
+// slot has left to no other until the rest is over.
 func TestNumbersAreNeverShared(t *testing.T) {
 	type left struct {
 		by    Holder

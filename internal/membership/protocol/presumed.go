@@ -22,8 +22,8 @@ func (n *Numbers) Presumed(node string, claims []Claim, now sched.Time) (holders
 	return holders
 }
 
-// Void has the numbers that a node has left belong to nobody, so that others may claim
-// them. They rest like those of an earlier master.
+// Void clears the holder of the numbers that a node has left behind, so that others
+// may claim them. They rest like those of an earlier master.
 func (n *Numbers) Void(node string) {
 	for id := range n.numbers {
 		if p := &n.numbers[id]; !p.assigned && p.holder.Node == node {

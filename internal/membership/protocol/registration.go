@@ -26,8 +26,8 @@ func (r *Registration) Accepted(master int64) {
 // Withdraw makes the node's next heartbeat a hello.
 func (r *Registration) Withdraw() { r.registered = false }
 
-// Answered notes the answer to a snapshot: known when the master has this node. It
-// reports whether the node is still registered, which it is with one process only.
+// Answered records the answer to a snapshot: known is whether the master has this node.
+// It reports whether the node is still registered, which it is with one process only.
 func (r *Registration) Answered(master int64, known bool) bool {
 	r.silent = false
 	r.registered = known && master == r.master

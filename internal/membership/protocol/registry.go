@@ -128,7 +128,7 @@ func (r *Registry) Remove(name string, now sched.Time) {
 	}
 }
 
-// Forget forgets the names that were removed, or have been silent, for so long, and returns
+// Forget forgets the names that were removed, or have been silent, for that long, and returns
 // them in order. A late hello of a process of theirs would be taken for a new daemon's.
 func (r *Registry) Forget(after, now sched.Time) (forgotten []string) {
 	for name, p := range r.peers {

@@ -40,7 +40,7 @@ func TestIncarnations(t *testing.T) {
 	}
 }
 
-// A follower accepts what is newer, as the answer to its last question only.
+// A follower accepts a newer membership only as the answer to its last request.
 func TestFollowerNeverGoesBack(t *testing.T) {
 	var f Follower
 	for _, c := range []struct {
@@ -274,7 +274,7 @@ func TestPublicationHolds(t *testing.T) {
 	}
 }
 
-// Who is missing leaves after the patience for its role, and after a change of masters
+// A missing peer leaves after the patience for its role, and after a change of masters
 // not before that grace is over.
 func TestSessionsPatience(t *testing.T) {
 	for _, c := range []struct {

@@ -175,8 +175,8 @@ func (t *Sessions) leaves(peer Peer, s *session) sched.Time {
 	return max(s.since+patience, t.graceUntil)
 }
 
-// leave keeps the name's processes, so that none of them is taken for a new one, for as
-// long as there is room.
+// leave keeps the processes of the name for as long as there is room, so that none of
+// them is taken for a new one.
 func (t *Sessions) leave(peer Peer) {
 	s := t.peers[peer]
 	s.member, s.missing = false, false

@@ -32,7 +32,7 @@ type world struct {
 	master  *masterProcess
 	nodes   map[string]*nodeProcess
 	readers map[string]*reader
-	network []func() // messages under way
+	network []func() // messages in transit
 }
 
 // masterProcess is one life of the master.
@@ -128,7 +128,7 @@ func (w *world) startReader(name string) {
 // send puts a message on the network.
 func (w *world) send(deliver func()) { w.network = append(w.network, deliver) }
 
-// beat has a node send what is due, and the master answer, both by the network.
+// beat makes a node send what is due, and the master answer, both by the network.
 func (w *world) beat(n *nodeProcess) {
 	if n == nil {
 		return // it is down
@@ -327,7 +327,7 @@ func (w *world) check() {
 
 // checkView checks that no number names two live workers in a frontend's view: those on its
 // membership, by that and by the numbers that they have themselves from the same master. A
-// master that nobody told of its predecessor in time may assign a number that a node has:
+// master that has not heard of its predecessor in time may assign a number that a node has:
 // that node is refused, and started again.
 func (w *world) checkView(r *reader) {
 	holders := map[int32]string{}
@@ -509,7 +509,7 @@ func TestLateAnswer(t *testing.T) {
 		}
 		w.startNode("a")
 		w.beat(w.nodes["a"])
-		w.deliver(0, false) // the hello; its answer is under way
+		w.deliver(0, false) // the hello; its answer is in transit
 		w.pass(tick)
 		w.read(x)
 		w.deliver(1, false) // the question

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Nobody is the number of the user nobody, of whom tests make sockets.
+// Nobody is the number of the user nobody, as which tests open sockets.
 const Nobody = 65534
 
 // As runs do with another user's rights: the sockets that it opens are that user's. It skips the

@@ -26,7 +26,7 @@ func step(t *testing.T, c sched.Core, from sched.Addr, m sched.Message) []sched.
 	return out.List()
 }
 
-// newFrontend knows 10 workers, of which the first 2 are reserved.
+// newFrontend knows 10 workers, the first 2 of which are reserved.
 func newFrontend(t *testing.T) *eagle.Distributor {
 	d := eagle.NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 1, Params: sched.Params{Cutoff: sched.Second, Reserved: 0.2}}, eagle.Defaults())
 	m := sched.Message{Kind: sched.Members, More: &sched.More{}}

@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Index finds the attempts of a job in all lists of a master. It is made again for each
-// instant at which it is asked; the zero value is ready.
+// Index finds the attempts of a job in all lists of a master. It is rebuilt for each
+// instant at which Of is called; the zero value is ready.
 type Index struct {
 	at   sched.Time
 	jobs map[sched.JobID][]place
@@ -20,8 +20,8 @@ type place struct {
 }
 
 // Of returns the attempts of the job that ended a short while before now. The master
-// answers for them from now on: as the distributor is told that their results will come,
-// they count as ended now, and stay in their lists until their places show otherwise.
+// answers for them from now on: since it tells the distributor that their results will
+// come, they count as ended now, and stay in their lists until their places show otherwise.
 func (x *Index) Of(now sched.Time, job sched.JobID, lists iter.Seq[*List]) (ids []sched.AttemptID) {
 	if x.jobs == nil || x.at != now {
 		x.at, x.jobs = now, map[sched.JobID][]place{}

@@ -93,8 +93,8 @@ func (l *List) Refused(id sched.AttemptID, number uint64) (sched.Addr, bool) {
 
 // Each calls f for all attempts of the list, the oldest first. It is for a place that is
 // lost. How long ago they ended does not count then: a master that was itself paused
-// meanwhile would take for acknowledged what was lost with the place. Distributors
-// ignore the loss of what they have the result of.
+// meanwhile would take results for acknowledged that were lost with the place.
+// Distributors ignore the loss of an attempt whose result they have.
 func (l *List) Each(f func(sched.AttemptID, sched.Addr)) {
 	for i := range l.list {
 		f(l.list[i].id, l.list[i].distributor)

@@ -23,8 +23,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Against a list that keeps everything: what is given is what was added in the last
-// ten seconds and not removed, in order.
+// Against a list that keeps everything: the list gives the attempts that were added
+// in the last ten seconds and not removed, in order.
 func TestAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l List
@@ -81,8 +81,8 @@ func TestAgainstAList(t *testing.T) {
 	})
 }
 
-// Results that are kept count as ended just now, once each; what was not known is of an
-// unknown distributor. The order by time and the bound stay.
+// Results that are kept count as ended just now, once each; one that was not known has
+// an unknown distributor. The order by time and the bound stay.
 func TestKeep(t *testing.T) {
 	var l List
 	id := func(task int32) sched.AttemptID { return sched.AttemptID{Task: task, Attempt: 1} }

@@ -64,10 +64,10 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 }
 
-// membersChanged records the list of live workers, of which the reserved ones are first.
-// The victim of a pending request may be lost. A thief may be too: messages on their
-// way to it are dropped then, even if it comes back at once, so its reservations are
-// served here again. One too many costs a NoTask.
+// membersChanged records the list of live workers, the reserved ones first. The victim
+// of a pending request may be lost. So may a thief: messages in transit to it are
+// dropped then, even if it returns at once, so its reservations are served here again.
+// One too many costs a NoTask.
 func (w *Worker) membersChanged(m *sched.Message, out *sched.Actions) {
 	w.victim = sched.Addr{}
 	if m.More == nil {

@@ -21,7 +21,7 @@ type slot struct {
 	out  sched.Actions
 }
 
-// newSlot returns worker 5 of 8, of which the first 4 are reserved.
+// newSlot returns worker 5 of 8, the first 4 of which are reserved.
 func newSlot(t *testing.T, tries int) *slot {
 	o := hawk.Defaults()
 	o.Tries = tries
@@ -137,7 +137,7 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// What was stolen is served like any other reservation, and ends the asking.
+// A stolen reservation is served like any other, and ends the search for more.
 func TestStolen(t *testing.T) {
 	s := newSlot(t, 10)
 	s.probe(1)
@@ -153,8 +153,8 @@ func TestStolen(t *testing.T) {
 	}
 }
 
-// What arrives while it asks is served at once, and an empty answer then asks
-// nobody else.
+// A probe that arrives while it asks is served at once, and after an empty answer
+// it then asks no other worker.
 func TestProbeWhileStealing(t *testing.T) {
 	s := newSlot(t, 10)
 	s.probe(1)

@@ -35,23 +35,23 @@
 // 33 s in the mean instead of 8.4 s. A task that starves is served before all others at
 // the next end of a task or a quantum. While it has its uninterrupted run it is no
 // victim: a new task that finds no other waits, with nothing attained, and is
-// first at the next turn. Of several victims, or several to resume, the one that
+// first at the next turn. Of several victims, or several tasks to resume, the one that
 // came first is taken. Suspending costs nothing.
 //
-// The master places tasks whenever some come or a node has room, so a heartbeat
-// finds nothing left to place: it brings the attained service, by which nodes with
+// The master places tasks whenever some arrive or a node has room, so a heartbeat
+// finds nothing left to place: it reports the attained service, by which nodes with
 // equally many tasks are ordered.
 //
 // # Failures
 //
 // The master numbers its launches to a node, and a heartbeat carries the number of
 // the last that came: a task that was launched before and is not in it has ended,
-// though the notice of that was lost. The numbers go on when a live node was taken for
-// lost, and each epoch has numbers of its own: of launches under way at that moment none is
-// taken for a later one. A node that refuses because it is full gets no
-// task until it reports that it has room. Tasks at a lost node are lost, and their
-// distributors send them to the head of the queue again. Only tasks of the built-in
-// backends are taken: those of an application cannot be suspended.
+// though the notice of that was lost. The numbers continue when a live node was taken for
+// lost, and each epoch has its own numbers: no launch in transit at that moment is taken
+// for a later one. A node that refuses because it is full gets no task until it reports
+// that it has room. Tasks at a lost node are lost, and their distributors send them to the
+// head of the queue again. Only tasks of the built-in backends are taken: those of an
+// application cannot be suspended.
 package kairos
 
 import (

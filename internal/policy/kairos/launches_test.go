@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// link is a master and a node with what is under way between them. Messages to the node
-// arrive in their order; notices to the master may be lost.
+// link is a master and a node with the messages in transit between them. Messages to
+// the node arrive in their order; notices to the master may be lost.
 type link struct {
 	t        *rapid.T
 	o        Options
@@ -43,7 +43,7 @@ func (l *link) newMaster() {
 	l.register()
 }
 
-// register announces the node with what it holds.
+// register announces the node with the tasks that it holds.
 func (l *link) register() {
 	m := sched.Message{Kind: sched.WorkerUp, Peer: nodeAt(0), Node: "n0", Serves: []string{""}, Seq: l.n.Slot().Seq}
 	l.stepMaster(sched.Addr{}, &m)
@@ -145,10 +145,10 @@ func (l *link) settle() {
 	l.t.Fatal("it does not come to rest")
 }
 
-// A master may take a live node for lost and have it again, or follow another master,
-// while launches are under way: every task that it was given starts once, or is lost or
-// returned. (Launches under way made the node's count differ from the master's; it then
-// mistook the next launch for a repetition.)
+// A master may take a live node for lost and get it back, or follow another master,
+// while launches are in transit: every task that it was given starts once, or is lost
+// or returned. (Launches in transit made the node's count differ from the master's; it
+// then mistook the next launch for a repetition.)
 func TestLaunchesUnderWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLink(t)

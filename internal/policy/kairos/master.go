@@ -29,7 +29,7 @@ type Master struct {
 	launches, lost, refusals uint64 // so far, for status and metrics
 }
 
-// job is a job of which tasks wait or are at nodes.
+// job is a job whose tasks wait or are at nodes.
 type job struct {
 	queue.Job
 	placed map[int32]*placed // latest attempt at a node, by task
@@ -227,7 +227,7 @@ func (s *Master) kill(j *job, first, count int32, out *sched.Actions) {
 	}
 }
 
-// forget drops a job of which no task waits or is at a node any more.
+// forget drops a job none of whose tasks waits or is at a node any more.
 func (s *Master) forget(j *job, id sched.JobID, out *sched.Actions) {
 	if j != nil {
 		if j.Queued > 0 || j.Running > 0 {

@@ -142,8 +142,8 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
-// A heartbeat heals a lost notice: what was launched before it and is not in it has
-// ended. A launch that it could not know of is left alone.
+// A heartbeat makes up for a lost notice: a task that was launched before it and is
+// not in it has ended. A launch that the node could not know of is left alone.
 func TestHeartbeatHeals(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 3}, false)
 	d.step(distributor, tasks(1, 4))
@@ -157,7 +157,7 @@ func TestHeartbeatHeals(t *testing.T) {
 }
 
 // A refused task goes to the head of the queue, and its node gets none until it has
-// reported what it holds.
+// reported the tasks that it holds.
 func TestRefused(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
 	d.step(distributor, tasks(1, 4))
@@ -347,7 +347,7 @@ func TestRankingAgainstSort(t *testing.T) {
 	})
 }
 
-// What waits for a distributor that has been silent for long is returned to it.
+// Waiting tasks of a distributor that has been silent for long are returned to it.
 func TestDistributorAway(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Count: 6, Attempt: 1, Distributor: distributor})

@@ -232,7 +232,7 @@ func TestStarvingAtTheEndOfATask(t *testing.T) {
 	b.did("0.0 Start 1", "10.0 Suspend 1", "10.0 Start 2", "12.1 Suspend 2", "12.1 Start 3", "12.2 Resume 1")
 }
 
-// What is not known, late, or too much does no harm.
+// A message about an unknown task, a late one, and one task too many do no harm.
 func TestRefusals(t *testing.T) {
 	b := newBench(t, Options{Cores: 1, Extra: 1, Passes: 3})
 	b.launch(1)
@@ -290,8 +290,8 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// Whatever comes, the backend is ordered only what it can do, N tasks run while some
-// wait, and each is reported once.
+// Whatever messages come, the backend gets only orders that it can carry out, N
+// tasks run while some wait, and each is reported once.
 func TestNodeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBench(t, Options{

@@ -65,8 +65,8 @@ func (s *Master) rerank(n *node) {
 	}
 }
 
-// drains records that a node takes nothing new, or takes tasks again. What runs there goes
-// on.
+// drains records that a node takes nothing new, or takes tasks again. Tasks there keep
+// running.
 func (s *Master) drains(n *node, leaving bool) {
 	if n == nil || n.leaving == leaving {
 		return
@@ -203,7 +203,7 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
 const epochNumbers = 1 << 32
 
 // nextNumber returns the number of the next launch at a node. It is above that of every
-// launch that may be under way there, from before the node was lost or from an earlier
+// launch that may be in transit to it, from before the node was lost or from an earlier
 // master: the node would take the launch for a repetition, or its account of its tasks
 // would show the launch as received and ended.
 func (s *Master) nextNumber(n *node) uint64 {

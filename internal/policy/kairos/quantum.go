@@ -5,9 +5,9 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // favoredQuanta is how long the run of a task that starved is.
 const favoredQuanta = 2
 
-// makeRoom suspends, when no core is free, the running task with the most
-// attained service, of several the one that came first; a task in an
-// uninterrupted run is none of them, and the new task waits its turn.
+// makeRoom suspends, when no core is free, the running task with the most attained
+// service, of several the one that came first; a task in an uninterrupted run is
+// not suspended, and the new task waits its turn.
 func (n *Node) makeRoom(now sched.Time, out *sched.Actions) {
 	if n.running < n.o.Cores {
 		return

@@ -52,7 +52,7 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 	}
 }
 
-// distributorUp answers a distributor that was started again with what is held here for it.
+// distributorUp answers a restarted distributor with the tasks that this master holds for it.
 func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return
@@ -65,8 +65,8 @@ func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	recovery.Answered(distributor, out)
 }
 
-// distributorAway returns what waits here for a distributor that has been silent for long: others
-// wait, and nobody would take the results. What is at nodes continues.
+// distributorAway returns the waiting tasks of a distributor that has been silent for long:
+// others wait, and it would not take the results. Tasks at nodes continue.
 func (s *Master) distributorAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool {

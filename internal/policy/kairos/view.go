@@ -44,7 +44,7 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// WorkerView returns what is known of a node.
+// WorkerView returns what this master knows of a node.
 func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	if n := s.node(a); n != nil {
 		v.Tasks = len(n.tasks)

@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// travelled returns a batch as it comes out of the wire: told as ages at one instant,
-// and read at another by a clock that is ahead of the sender's.
+// travelled returns a batch as it comes out of the wire: written as ages at one
+// instant, and read at another by a clock that is ahead of the sender's.
 func travelled(m *sched.Message, way, ahead sched.Time) *sched.Message {
 	copied, more := *m, *m.More
 	more.Probes = append([]sched.Probed(nil), more.Probes...)
@@ -67,9 +67,9 @@ func TestArrivalByAnotherClock(t *testing.T) {
 	}
 }
 
-// Probes of one job have arrived together, whatever their ways have made of it: the
-// one that comes passes the one that waits, as it does without a wire, and goes on
-// to what waits before.
+// Probes of one job have arrived together, whatever their transit has changed: the
+// new one passes the one that waits, as it does without a wire, and continues to
+// the one before it.
 func TestProbesOfOneJob(t *testing.T) {
 	for _, off := range []sched.Time{-sched.Millisecond, 0, sched.Millisecond} {
 		e := (&elastic{}).fill(probe(1, 5, 90, 100), probe(2, 3, 95, 100))

@@ -53,7 +53,7 @@ func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool)
 		if d.restored {
 			changed = d.enter(d.Ledger().Job(m.Job))
 		}
-	case sched.TaskEnded: // a record: what it ended may have been counted
+	case sched.TaskEnded: // a record: the task that it ended may have been counted
 		if d.share.jobs[m.Job] != nil {
 			changed = d.enter(d.Ledger().Job(m.Job))
 		}

@@ -40,9 +40,9 @@ type elastic struct {
 // deadline returns the instant by which a probe should be served.
 func deadline(p *sched.Probed) sched.Time { return plus(p.Arrival, p.Threshold) }
 
-// enqueue finds the place of a probe, or marks it, and then marks what is too
-// much (the paper's algorithm 1). running is what is left of the task in the
-// slot.
+// enqueue finds the place of a probe, or marks it, and then marks the probes that
+// are too many (the paper's algorithm 1). running is the remaining time of the task
+// in the slot.
 func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
 	wait := plus(running, saturated(e.work))
 	at := len(e.waiting)
@@ -109,7 +109,7 @@ func (e *elastic) next() (p sched.Probed, ok bool) {
 	return p, true
 }
 
-// plus adds two times of which the second is not negative, at most to the end of
+// plus adds two times, the second of which is not negative, at most to the end of
 // time.
 func plus(a, b sched.Time) sched.Time {
 	if a > math.MaxInt64-b {
@@ -119,8 +119,8 @@ func plus(a, b sched.Time) sched.Time {
 }
 
 // saturated reads a sum of times that are not negative. Sums are kept modulo 2^64,
-// so that what is taken off matches what was put on even when they are too large;
-// a negative one is.
+// so that each subtraction matches its addition even when they are too large; a
+// negative sum is too large.
 func saturated(sum sched.Time) sched.Time {
 	if sum < 0 {
 		return math.MaxInt64

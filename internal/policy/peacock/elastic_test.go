@@ -129,8 +129,8 @@ func TestTakesBackItsFirstMarkedProbe(t *testing.T) {
 	}
 }
 
-// dumb is the algorithm by the letter: every sum is made anew and every case is a
-// branch of its own.
+// dumb is the algorithm to the letter: every sum is computed anew and every case is
+// a separate branch.
 func dumb(now, running sched.Time, waiting []sched.Probed, p sched.Probed, s state) (queue, marked []sched.Probed) {
 	place := 0
 	for i, q := range slices.Backward(waiting) {

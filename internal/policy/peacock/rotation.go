@@ -69,8 +69,8 @@ func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 	out.Timer(w.instant(r.due), r.due)
 }
 
-// maxMoved bounds the probes of one batch, as the wire does; what is beyond it moves
-// at the next tick.
+// maxMoved bounds the probes of one batch, as the wire does; further ones move at
+// the next tick.
 const maxMoved = 10_000
 
 // tick moves all marked probes to the successor in one message, which is kept

@@ -5,8 +5,8 @@ import (
 )
 
 // share is a distributor's knowledge of the shared state: its own jobs, and what
-// the others last sent of theirs. Each sends its whole part and not the change,
-// so an update that comes twice does no harm.
+// the others last sent about theirs. Each sends its whole part and not the change,
+// so a repeated update does no harm.
 type share struct {
 	jobs  map[sched.JobID]*part // of the own part
 	own   sched.Load

@@ -67,7 +67,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		}
 	case sched.Members:
 		w.members(m)
-		w.serve(now, out) // what was on its way may have come back
+		w.serve(now, out) // a probe in transit may have come back
 	case sched.Timeout:
 		if w.rotation.due > 0 && m.Token == w.rotation.due { // else it came with a batch before
 			w.tick(out)

@@ -198,7 +198,7 @@ func TestRotatedTwice(t *testing.T) {
 	}
 }
 
-// A worker that is alone, or not in the ring, keeps what it marks.
+// A worker that is alone, or not in the ring, keeps the probes that it marks.
 func TestAlone(t *testing.T) {
 	for _, ids := range [][]int32{nil, {1}, {0, 2}} {
 		s := newSlot(t)
@@ -227,7 +227,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A batch is bounded; what it does not hold moves at the next tick.
+// A batch is bounded; further probes move at the next tick.
 func TestManyMove(t *testing.T) {
 	s := newSlot(t)
 	s.now = second

@@ -326,9 +326,9 @@ func TestRestoredBeforeItsMasters(t *testing.T) {
 	}
 }
 
-// A distributor that dies loses the records that nothing waited for, such as that of
-// a new attempt which a master already has. What it hears of that attempt after its
-// restart counts.
+// A distributor that dies loses the records for which nothing waited, such as that
+// of a new attempt which a master already has. Messages about that attempt after its
+// restart count.
 func TestAttemptsAheadOfTheJournal(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -396,9 +396,9 @@ func TestHolding(t *testing.T) {
 	describe(t, holding(sched.JobID{Lo: 9}, 4), "Send to master 0: Drop job="+sched.JobID{Lo: 9}.String()+" tasks=4+1#0")
 }
 
-// So many of a job's tasks are taken back: the last ones that have not ended, in one
-// message for each range that a group holds. The others go on, and the job ends with
-// them; what comes of the others later counts for nothing.
+// A number of a job's tasks are taken back: the last ones that have not ended, in
+// one message for each range that a group holds. The others continue, and the job
+// ends with them; later results of those taken back do not count.
 func TestLessOfAJobIsWanted(t *testing.T) {
 	f := newFrontend(t, 2)
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 8}) // four for each group

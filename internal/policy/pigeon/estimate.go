@@ -7,7 +7,7 @@ import (
 
 // learning is what an extension needs to learn the estimates of undeclared jobs.
 type learning struct {
-	met    bool       // a job was sent that nobody declared
+	met    bool       // an undeclared job was sent
 	latest sched.Time // the estimates of running jobs were learned then
 }
 
@@ -36,9 +36,9 @@ func (e *extension) observe(j *queue.Job, ran sched.Time) {
 }
 
 // learn estimates the mean task time of an undeclared job: all the time that its tasks
-// have run here, and one cutoff, over the ended tasks and one. That is the estimate of
-// the greatest likelihood for an exponential time of which some tasks have shown only
-// the beginning, with one task of a cutoff assumed before the first has ended.
+// have run here plus one cutoff, over the ended tasks plus one. That is the
+// maximum-likelihood estimate for an exponential time of which some tasks have shown
+// only the beginning, with one task of a cutoff assumed before the first has ended.
 func (e *extension) learn(j *queue.Job) {
 	if !undeclared(j) {
 		return
@@ -80,8 +80,8 @@ func (e *extension) isLong(j *queue.Job) bool {
 func (e *extension) meet(j *queue.Job) { e.met = e.met || undeclared(j) }
 
 // jobReclassed implements hooks. Where jobs come undeclared, one that a task showed to be
-// of another class than declared is taken for undeclared: what was declared for it was
-// wrong, its estimate as well.
+// of another class than declared is taken for undeclared: its declaration was wrong, and
+// so is its estimate.
 func (e *extension) jobReclassed(j *queue.Job) {
 	if !e.met || undeclared(j) {
 		return
@@ -105,7 +105,7 @@ func (e *extension) indexOf(j *queue.Job, ran sched.Time) float64 {
 }
 
 // asVictim returns the index by which the worker's task is suspended, the largest first.
-// It counts less at a worker that has suspended tasks already, in whose way it is; tasks
+// It counts less at a worker that has suspended tasks already, which wait for it; tasks
 // of an undeclared job that may still be short come last.
 func (e *extension) asVictim(w *worker) float64 {
 	v := e.indexOf(w.job, e.attained(w)) / float64(1+len(w.held))

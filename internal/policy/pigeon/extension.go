@@ -12,7 +12,7 @@ import (
 //	overflow.go, spare.go       tasks that move between groups
 //	suspension.go, patience.go  suspended tasks
 //	canary.go, overruns.go      wrong classes
-//	estimate.go, window.go      classes and estimates that nobody declared
+//	estimate.go, window.go      classes and estimates of undeclared jobs
 //
 // A task moves by way of its distributor, which therefore knows at every instant which
 // group holds it. That costs one hop and one message more than sending it from A to B.
@@ -93,7 +93,7 @@ func (e *extension) timeout(token uint64, out *sched.Actions) {
 	}
 }
 
-// facts are an extension's data about a job beside those that every queue keeps.
+// facts are an extension's data about a job in addition to those that every queue keeps.
 type facts struct {
 	arrival sched.Time // at its distributor
 	held    int32      // tasks suspended here

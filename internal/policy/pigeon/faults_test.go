@@ -54,8 +54,8 @@ func scenarioOf(r *rand.Rand, seed uint64) *scenario {
 	return s
 }
 
-// drawOwners gives the jobs of two scenarios of three owners and priorities, and some of
-// the owners shares. None has a max, of which the check of W does not know.
+// drawOwners gives the jobs of two of three scenarios owners and priorities, and some of
+// the owners shares. None has a max, which the check of W does not know.
 func (s *scenario) drawOwners(r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		return

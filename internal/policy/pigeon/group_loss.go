@@ -21,8 +21,8 @@ const (
 	lossReported = 4 * sched.Second
 	// lookEvery is the time between two looks at the tasks of a group without a master.
 	lookEvery = 10 * sched.Second
-	// lookLate is a delay of a look that means that this process stood still: the reports of
-	// that time may be behind the timer.
+	// lookLate is a delay of a look that means that this process was paused: the reports of
+	// that time may be queued behind the timer.
 	lookLate = sched.Second
 )
 

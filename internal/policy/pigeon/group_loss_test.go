@@ -20,8 +20,8 @@ func (f *frontend) lose(g int32) []sched.Action {
 	return f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(g)})
 }
 
-// What a node goes on reporting stays with the group that has lost its master: it runs once.
-// What is not reported any more is tried elsewhere.
+// A task that a node keeps reporting stays with the group that has lost its master: it runs
+// once. One that is not reported any more is tried elsewhere.
 func TestTasksThatRunWithoutTheirMaster(t *testing.T) {
 	f := bereft(t)
 	f.step(sched.Addr{}, heldThere(1, 2, 77))
@@ -36,8 +36,8 @@ func TestTasksThatRunWithoutTheirMaster(t *testing.T) {
 	}
 }
 
-// A master that returns ends the wait, whatever it had been; it is sent what is placed with
-// it, and launches nothing of that unasked.
+// A master that returns ends the wait, whatever state it was in; it is sent the tasks
+// placed with it, and launches none of them before it is told to.
 func TestMasterReturns(t *testing.T) {
 	for name, c := range map[string]struct {
 		held *sched.Message
@@ -64,7 +64,7 @@ func TestMasterReturns(t *testing.T) {
 	}
 }
 
-// The loss declared twice begins one wait, and a process that stood still gives its nodes
+// The loss declared twice begins one wait, and a process that was paused gives its nodes
 // another one.
 func TestLookThatComesLate(t *testing.T) {
 	f := bereft(t)

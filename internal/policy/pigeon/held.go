@@ -18,7 +18,7 @@ type held struct {
 	bill  bill
 }
 
-// room returns how many suspended tasks the worker may have when its task is one of them.
+// room returns how many suspended tasks the worker may have, its current one included.
 func (w *worker) room() int {
 	if undeclared(w.job) {
 		return mostSuspended

@@ -15,7 +15,7 @@ type hooks interface {
 	groupHooks
 }
 
-// jobHooks follow the jobs of which the master holds a task.
+// jobHooks follow the jobs whose tasks the master holds.
 type jobHooks interface {
 	jobAdded(j *queue.Job, arrival sched.Time, total int32)
 	// jobRepeated is called when the distributor sends tasks of a known job.

@@ -7,7 +7,7 @@ import (
 )
 
 // learner is a master of pigeon-x with one worker and a job of class long that came at
-// 1 s: two tasks, of which one runs.
+// 1 s: two tasks, one of which runs.
 type learner struct {
 	t   *testing.T
 	m   *Master

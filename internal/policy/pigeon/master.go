@@ -63,7 +63,7 @@ type work struct {
 	task    int32
 	attempt int32
 	seq     uint64      // state of the slot that its launch named; 0: it ran before its slot was known here
-	class   sched.Class // as which it is served; the job's, except for a canary
+	class   sched.Class // in which it is served; the job's, except for a canary
 	moved   bool        // it came from another group
 	trial   bool        // it is a canary that has not run for a cutoff
 	waited  bool        // in the queue

@@ -65,7 +65,7 @@ func TestQueuesAreFIFO(t *testing.T) {
 	}
 }
 
-// A job is of the class that its distributor sent last: what waits of it moves to
+// A job is of the class that its distributor sent last: its waiting tasks move to
 // the tail of that queue.
 func TestClassIsTheOneSaidLast(t *testing.T) {
 	r := newRig(t, 0, general(1))
@@ -79,8 +79,8 @@ func TestClassIsTheOneSaidLast(t *testing.T) {
 	}
 }
 
-// order runs one general worker with so many short and long tasks queued and gives
-// the classes in the order in which it takes them, as s and l.
+// order runs one general worker with the given numbers of short and long tasks
+// queued and returns the classes in the order in which it takes them, as s and l.
 func order(t *testing.T, weight, short, long int) string {
 	r := newRig(t, weight, general(1))
 	r.tasks(1, sched.Short, 1)

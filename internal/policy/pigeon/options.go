@@ -16,9 +16,9 @@ type Options struct {
 	// Aging is how strongly a long job gains by waiting: the power of its age in
 	// the order of the long queue. 0 is pure least remaining work.
 	Aging int
-	// Tail orders long jobs by what is left of the time in which about 99 of 100 of
-	// them end, as learned, and not by their age: fewer take very long, at the price
-	// of those few. Aging counts for nothing then.
+	// Tail orders long jobs by the rest of the learned time in which about 99 of 100
+	// of them end, and not by their age: fewer take very long, at the price of those
+	// few. Aging counts for nothing then.
 	Tail bool
 	// Guard serves jobs first that have waited 20 cutoffs, the oldest first.
 	Guard bool

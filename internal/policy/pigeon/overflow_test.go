@@ -17,7 +17,7 @@ func helped(t tester, groups ...slots) *rig {
 	return r
 }
 
-// moves names what was handed back for other groups: group:job/task.
+// moves names the tasks that were handed back for other groups: group:job/task.
 func moves(actions []sched.Action) []string {
 	list := []string{}
 	for _, a := range actions {

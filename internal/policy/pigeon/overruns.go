@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// undeclared reports whether nobody knows the job's class.
+// undeclared reports whether the job's class is unknown.
 func undeclared(j *queue.Job) bool { return j.Marks.Has(sched.Undeclared) }
 
 // overruns are the hooks of the paper's policy. They follow undeclared jobs alone: when a

@@ -111,7 +111,7 @@ func (c *crowd) next() bool {
 	return true
 }
 
-// until runs until the time, and counts what runs then.
+// until runs until the time, and counts the tasks that run then.
 func (c *crowd) until(end sched.Time) {
 	for len(c.busy) > 0 && c.busy[0].end <= end {
 		c.next()

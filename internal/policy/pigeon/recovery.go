@@ -30,8 +30,8 @@ type recovering struct {
 	sorts   sched.Time    // until then tasks enter their queue by age
 }
 
-// sentAgain is a Tasks message that waits, in a quarter of its size: there may be as
-// many as tasks.
+// sentAgain is a Tasks message that waits, in a quarter of its size: there may be
+// one for each task.
 type sentAgain struct {
 	job                   sched.JobID
 	app, owner            string
@@ -175,7 +175,7 @@ func (s *Master) eachHeld(j *queue.Job, f func(first, count, attempt int32)) {
 	s.hooks.eachSuspended(j, func(task, attempt int32) { f(task, 1, attempt) })
 }
 
-// distributorUp answers a distributor that was started again with what is held here for it.
+// distributorUp answers a restarted distributor with the tasks that this master holds for it.
 func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return
@@ -188,8 +188,8 @@ func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	recovery.Answered(distributor, out)
 }
 
-// distributorAway returns what waits here for a distributor that has been silent for long: others
-// wait, and nobody would take the results. What runs continues.
+// distributorAway returns the waiting tasks of a distributor that has been silent for long:
+// others wait, and it would not take the results. Running tasks continue.
 func (s *Master) distributorAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool {

@@ -108,7 +108,7 @@ func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	}
 }
 
-// What the shell keeps beside the core (payloads) is kept while tasks wait apart.
+// What the shell keeps for the core (payloads) is kept while tasks wait apart.
 func TestNothingIsForgottenThatWaits(t *testing.T) {
 	r := follower(t, resent(0, 2, 1))
 	for _, a := range r.step(sched.Addr{}, kept(0, 0, 1)) {
@@ -139,8 +139,8 @@ func TestRegistrationTellsTheKind(t *testing.T) {
 	}
 }
 
-// A newer attempt takes the place of an older one that waits, and goes beside one
-// that runs.
+// A newer attempt replaces an older one that waits, and waits alongside one that
+// runs.
 func TestNewerAttempts(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 3)

@@ -6,12 +6,12 @@ import (
 )
 
 // A restarted distributor does not send the tasks of its journal again: masters and
-// workers report which of them they hold. What nobody reports gets a new number, because
-// a task that was sent before may have been launched (docs/adr/0017-attempt-identity.md).
+// workers report which of them they hold. Unreported tasks get new numbers, because a
+// task that was sent before may have been launched (docs/adr/0017-attempt-identity.md).
 //
 //	Restored ── MasterUp ──▶ Holding ... end marker ──2 s──▶ tasks of that group, and
 //	                         Held                            those of no known group, that
-//	                                                         nobody holds: new attempts
+//	                                                         no daemon holds: new attempts
 
 const (
 	// reportsWithin is how long after the answer of a master its nodes may still report:
@@ -103,8 +103,8 @@ func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) 
 	}
 }
 
-// settle gives new numbers to the tasks of a group, and to those of no known group, that
-// nobody has reported, and sends them.
+// settle gives new numbers to the unreported tasks of a group, and to those of no known
+// group, and sends them.
 func (d *Distributor) settle(now sched.Time, place int16, out *sched.Actions) {
 	unsettled, atWorkers := false, false
 	d.led.Each(func(j *ledger.Job) {
@@ -155,13 +155,13 @@ func eachAlike(j *ledger.Job, start, count int32, wanted func(int32) bool, alike
 func together(a, b *ledger.Task) bool { return ledger.Alike(a, b) && a.Place == b.Place }
 
 // renumber gives tasks new numbers. It sends them to the group where they are placed,
-// behind what waits there, if that accepts them; else they are unplaced.
+// behind the tasks that wait there, if the group accepts them; else they are unplaced.
 func (d *Distributor) renumber(j *ledger.Job, first, count int32, send bool, reason string, out *sched.Actions) {
 	place := j.Tasks[first].Place
 	switch d.led.Renumber(j, first, count, reason, out) {
 	case ledger.Again:
 	case ledger.Later:
-		send = false // what is placed stays there until its time
+		send = false // placed tasks stay there until their time
 		if place >= 0 {
 			return
 		}
@@ -177,9 +177,9 @@ func (d *Distributor) renumber(j *ledger.Job, first, count int32, send bool, rea
 	}
 }
 
-// returnedInDoubt takes back tasks of which a master does not know whether an earlier
-// one launched them: they are sent to it again as new attempts, or, when it is full,
-// placed again later.
+// returnedInDoubt takes back tasks that an earlier master may have launched without
+// the present one knowing: they are sent to it again as new attempts, or, when it is
+// full, placed again later.
 func (d *Distributor) returnedInDoubt(now sched.Time, j *ledger.Job, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	eachAlike(j, m.First, m.Count, func(i int32) bool {
 		return d.led.Recall(j, i, m.Attempt, int16(from.ID)) //nolint:gosec // a master id

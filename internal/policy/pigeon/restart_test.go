@@ -54,8 +54,8 @@ func expectBlocks(t *testing.T, what string, actions []sched.Action, want ...str
 }
 
 // A restarted distributor sends nothing again. Two seconds after a master's end marker
-// the tasks of its group that nobody holds get numbers of this life, and so do those of
-// which the journal names no group. Another group's wait for their own master.
+// the tasks of its group that no daemon holds get numbers of this life, and so do those
+// for which the journal names no group. Another group's wait for their own master.
 func TestRestartedDistributorAsks(t *testing.T) {
 	f := restarted(t)
 	expectBlocks(t, "at the master", f.up(0, ""))
@@ -84,7 +84,7 @@ func TestMasterThatDoesNotAnswer(t *testing.T) {
 	expectBlocks(t, "after", f.pass(1), fmt.Sprintf("1:3+2#%d", secondLife), fmt.Sprintf("1:5+1#%d", secondLife))
 }
 
-// What only workers report stays there while they go on reporting it.
+// A task that only workers report stays there while they keep reporting it.
 func TestHeldByWorkersOnly(t *testing.T) {
 	f := restarted(t)
 	f.up(0, "")
@@ -99,8 +99,8 @@ func TestHeldByWorkersOnly(t *testing.T) {
 	expectBlocks(t, "and loses", f.step(group(0), lost), fmt.Sprintf("0:5+1#%d", secondLife))
 }
 
-// What has ended, or belongs to no job, is dropped in ranges; an attempt of an earlier
-// submission of the same key is not, because a drop would name the present one.
+// Tasks that have ended, or belong to no job, are dropped in ranges; an attempt of an
+// earlier submission of the same key is not, because a drop would name the present one.
 func TestUnwantedHoldings(t *testing.T) {
 	f := restarted(t)
 	f.up(0, "")
@@ -114,7 +114,7 @@ func TestUnwantedHoldings(t *testing.T) {
 }
 
 // Tasks that a restarted master returns get one record for a range, and return to it in
-// their order, behind what waits. Those of a full master are placed again later.
+// their order, behind the waiting tasks. Those of a full master are placed again later.
 func TestReturnedInDoubt(t *testing.T) {
 	f := newFrontend(t, 2)
 	first := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 8}))[0]
@@ -145,8 +145,8 @@ func TestReturnedInDoubt(t *testing.T) {
 	}
 }
 
-// A master lists what it has queued and running for a distributor that was started again,
-// in ranges, and then that this was all.
+// A master lists the queued and running tasks of a restarted distributor, in ranges, and
+// then reports the end of the list.
 func TestOwnerUp(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(2, sched.Short, 1)
@@ -187,7 +187,7 @@ func TestResultsKept(t *testing.T) {
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.ResultsKept, Peer: worker(0), Kept: []sched.AttemptID{id}})
 }
 
-// A master that has answered for an attempt which ended here is told of the loss of its
+// A master that has answered for an attempt which ended here learns of the loss of its
 // node only later, because it was paused: the result is lost all the same.
 func TestLostAfterAPause(t *testing.T) {
 	r := newRig(t, 0, general(1))
@@ -200,8 +200,8 @@ func TestLostAfterAPause(t *testing.T) {
 		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 }
 
-// What waits for a distributor that has been silent for long is returned to it, and others'
-// tasks are launched; what runs continues.
+// Waiting tasks of a distributor that has been silent for long are returned to it, and
+// others' tasks are launched; running ones continue.
 func TestOwnerAway(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 4)

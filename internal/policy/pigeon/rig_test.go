@@ -13,8 +13,8 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
-// rig is a master with workers that obey at once: what it launches runs until
-// the test ends it.
+// rig is a master with workers that obey at once: a launched task runs until the
+// test ends it.
 type rig struct {
 	t      tester
 	master *pigeon.Master
@@ -86,7 +86,7 @@ func launches(actions []sched.Action) []string {
 	return list
 }
 
-// tasks sends count tasks of a job and returns what was launched.
+// tasks sends count tasks of a job and returns the tasks that were launched.
 func (r *rig) tasks(job uint64, class sched.Class, count int32) []string {
 	r.t.Helper()
 	return r.tasksOf("", job, class, count)
@@ -99,7 +99,7 @@ func (r *rig) tasksOf(app string, job uint64, class sched.Class, count int32) []
 	}))
 }
 
-// ends frees a worker and returns what was launched.
+// ends frees a worker and returns the tasks that were launched.
 func (r *rig) ends(id int32) []string {
 	r.t.Helper()
 	r.seq[id] += 2

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// unknownCost is charged for a task of which nothing at all is known.
+	// unknownCost is charged for a task about which nothing at all is known.
 	unknownCost = sched.Second
 	// mostCost bounds what is charged at a launch: 28 hours. The end of the task corrects it.
 	mostCost = 100_000 * sched.Second
@@ -44,7 +44,7 @@ func (s *Master) charge(w *worker) {
 	s.index.Tree().Launch(leaf, w.class, w.bill.charged, w.waited)
 }
 
-// cost returns what is charged for a task at its launch: the estimate of its job, else how
+// cost returns the charge of a task at its launch: the estimate of its job, else how
 // long tasks of its owner took lately. No short task is charged more than the cutoff as
 // such.
 func (s *Master) cost(j *queue.Job, c sched.Class) sched.Time {

@@ -124,8 +124,8 @@ func TestOverrunsAreChargedToTheLongShare(t *testing.T) {
 	}
 }
 
-// An owner that was away saves nothing up, but is not charged for what nobody else
-// wanted.
+// An owner that was away saves nothing up, but is not charged for time that no
+// other owner wanted.
 func TestIdleSharesAreLentAndForgotten(t *testing.T) {
 	c := newCrowd(t, 1, nil)
 	c.submit("a", sched.Short, 200, 100*sched.Millisecond, 100*sched.Millisecond)
@@ -179,8 +179,8 @@ func TestHalfLife(t *testing.T) {
 	}
 }
 
-// A registering worker names the owner of what it runs, and not its priority; the
-// distributor says both.
+// A registering worker names the owner of its task, and not the priority; the
+// distributor names both.
 func TestOwnersAfterARestart(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.step(sched.Addr{}, &sched.Message{
@@ -240,7 +240,7 @@ func TestSharesHoldWhateverHappens(t *testing.T) {
 					list = append(list, s)
 				}
 				c.shares(rapid.SampledFrom([]sched.Time{0, 20 * sched.Second}).Draw(t, "half-life"), list...)
-				for owner, most := range limits { // what runs already may be above a new max
+				for owner, most := range limits { // running tasks may exceed a new max
 					if c.running(owner) > max(1, int(most*float64(workers)+1e-9)) {
 						delete(limits, owner)
 					}

@@ -40,8 +40,8 @@ func TestCanaryOfAnOwnerOverItsShare(t *testing.T) {
 	expect(t, "that of the modest one", r.of("modest", 4, sched.Long, 1, 5000, sched.Canary), []string{"2:Preempt 4/0"})
 }
 
-// Suspended time is not charged: the owner whose task was suspended is charged for what
-// it ran.
+// Suspended time is not charged: the owner whose task was suspended is charged for the
+// time that it ran.
 func TestSuspendedTimeIsNotCharged(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.of("a", 1, sched.Long, 1, 50, 0)

@@ -28,7 +28,7 @@ func byAge(aging int) pigeon.Options {
 	return o
 }
 
-// job sends a job at its arrival and returns what was launched.
+// job sends a job at its arrival and returns the tasks that were launched.
 func (r *rig) job(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
 	return launches(r.step(distributor, &sched.Message{

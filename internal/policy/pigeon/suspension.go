@@ -10,14 +10,14 @@ import (
 
 // suspension is a master's record of a slot whose task it may suspend.
 type suspension struct {
-	stint    stint   // of what it runs
+	stint    stint   // of its running task
 	held     []*held // suspended there, in this order
 	overtook bool    // its task was sent to suspend the one before
-	resumed  bool    // what it runs was suspended before
+	resumed  bool    // its running task was suspended before
 	firm     bool    // it refused to suspend its task
 	yielding bool    // its task is being stopped, to be started again
 	longAt   int     // 1 + place among those that can be preempted, else 0
-	watch    watch   // of what it runs
+	watch    watch   // of its running task
 }
 
 // stint is how long a worker has run its task.
@@ -58,8 +58,8 @@ func (e *extension) changed(w *worker, j *queue.Job) {
 }
 
 // victim returns the worker whose long task is suspended for a short one of the
-// application: of the owner that is most over its share of what runs, the task with the
-// largest index, of equal ones the one begun last.
+// application: of the owner that exceeds its share of the running tasks most, the task
+// with the largest index, of equal ones the one begun last.
 func (e *extension) victim(app string) (victim *worker) {
 	var largest float64
 	for _, w := range e.longs {
@@ -93,7 +93,7 @@ func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 	h := &held{work: w.work, stint: w.stint, bill: e.pause(w)}
 	h.stint.attained += e.now - w.stint.since
 	if w.overtook && len(w.held) > 0 {
-		w.seq++ // the order before this one changed the slot, and no notice has told of it
+		w.seq++ // the order before this one changed the slot, and no notice has reported that
 	}
 	w.overtook = true
 	e.hold(w, h)

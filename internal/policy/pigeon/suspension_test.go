@@ -42,7 +42,7 @@ func (r *rig) idles(id int32, changes uint64) []string {
 	return orders(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
 }
 
-// over is idles with a notice that names task 0 of the job as what has ended.
+// over is idles with a notice that names task 0 of the job as the one that has ended.
 func (r *rig) over(id int32, job, changes uint64) []string {
 	r.t.Helper()
 	r.seq[id] += changes
@@ -144,8 +144,8 @@ func actionsOf(w *pigeon.Worker, m *sched.Message) string {
 
 var jobTwo = sched.JobID{Lo: 2}
 
-// The life of a slot that suspends: an order that comes again does nothing, what is not there is not suspended, and what was stopped goes
-// on.
+// The life of a slot that suspends: a repeated order does nothing, an unknown task is not suspended,
+// and a suspended one resumes.
 func TestSlotSuspends(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
 	of := func(job uint64) []sched.AttemptID { return []sched.AttemptID{{Job: sched.JobID{Lo: job}, Attempt: 1}} }
@@ -229,8 +229,8 @@ func TestSuspendedTasksRun(t *testing.T) {
 	}
 }
 
-// When a task would have begun to have run as long as it has does not count the time for which it
-// was suspended.
+// The assumed start of a task, its attained service ago, leaves out the time for which it was
+// suspended.
 func TestSinceWithoutPauses(t *testing.T) {
 	since := func(r *rig, job uint64) sched.Time {
 		t.Helper()
@@ -275,7 +275,7 @@ func TestSlotRefusesToSuspend(t *testing.T) {
 	expect(t, "its end", r.idles(0, 2), []string{"0:Launch 4/0"})
 }
 
-// The launch of what is to be suspended may itself have been refused.
+// The launch of a task that is to be suspended may itself have been refused.
 func TestVictimWasRefused(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.arrives(1, sched.Long, 1, 9000)
@@ -326,7 +326,7 @@ func TestOnlyStoppableTasksAreVictims(t *testing.T) {
 }
 
 // A master that follows another learns of suspended tasks from the slots that hold
-// them: an idle slot continues at once, a busy one later, and what is suspended is
+// them: an idle slot continues at once, a busy one later, and suspended tasks are
 // not launched again.
 func TestSuspendedTasksAreAdopted(t *testing.T) {
 	for _, busy := range []bool{false, true} {
@@ -356,7 +356,7 @@ func TestSuspendedTasksAreAdopted(t *testing.T) {
 	}
 }
 
-// What is suspended is lost with its worker, and killed when it is unwanted.
+// A suspended task is lost with its worker, and killed when it is unwanted.
 func TestSuspendedIsNotForgotten(t *testing.T) {
 	r := newSorted(t, suspending(), general(2))
 	r.arrives(1, sched.Long, 1, 5000)

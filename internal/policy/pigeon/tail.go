@@ -15,7 +15,7 @@ const (
 	floorShare = 10   // a job gains by waiting until a tenth of that is left
 )
 
-// mostLimit keeps the limit, and what is made of it, far from overflow: 73 years.
+// mostLimit keeps the limit, and values computed from it, far from overflow: 73 years.
 const mostLimit = sched.Time(1) << 61
 
 // tail estimates the age that about one in a hundred long jobs exceeds when it ends, from
@@ -42,8 +42,8 @@ func (l *tail) learn(age sched.Time) {
 	l.limit = max(l.limit-l.limit/limitDown, l.least)
 }
 
-// bounded returns the index of a long task where there is an age by which jobs should
-// end, the smallest first:
+// bounded returns the index of a long task, the smallest first, where there is an age
+// by which jobs should end:
 //
 //	e x u x max(due - age - 1.5 r, due / 10) / (1 + over / due)
 //
@@ -61,7 +61,7 @@ func (x measure) bounded(e sched.Time, undone float64, age, left sched.Time) flo
 
 // undone estimates how many tasks of the whole job are unfinished, those begun
 // counted half: it assumes that the same share of the job's total is unfinished as of its tasks here.
-// Without a total it counts what is here.
+// Without a total it counts the tasks here.
 func (f *facts) undone(j *queue.Job) float64 {
 	halves := 2*int64(j.Queued) + int64(j.Running) + int64(f.held)
 	came := int64(j.Queued+j.Running+f.held) + int64(f.ended)

@@ -12,8 +12,8 @@ import (
 const second = sched.Second
 
 // Due at 90 cutoffs, r = e: the slack of a job of 10 cutoffs is 75 when it comes
-// and 25 after 50; past 66 the floor of 9 counts, and from 75 on what is over
-// divides. Two tasks of which one runs count for one and a half.
+// and 25 after 50; past 66 the floor of 9 counts, and from 75 on the excess
+// divides. Two tasks, one of which runs, count for one and a half.
 func TestBoundedIndex(t *testing.T) {
 	x := measure{cutoff: second, aging: 2, due: 90 * second}
 	for _, k := range []struct {
@@ -42,7 +42,7 @@ func TestUndone(t *testing.T) {
 		{4, 0, 0, 0, 12, 12},
 		{1, 1, 1, 1, 12, 6}, // two of four, three groups
 		{1, 0, 0, 3, 100_000, 25_000},
-		{3, 0, 0, 2, 4, 3}, // two attempts of one ended here: it cannot be less than what is here
+		{3, 0, 0, 2, 4, 3}, // two attempts of one ended here: it cannot be less than the number here
 		{0, 0, 0, 5, 12, 0},
 	} {
 		j := &queue.Job{Queued: k.queued, Running: k.running}

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// unknown sends a job whose class nobody knows, and returns the orders to workers.
+// unknown sends an undeclared job, and returns the orders to workers.
 func (r *rig) unknown(id uint64, count int32) []string {
 	r.t.Helper()
 	return orders(r.step(distributor, &sched.Message{

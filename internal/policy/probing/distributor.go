@@ -24,7 +24,7 @@ type Distributor struct {
 	led      *ledger.Ledger
 	jobs     map[sched.JobID]*Job
 	members  []sched.Member // ascending, without those that take nothing new
-	leaving  []sched.Member // these, ascending: what is bound to them runs there
+	leaving  []sched.Member // these, ascending: tasks bound to them run there
 	scratch  scratch
 	restored bool // false while the journal is being read
 	doubt    bool // tasks of an earlier life may be at workers that have not reported them

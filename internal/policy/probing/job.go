@@ -43,7 +43,7 @@ func (j *Job) isUnbound(task int32) bool {
 	return j.bound[task] == noWorker && j.Tasks[task].Outcome == sched.Unfinished && !j.Tasks[task].Waits
 }
 
-// bind returns the first unbound task, of which there is one, to the worker.
+// bind binds the first unbound task (there must be one) to the worker, and returns it.
 func (j *Job) bind(worker int32) int32 {
 	for !j.isUnbound(j.next) {
 		j.next++

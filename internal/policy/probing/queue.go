@@ -2,7 +2,7 @@ package probing
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Entry is what waits at a worker: a reservation, or a task that a central
+// Entry is one entry of a worker's queue: a reservation, or a task that a central
 // scheduler has assigned to it (Attempt is not 0 then).
 type Entry struct {
 	sched.Probed

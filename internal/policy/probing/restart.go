@@ -6,21 +6,21 @@ import (
 )
 
 // A restarted distributor does not know where its tasks run: the journal does not record
-// it. Workers report what they hold (Held), and it adopts that. What nobody has reported
-// two seconds after the first membership gets a new number and is probed for
-// (docs/adr/0017-attempt-identity.md).
+// it. Workers report what they hold (Held), and it adopts that. A task that no worker
+// has reported two seconds after the first membership gets a new number and is probed
+// for (docs/adr/0017-attempt-identity.md).
 
 const (
 	reportsWithin = 2 * sched.Second
 	// heldAgain is how long a task that was reported, but not by a live worker, is left
 	// alone without another report.
 	heldAgain = 12 * sched.Second
-	// settleToken is apart from the tokens of a distributor beside this one.
+	// settleToken differs from the tokens of a distributor that runs alongside this one.
 	settleToken = 1 << 62
 )
 
-// restored reports whether the job was read from the journal: then nobody has confirmed
-// its unfinished tasks yet.
+// restored reports whether the job was read from the journal: then no worker has
+// confirmed its unfinished tasks yet.
 func (j *Job) restored() bool {
 	for i := range j.Tasks {
 		if j.Tasks[i].Outcome == sched.Unfinished {
@@ -72,8 +72,8 @@ func (d *Distributor) held(from sched.Addr, m *sched.Message, out *sched.Actions
 	}
 }
 
-// settle ends the wait: it probes, for new attempts, for the tasks that nobody has
-// reported.
+// settle ends the wait: it probes, for new attempts, for the tasks that no worker
+// has reported.
 func (d *Distributor) settle(now sched.Time, token uint64, out *sched.Actions) {
 	if token != settleToken || !d.awaiting {
 		return
@@ -99,7 +99,7 @@ func (d *Distributor) settle(now sched.Time, token uint64, out *sched.Actions) {
 	}
 }
 
-// renumber gives new numbers to the tasks of a job that nobody has reported.
+// renumber gives new numbers to the tasks of a job that no worker has reported.
 func (d *Distributor) renumber(j *Job, out *sched.Actions) {
 	missing := func(i int32) bool {
 		return j.Has(i) && j.bound[i] == inDoubt && j.Tasks[i].Unconfirmed && j.Tasks[i].Outcome == sched.Unfinished

@@ -62,7 +62,7 @@ func TestAdoption(t *testing.T) {
 	if r := records(lost); len(r) != 1 || r[0].Msg.First != 1 || r[0].Msg.Losses != 1 {
 		t.Errorf("the loss of the worker caused %v", lost)
 	}
-	// Nobody has reported task 0 again.
+	// No worker has reported task 0 again.
 	got = f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: f.timer})
 	if r := records(got); len(r) != 1 || r[0].Msg.First != 0 {
 		t.Errorf("recorded %v", got)
@@ -72,8 +72,8 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// A result of a task that nobody has reported ends it; one that has another attempt by
-// now, too.
+// A result ends a task that no worker has reported; also one that has another attempt
+// by now.
 func TestResultsBeforeReports(t *testing.T) {
 	f := restarted(t, 4)
 	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 3, Attempt: 1, Outcome: sched.Done})
@@ -87,7 +87,7 @@ func TestResultsBeforeReports(t *testing.T) {
 	}
 }
 
-// Without workers nobody can report: the wait begins with the first that are known.
+// Without workers there are no reports: the wait begins with the first that are known.
 func TestWaitForTheFirstMembers(t *testing.T) {
 	f := restarted(t, 0)
 	if f.timer != 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The view shows what waits, which worker each task was sent to, and nothing of a job that is
-// not there.
+// The view shows the waiting tasks, the worker to which each task was sent, and nothing of an
+// unknown job.
 func TestView(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 0)
 	f.submit(4)
@@ -44,7 +44,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// Members with Resent probe again for what is unbound, and touch nothing else.
+// Members with Resent probe again for unbound tasks, and touch nothing else.
 func TestReservationsThatMayBeGone(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 4)
 	f.submit(3)

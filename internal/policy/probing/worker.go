@@ -45,8 +45,8 @@ func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
 	return &Worker{cfg: cfg, rules: rules, seq: cfg.Seq}
 }
 
-// Queue returns what waits, and the entry for which a task was requested when there is
-// one, else -1.
+// Queue returns the waiting entries, and the index of the one for which a task was
+// requested, else -1.
 func (w *Worker) Queue() (q *Queue, requested int) {
 	if !w.asking {
 		return &w.queue, -1
@@ -208,7 +208,7 @@ func (w *Worker) kill(m *sched.Message, out *sched.Actions) {
 }
 
 // forget removes entries from the queue, but not the one for which a task was requested:
-// its answer is under way.
+// its answer is in transit.
 func (w *Worker) forget(which func(*Entry) bool) {
 	for i := w.queue.Len() - 1; i >= 0; i-- {
 		e := w.queue.At(i)

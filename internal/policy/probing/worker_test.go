@@ -84,7 +84,7 @@ func TestReservationsInOrder(t *testing.T) {
 	s.expect(sched.Addr{}, ended(1))
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(2), Seq: 1}) // an answer to an earlier request
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(2), Seq: 2}, asks(3, 3))
-	s.expect(self, sched.Message{Kind: sched.CancelProbe, Job: job(3)}) // its answer is under way
+	s.expect(self, sched.Message{Kind: sched.CancelProbe, Job: job(3)}) // its answer is in transit
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(3), Seq: 3})
 	if !s.core.Free() {
 		t.Error("the slot is not free")

@@ -1,8 +1,8 @@
-// Package recovery is the first second of a central master that follows another one:
-// tasks that are sent again wait until the nodes have reported what they hold (docs/design.md,
-// section 2, rule 5). The tasks of which no node has reported an attempt are returned
-// then: only the distributor numbers attempts, and an earlier master may have launched
-// them.
+// Package recovery governs the first second of a central master that follows another one:
+// tasks that are sent again wait until the nodes have reported what they hold
+// (docs/design.md, section 2, rule 5). The tasks of which no node has reported an attempt are
+// returned then: only the distributor numbers attempts, and an earlier master may have
+// launched them.
 //
 //	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: what no node holds
 //	                                                           is returned

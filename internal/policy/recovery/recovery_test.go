@@ -29,8 +29,8 @@ func TestTimer(t *testing.T) {
 	}
 }
 
-// Whatever is added and taken out: what is left is what a set of tasks would have
-// left, in the order in which it came.
+// Whatever is added and taken out, the remaining tasks are those that a set of
+// tasks would have left, in their order of arrival.
 func TestAgainstASet(t *testing.T) {
 	type task struct {
 		job           uint64

@@ -28,7 +28,7 @@ func (l *Known) KnowAll(first, count, attempt int32) {
 	}
 }
 
-// EachEarlier calls f for the ranges of tasks of which only earlier attempts than the
+// EachEarlier calls f for the ranges of tasks of which only attempts earlier than the
 // given one are known.
 func (l *Known) EachEarlier(attempt int32, f func(first, count int32)) {
 	n := int32(len(l.attempts)) //nolint:gosec // at most sched.MaxTasks
@@ -45,8 +45,8 @@ func (l *Known) EachEarlier(attempt int32, f func(first, count int32)) {
 	}
 }
 
-// Return returns the tasks of a message that was sent again of which this attempt is not
-// known here: an earlier master may have launched them, so they need new numbers.
+// Return returns those tasks of a message sent again whose attempt this master does not
+// know: an earlier master may have launched them, so they need new numbers.
 func Return(m *sched.Message, known *Known, out *sched.Actions) {
 	known.EachEarlier(m.Attempt, func(first, count int32) {
 		out.SendReturned(m.Distributor, m.Job, first, count, m.Attempt, false).Resent = true

@@ -9,11 +9,11 @@
 // never more of them, idle as the others may be. Within it short tasks are served before long
 // ones, both in order of arrival.
 //
-// There are as many equal partitions as the option says. An owner without a configured share
-// has one of them; owners with shares have partitions in proportion to their weights instead,
-// which their members share. With more owners than partitions the partitions together exceed
-// the workers, and those that ask first are served. Tasks of nobody in particular, and of owners
-// beyond maxOwners, have no partition and no limit.
+// The option sets the number of equal partitions. An owner without a configured share has one of
+// them; owners with shares have partitions in proportion to their weights instead, which their
+// members share. With more owners than partitions the partitions together exceed the workers,
+// and those that ask first are served. Tasks without an owner, and of owners beyond maxOwners,
+// have no partition and no limit.
 package static
 
 import (

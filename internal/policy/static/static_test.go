@@ -56,8 +56,8 @@ func (r *rig) want(t *testing.T, want map[string]int) {
 	}
 }
 
-// Four partitions of twelve workers: nobody runs more than three tasks, of whatever class, even
-// while all other workers are idle.
+// Four partitions of twelve workers: no owner runs more than three tasks, of whatever class,
+// even while all other workers are idle.
 func TestNobodyPassesItsPartition(t *testing.T) {
 	r := newRig(t, 12, 4)
 	r.submit(t, "a", 10, sched.Short)
@@ -65,7 +65,7 @@ func TestNobodyPassesItsPartition(t *testing.T) {
 	r.submit(t, "c", 2, sched.Long)
 	r.submit(t, "c", 5, sched.Short)
 	r.want(t, map[string]int{"a": 3, "b": 3, "c": 3})
-	r.submit(t, "", 9, sched.Short) // nobody in particular
+	r.submit(t, "", 9, sched.Short) // no owner
 	r.want(t, map[string]int{"": 3})
 }
 

@@ -33,7 +33,7 @@ type Line struct {
 	ours  map[string]string
 }
 
-// Parse parses args. mixed is for programs that accept words of their own among the
+// Parse parses args. mixed is for programs that accept their own words among the
 // options. ours are Pigeon's own options, all with a value; they are removed. It
 // returns an error when one of them lacks its value; missing values of Spark's
 // options are reported by Spark.

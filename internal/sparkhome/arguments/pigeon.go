@@ -34,7 +34,7 @@ func FrontendsOf(master string) []string {
 }
 
 // Setting returns a setting as Spark will see it: an option's value, else --conf's,
-// else the properties'. option is "" for a setting without an option of its own.
+// else the properties'. option is "" for a setting without its own option.
 func (l *Line) Setting(option, key string, properties map[string]string) (value string, given bool) {
 	if option != "" {
 		if value, given = l.Value(option); given {

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/answers from what local[2] says (with -full)")
 
-// answers are the lines that an application says of what it computed.
+// answers are the lines in which an application prints its results.
 type answers struct {
 	file  string
 	lines []string

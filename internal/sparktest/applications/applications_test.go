@@ -17,16 +17,16 @@ const patience = 10 * time.Minute
 type application struct {
 	name string
 	what string // for people
-	// job gives what is to be run. A local one runs on master local[2] too.
+	// job returns the job to run. A local one runs on master local[2] too.
 	job func(s sparktest.Spark, c *sparktest.Cluster) sparktest.Job
 	// sameAs is the application whose answers it must give, "" for its own.
 	sameAs string
-	// outside is said of one that starts by another program than "pigeon spark" and
+	// outside is set for one that starts by a program other than "pigeon spark" and
 	// names the cluster itself.
 	outside bool
-	// coarse is said of one that is tried in mode coarse too.
+	// coarse is set for one that is tried in mode coarse too.
 	coarse bool
-	// short is said of one that every run of the tests has.
+	// short is set for one that every run of the tests has.
 	short bool
 }
 
@@ -65,7 +65,7 @@ func sql(sparktest.Spark, *sparktest.Cluster) sparktest.Job {
 	return sparktest.Job{Verb: "sql", Options: []string{"-f", testdata("query.sql")}}
 }
 
-// Lines come from a file, and are typed all the same: Python is told so by -i.
+// Lines come from a file, but are treated as typed: -i tells Python so.
 func pyspark(s sparktest.Spark, _ *sparktest.Cluster) sparktest.Job {
 	return sparktest.Job{Verb: "pyspark", Stdin: read(testdata("shell.py")), Env: []string{"PYSPARK_DRIVER_PYTHON_OPTS=-i"}}
 }

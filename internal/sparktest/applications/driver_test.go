@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
-// The secret reaches the executors, and nobody reads it in their command lines.
+// The secret reaches the executors, and is not in their command lines.
 func authentication(t *testing.T, s sparktest.Spark, mode string) {
 	const secret = "a-secret-of-the-test"
 	c := sparktest.Start(t, sparktest.Options{})

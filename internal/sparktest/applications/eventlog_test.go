@@ -23,7 +23,7 @@ func logged(t *testing.T) (eventFolder, []string) {
 	}
 }
 
-// event is what is read of an event of Spark.
+// event has the fields that are read of an event of Spark.
 type event struct {
 	Event     string
 	StageInfo struct {

@@ -34,7 +34,7 @@ func featureList() []feature {
 	}
 }
 
-// TestFeatures tries each on a cluster of its own.
+// TestFeatures tries each on its own cluster.
 func TestFeatures(t *testing.T) {
 	if !*full {
 		t.Skip("left out without -full: go test ./internal/sparktest/applications -full -run Features (15 minutes)")

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// writeTable adds what ran to the page for users. What it says of runs that are not
-// noted here, as they were another machine's, stays.
+// writeTable adds the runs to the page for users. Its entries for runs that are not
+// noted here, because another machine made them, stay.
 func writeTable(file string) error {
 	list, err := runs()
 	if err != nil {
@@ -80,7 +80,7 @@ func inRow(cells, versions []string) (list []run) {
 	return list
 }
 
-// described is what is said of a name in the lists of this package.
+// described returns the description of a name in the lists of this package.
 func described(name string) (what string, feature, known bool) {
 	for _, a := range applications {
 		if a.name == name {

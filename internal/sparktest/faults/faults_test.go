@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // phases are the stages of phases.py.
 var phases = []string{"map", "reduce", "fetch"}
 
-// short is what runs without -full.
+// short are the cases that run without -full.
 var short = map[string]bool{
 	"grants/kill executor/reduce": true, "grants/kill node monitor/map": true, "grants/kill master/fetch": true,
 	"grants/kill frontend/reduce": true, "grants/kill driver/map": true,
