@@ -1,5 +1,5 @@
-// Package apptest is a minimal application with executors of its own, for tests.
-// It uses every method of application.thrift.
+// Package apptest is a minimal application with its own executors, for tests. It
+// uses every method of application.thrift.
 //
 //	Driver ──registers, wants, news──▶ frontend (the next one when it fails)
 //	   ▲ lines of JSON                    │

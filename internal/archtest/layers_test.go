@@ -13,7 +13,7 @@ import (
 
 const module = "github.com/pigeon-sched/pigeon"
 
-// pkg is what "go list -json" tells of a package.
+// pkg has the fields that "go list -json" prints of a package.
 type pkg struct {
 	ImportPath string
 	Dir        string

@@ -45,8 +45,8 @@ func warnings(f *ast.File) (messages []string) {
 	return messages
 }
 
-// TestWarningsAreExplained: docs/operations.md says of each message that a daemon logs as a
-// warning what to do, and of no other.
+// TestWarningsAreExplained: docs/operations.md explains each message that a daemon logs as
+// a warning what to do, and of no other.
 func TestWarningsAreExplained(t *testing.T) {
 	root := moduleRoot(t, shipped(t))
 	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))

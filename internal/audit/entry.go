@@ -21,7 +21,7 @@ type Decision struct {
 type Entry struct {
 	Time       string `json:"time"`   // RFC 3339 with nanoseconds, UTC, by this machine's clock
 	Daemon     string `json:"daemon"` // that decided
-	Name       string `json:"name"`   // of the principal; "" for nobody
+	Name       string `json:"name"`   // of the principal; "" if unknown
 	Role       string `json:"role"`
 	Proof      string `json:"proof"`                // kernel, certificate, token, listener, insecure; "" for none
 	Credential string `json:"credential,omitempty"` // id of the token, serial number of the certificate

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-// newAuthority makes an authority in a folder of its own.
+// newAuthority makes an authority in its own folder.
 func newAuthority(t testing.TB, cluster string, now time.Time) *authority.Authority {
 	t.Helper()
 	a, err := authority.Init(filepath.Join(t.TempDir(), "pki"), cluster, authority.AuthorityLifetime, now)
@@ -43,7 +43,8 @@ func refused(t *testing.T, err error, want ...string) {
 	}
 }
 
-// The folder is of one user, and so is the key; what everybody must have, everybody may read.
+// The folder belongs to one user, and so does the key; files that every process needs are readable
+// by all.
 func TestModes(t *testing.T) {
 	now := time.Now()
 	a := newAuthority(t, "pigeon", now)

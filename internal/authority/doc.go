@@ -1,5 +1,5 @@
 // Package authority is a private certificate authority in a folder, and the certificates that
-// it issues: those of daemons, of NATS servers, and of people who prefer them to tokens.
+// it issues: those of daemons, of NATS servers, and of users who prefer them to tokens.
 //
 //	Init ──▶ authority ──Issue──▶ certificate ──Renew, before it ends──▶ certificate, same key
 //	                                  │
@@ -12,7 +12,7 @@
 //	crl.pem      the list of revoked certificates, which daemons read again when it changes
 //	issued/      a copy of each certificate that was issued, named by its serial number
 //
-// A certificate names whom it is for by a URI, pigeon://CLUSTER/ROLE/NAME, and by its subject
+// A certificate names its subject by a URI, pigeon://CLUSTER/ROLE/NAME, and by its subject
 // (O=CLUSTER, OU=ROLE, CN=NAME), for programs that show or map only that. Package credentials
 // reads both, and refuses those of another cluster.
 //
@@ -20,6 +20,6 @@
 // them in TLS 1.3; Java takes Ed25519 there only from version 15 on.
 //
 // A renewed certificate keeps its key, so one renamed file replaces it and no moment has a
-// certificate and a key that do not fit each other. A key that somebody else may know is
+// certificate and a key that do not fit each other. A key that another user may know is
 // replaced by Revoke and Issue.
 package authority

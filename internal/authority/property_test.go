@@ -197,7 +197,7 @@ func TestRenewRefuses(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
 		t.Errorf("%v, %v", left, err)
 	}
-	// A list that somebody else wrote is none.
+	// A list signed by another key is not accepted.
 	text, err := os.ReadFile(filepath.Join(other.Dir(), authority.CRLFile))
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func (a *Authority) Renew(dir string, lifetime time.Duration, now time.Time) (*x
 	return cert, nil
 }
 
-// own returns whom a certificate is for, if this authority issued it and has not revoked it.
+// own returns the subject of a certificate, if this authority issued it and has not revoked it.
 func (a *Authority) own(c *x509.Certificate, path string) (Subject, error) {
 	s, named := SubjectOf(c)
 	if err := c.CheckSignatureFrom(a.cert); err != nil || !named {

@@ -22,7 +22,7 @@ const Client identity.Role = "client"
 // scheme begins the URI of a subject.
 const scheme = "pigeon"
 
-// Subject is whom a certificate is for.
+// Subject is the daemon or user that a certificate names.
 type Subject struct {
 	Cluster string
 	Role    identity.Role
@@ -47,7 +47,7 @@ func (s Subject) distinguished() pkix.Name {
 	return pkix.Name{Organization: []string{s.Cluster}, OrganizationalUnit: []string{string(s.Role)}, CommonName: s.Name}
 }
 
-// SubjectOf returns whom a certificate is for; false if it does not say so by a URI.
+// SubjectOf returns the subject of a certificate; false if no URI names it.
 func SubjectOf(c *x509.Certificate) (Subject, bool) {
 	for _, u := range c.URIs {
 		role, name, found := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")

@@ -16,6 +16,6 @@
 //
 // # Output
 //
-// What a process writes goes to a log file, or to the writers of its Command; Tail
-// keeps the end of it, for errors.
+// The output of a process goes to a log file, or to the writers of its Command;
+// Tail keeps the end of it, for errors.
 package childproc

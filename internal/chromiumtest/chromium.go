@@ -68,7 +68,7 @@ func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Click clicks an element, wherever it is by then: what stands above it may still grow.
+// Click clicks an element, wherever it is by then: the content above it may still grow.
 func (b *Tab) Click(selector string) {
 	b.t.Helper()
 	b.Text(fmt.Sprintf("document.querySelector(%q).click()", selector))

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/client"
 )
 
-// lifetime is that of the certificates of a cluster, whose processes somebody is looking at.
+// lifetime is that of the certificates of a cluster, which a user or a test watches.
 const lifetime = 30 * 24 * time.Hour
 
 // holder is a daemon, or a caller, that has a certificate.

@@ -221,7 +221,7 @@ func (c *Cluster) Count(r Role) int {
 
 // Name returns the name of number i of a role, "" when there is none.
 func (c *Cluster) Name(r Role, i int) (name string) {
-	_ = c.member(r, i, func(m *member) error { name = m.command.Name; return nil }) // as said
+	_ = c.member(r, i, func(m *member) error { name = m.command.Name; return nil }) // as described
 	return name
 }
 

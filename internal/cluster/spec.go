@@ -102,7 +102,7 @@ type Spec struct {
 	// of jobs that are traced.
 	OTLP       string
 	TraceRatio float64
-	TraceURL   string // where frontends say that traces are shown
+	TraceURL   string // the page of traces to which frontends refer
 	// Log receives what daemons of this process log; nil discards it. Processes log to
 	// files in Dir/logs.
 	Log *slog.Logger

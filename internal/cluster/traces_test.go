@@ -261,7 +261,7 @@ func root(t *testing.T, spans []span, byID map[string]span) (job string) {
 
 func isLoss(s span) bool { return s.name == "lost" }
 
-// lost checks that a killed node's attempts say so, and have siblings.
+// lost checks that a killed node's attempts are recorded as lost, and have siblings.
 func lost(t *testing.T, spans []span) {
 	t.Helper()
 	given, again := 0, 0

@@ -421,8 +421,8 @@ journal:
 	}
 }
 
-// FuzzFile: whatever stands in a file, it is refused or every value has its
-// key's type.
+// FuzzFile: whatever a file contains, it is refused or every value has its key's
+// type.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{"workers: 5", "journal: {sync: true, max_wait: 1s}", "peers: [a, b]", "a: &x [*x]", "? {a: b}\n: c", "!!binary x: 1", "share: .inf", "listen: >\n  a\n"} {
 		f.Add([]byte(seed))

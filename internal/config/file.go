@@ -113,7 +113,7 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 	}
 }
 
-// hint says what to do about a key that is unknown here.
+// hint returns what to do about a key that is unknown here.
 func (w *walker) hint(key string) string {
 	of := ""
 	if w.src.Elsewhere != nil {

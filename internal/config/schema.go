@@ -27,7 +27,7 @@ type Key struct {
 	hide  bool         // of the tag: of NAME=value the name alone is shown
 }
 
-// section is a nested struct: a heading in the file, no setting of its own.
+// section is a nested struct: a heading in the file, not a setting itself.
 type section struct {
 	path, doc string
 }

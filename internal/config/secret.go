@@ -9,7 +9,7 @@ import (
 // hidden stands for a secret where values are shown.
 const hidden = "xxxxx"
 
-// userInfo is what stands before the host of a URL: a user with a password, or a token. A
+// userInfo is the part before the host of a URL: a user with a password, or a token. A
 // password may hold an @ that was not written as %40, so it reaches to the last one.
 var userInfo = regexp.MustCompile(`://[^/\s,"'\]]+@`)
 

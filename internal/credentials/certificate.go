@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// ofCertificate returns whom a client's certificate names, once it is verified.
+// ofCertificate returns the principal that a client's certificate names, once it is verified.
 func (c *Credentials) ofCertificate(certs []*x509.Certificate) (identity.Principal, error) {
 	p, err := c.verify(certs, x509.ExtKeyUsageClientAuth)
 	if err != nil {
@@ -48,8 +48,8 @@ func (e *PeerError) Error() string {
 // Unwrap returns the reason.
 func (e *PeerError) Unwrap() error { return e.Reason }
 
-// verify returns whom the first of the certificates names, which the others lead to an
-// authority. Its principal ends when the first certificate of the chain ends.
+// verify returns the principal that the first of the certificates names, which the others
+// lead to an authority. Its principal ends when the first certificate of the chain ends.
 func (c *Credentials) verify(certs []*x509.Certificate, use x509.ExtKeyUsage) (identity.Principal, error) {
 	s := c.state.Load()
 	if s.roots == nil {

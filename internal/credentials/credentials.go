@@ -19,7 +19,7 @@ type Credentials struct {
 	opts       Options
 	users      *users
 	now        func() time.Time
-	state      atomic.Pointer[state] // what the files say; never nil
+	state      atomic.Pointer[state] // the content of the files; never nil
 	generation atomic.Uint64         // how many times the files were read
 	failed     atomic.Uint64         // times that they could not be used
 }
@@ -165,7 +165,7 @@ func (c *Credentials) time() time.Time {
 	return c.now()
 }
 
-// Self returns whom one's own certificate names; false without one.
+// Self returns the principal that this process's own certificate names; false without one.
 func (c *Credentials) Self() (identity.Principal, bool) {
 	if c == nil {
 		return identity.Principal{}, false

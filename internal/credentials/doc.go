@@ -1,5 +1,5 @@
-// Package credentials is how a daemon or a client proves who it is, and how it finds out who
-// calls it:
+// Package credentials is how a daemon or a client proves its identity, and how it finds out
+// who calls it:
 //
 //	certificate    TLS 1.3; the certificate names cluster, role and name, as the URI
 //	               pigeon://CLUSTER/ROLE/NAME or as the subject O=CLUSTER, OU=ROLE, CN=NAME

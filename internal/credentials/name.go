@@ -18,13 +18,14 @@ const scheme = "pigeon"
 // maxName bounds a name in a certificate, bytes.
 const maxName = 128
 
-// URI returns the name of a certificate as it stands among its alternative names.
+// URI returns the name of a certificate as it appears among its alternative names.
 func URI(cluster string, role identity.Role, name string) *url.URL {
 	return &url.URL{Scheme: scheme, Host: cluster, Path: "/" + string(role) + "/" + name, RawPath: "/" + string(role) + "/" + url.PathEscape(name)}
 }
 
-// Named returns whom a certificate names in a cluster: by its URI pigeon://CLUSTER/ROLE/NAME,
-// else by its subject, O=CLUSTER, OU=ROLE, CN=NAME. It does not verify the certificate.
+// Named returns the principal that a certificate names in a cluster: by its URI
+// pigeon://CLUSTER/ROLE/NAME, else by its subject, O=CLUSTER, OU=ROLE, CN=NAME. It does not
+// verify the certificate.
 func Named(cert *x509.Certificate, cluster string) (identity.Principal, error) {
 	of, role, name, err := parts(cert)
 	r := identity.Role(role)

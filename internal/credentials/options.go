@@ -13,11 +13,11 @@ type Options struct {
 	// Cluster is the name that certificates must have.
 	Cluster string
 	// CA is the file with the certificates of the authorities that sign those of daemons and
-	// people. Cert and Key are the files of one's own certificate: a daemon has one when
-	// there is a CA, a client need not. CRL is a file with the authorities' lists of revoked
-	// certificates (PEM), "" for none.
+	// people. Cert and Key are the files of this process's own certificate: a daemon has one
+	// when there is a CA, a client need not. CRL is a file with the authorities' lists of
+	// revoked certificates (PEM), "" for none.
 	CA, Cert, Key, CRL string
-	// Insecure makes every caller whose certificate does not say otherwise a superuser.
+	// Insecure makes every caller a superuser whose certificate does not name another role.
 	Insecure bool
 	// LocalRole is the role of callers on this machine that the kernel names and that are
 	// neither root nor the user of this process; identity.Nobody for none.
@@ -36,7 +36,7 @@ type Options struct {
 
 // Tokens knows the access tokens of people.
 type Tokens interface {
-	// Principal returns whose token it is; the error says why it proves nothing.
+	// Principal returns the principal that a token proves; the error says why it proves none.
 	Principal(token string) (identity.Principal, error)
 }
 

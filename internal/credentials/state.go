@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// state is what the files say at one time. It does not change.
+// state is the content of the files at one time. It does not change.
 type state struct {
 	authorities []*x509.Certificate
 	roots       *x509.CertPool
@@ -59,8 +59,8 @@ func (c *Credentials) load() (*state, error) {
 	return s, nil
 }
 
-// ends returns when the first of one's own certificate and the authorities' ends; the zero time
-// without TLS.
+// ends returns when the first of the own certificate and the authorities' expires; the zero
+// time without TLS.
 func (s *state) ends() (t time.Time) {
 	certs := s.authorities
 	if s.own != nil {

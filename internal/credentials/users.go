@@ -35,9 +35,9 @@ func newUsers(daemons []string) *users {
 	return &users{daemons: daemons, own: uint32(os.Geteuid()), names: map[uint32]userName{}} //nolint:gosec // -1 on systems whose kernels name no user
 }
 
-// principal returns who a user of this machine is: superuser when its processes could do
-// anything to this one anyway or are daemons of the cluster, else a person with the role others
-// have here.
+// principal returns the principal of a user of this machine: superuser when its processes could
+// do anything to this one anyway or are daemons of the cluster, else a person with the role
+// others have here.
 func (u *users) principal(uid uint32, others identity.Role) identity.Principal {
 	p := identity.Principal{Name: u.name(uid), Role: others, Proof: identity.Kernel}
 	if uid == u.own || uid == 0 || slices.Contains(u.daemons, p.Name) {

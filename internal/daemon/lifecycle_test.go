@@ -234,8 +234,8 @@ func TestCloseWithoutRun(t *testing.T) {
 	}
 }
 
-// The status server tells the difference between a daemon that starts and one that
-// is ready.
+// The status server distinguishes between a daemon that starts and one that is
+// ready.
 func TestReadiness(t *testing.T) {
 	d := newSmall(t)
 	get := func() (status int, body string) {

@@ -2,7 +2,7 @@ package daemon
 
 import "github.com/pigeon-sched/pigeon/internal/notice"
 
-// NATSAccess is how NATS servers admit a daemon. Secrets stand in files, and in the URLs.
+// NATSAccess is how NATS servers admit a daemon. Secrets are in files, and in the URLs.
 type NATSAccess struct {
 	NATSCredentials string `mapstructure:"nats_credentials" doc:"file with the JWT and seed by which NATS servers admit this daemon (nsc calls it creds); empty: none"`
 	NATSCA          string `mapstructure:"nats_ca" doc:"file with the certificates by which those of NATS servers must be signed; empty: the machine's"`

@@ -78,7 +78,7 @@ func (l *Lifecycle) Tracing(o telemetry.Options, m *telemetry.Metrics) (*telemet
 	l.OnClose(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
 		defer cancel()
-		if err := t.Shutdown(ctx); err != nil { // who receives spans is no part of this daemon
+		if err := t.Shutdown(ctx); err != nil { // the receiver of spans is no part of this daemon
 			l.log.Warn("the last spans were not exported; scheduling is not affected. Check the address of the OTLP receiver", "error", err)
 		}
 		return nil

@@ -17,7 +17,7 @@ import (
 const maxPublished = 100
 
 // PublishedListener is an entry of the setting published_listen: an address for clients of the
-// published protocols, which cannot prove who they are, and the owner for whom they work.
+// published protocols, which cannot prove their identity, and the owner for which they work.
 type PublishedListener struct {
 	Address string `mapstructure:"address" json:"address" doc:"host:port; port 0 takes a free one"`
 	Owner   string `mapstructure:"owner" json:"owner" doc:"path of the owner for whom all work of its callers runs"`
@@ -49,8 +49,8 @@ func (s PublishedSettings) PublishedFault() string {
 }
 
 // ListenPublished opens the listeners of published_listen. Each serves the published methods
-// of the services, and nothing else, to everybody who reaches it, as its owner. It returns
-// their addresses in the order of the setting.
+// of the services, and nothing else, to every caller that reaches it, as its owner. It
+// returns their addresses in the order of the setting.
 func (l *Lifecycle) ListenPublished(list []PublishedListener, p thrift.TProcessor, o server.Options, services ...string) (addresses []string, err error) {
 	name := o.Name
 	for _, e := range list {

@@ -35,7 +35,7 @@ func TestShell(t *testing.T) {
 		{"cat", "", 0}, // commands have no input
 		{"sleep 600 &", "", 0},
 		{"echo 'a\n\"b'", "a\n\"b\n", 0},
-		{"echo 'unfinished", "", 2}, // harms no later command; what bash says of it depends on its version
+		{"echo 'unfinished", "", 2}, // harms no later command; the message of bash depends on its version
 		{"kill %1 && echo killed", "killed\n", 0},
 	} {
 		output, status, err := s.Run(t.Context(), c.command)

@@ -35,7 +35,7 @@ func (s *Store) look(sha string) (look, error) {
 
 // check reports whether a file is complete and its content matches its name. The content
 // is read once by each process, and again when the file has changed. A file that does not
-// match was damaged by a power failure, by the disk or by somebody: it is removed, and
+// match was damaged by a power failure, by the disk or by a user: it is removed, and
 // expected anew.
 func (s *Store) check(sha string) bool {
 	s.mu.Lock()

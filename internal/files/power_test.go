@@ -73,7 +73,7 @@ func TestContentThatDoesNotMatchItsName(t *testing.T) {
 	}
 }
 
-// A file that changes or goes while the store is open is not used either.
+// A file that changes or disappears while the store is open is not used either.
 func TestFileThatChangesUnderTheStore(t *testing.T) {
 	s := open(t, t.TempDir())
 	f := put(t, s, "right")

@@ -29,8 +29,8 @@ type call struct {
 	request func(ctx context.Context, f *Frontend) error
 }
 
-// do makes the call until it is answered, and returns who answered. The error is the answer's,
-// or what all frontends said when the time was up.
+// do makes the call until it is answered, and returns the frontend that answered. The error is
+// the answer's, or what all frontends said when the time was up.
 func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
 	var (
 		began  = time.Now()
@@ -70,8 +70,8 @@ type silence struct {
 // outcome is how a round ended.
 type outcome struct {
 	by     *Frontend // the frontend that answered; nil for none
-	err    error     // of the answer, or of all who did not
-	silent []silence // who did not answer, or will later
+	err    error     // of the answer, or of all that did not answer
+	silent []silence // those that did not answer, or will later
 }
 
 // round makes the call at each frontend, from the first one, until one answers. Where a

@@ -19,11 +19,11 @@ type submission struct {
 	sentName string    // the name of that frontend
 }
 
-// Submit submits a job, which must have a key. made says that the key was made for this
+// Submit submits a job, which must have a key. made is set if the key was made for this
 // submission, so that no other program can have used it. duplicate means that the job was
 // known before. When ctx ends or the time is up after a frontend may have accepted the job,
-// the error is an [AnswerError]. A job that starts after others is
-// submitted where the first of them is.
+// the error is an [AnswerError]. A job that starts after others is submitted where the
+// first of them is.
 func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job, duplicate bool, err error) {
 	s := &submission{c: c, r: r, made: made, home: c.first(r.Key)}
 	if len(r.After) > 0 {
@@ -100,7 +100,7 @@ type AnswerError struct {
 	cause    error
 }
 
-// Error says what is known, and what to do.
+// Error returns what is known, and what to do.
 func (e *AnswerError) Error() string {
 	return fmt.Sprintf("job %s may have been accepted by frontend %s, which did not answer: %v; 'pigeon status %s' shows it once that frontend answers, and the same job submitted with --key %s is accepted once", e.Job, e.Frontend, e.cause, e.Job, e.Job)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// WhoAmI returns whom the frontend takes this program for.
+// WhoAmI returns the principal as which the frontend sees this program.
 func (f *Frontend) WhoAmI(ctx context.Context) (identity.Principal, error) {
 	return wire.NewIdentityClient(f.pool).Authenticate(ctx, "")
 }

@@ -36,11 +36,11 @@ const (
 // How daemons know each other.
 const (
 	TLS      = "tls"      // certificates of an authority of the cluster's own
-	Insecure = "insecure" // everybody who reaches a port may do everything
+	Insecure = "insecure" // every caller that reaches a port may do everything
 )
 
-// Inventory is what the file says, completed by the defaults and with its ranges of hosts
-// written out.
+// Inventory is the content of the file, completed by the defaults and with its ranges of
+// hosts written out.
 type Inventory struct {
 	Cluster        string   `yaml:"cluster"`         // name of the cluster; default pigeon
 	Policy         string   `yaml:"policy"`          // of all daemons; default pigeon
@@ -55,7 +55,7 @@ type Inventory struct {
 	lines map[string]int // of the keys at the top
 }
 
-// SSH is how hosts are reached, beyond what the user's own configuration of ssh says.
+// SSH is how hosts are reached, beyond the user's own configuration of ssh.
 type SSH struct {
 	User    string   `yaml:"user"`
 	Port    int      `yaml:"port"`

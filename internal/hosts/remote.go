@@ -109,7 +109,7 @@ func failure(ctx context.Context, h *Host, tried string, err error, said string)
 	return e
 }
 
-// tail returns the last lines of what a program said, in one line.
+// tail returns the last lines that a program printed, in one line.
 func tail(text string) string {
 	const most = 3
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -66,7 +66,7 @@ type Principal struct {
 	Owner string
 }
 
-// Is reports whether the principal is the daemon of that role and name, or could be anybody.
+// Is reports whether the principal is the daemon of that role and name, or could pose as anyone.
 func (p Principal) Is(r Role, name string) bool {
 	return p.Role == Superuser || p.Role == r && p.Name == name
 }
@@ -91,7 +91,7 @@ func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, key{}, p)
 }
 
-// From returns the principal of a call; somebody of whom nothing is known without one.
+// From returns the principal of a call; without one the zero Principal.
 func From(ctx context.Context) Principal {
 	p, _ := ctx.Value(key{}).(Principal)
 	return p

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// waits is a log that tells when JetStream is waited for.
+// waits is a log that reports when the store waits for JetStream.
 type waits chan struct{}
 
 func (w waits) Write(line []byte) (int, error) {

@@ -95,7 +95,7 @@ func (s *Store) tooOld(name, version string) error {
 	return s.refuse(fmt.Sprintf("server %s is NATS %s", name, version), "checking the servers", fmt.Sprintf("use NATS %d.%d or newer", leastMajor, leastMinor))
 }
 
-// unseen is the answer when nothing tells the sync interval.
+// unseen is the answer when no server reports the sync interval.
 func (s *Store) unseen() error {
 	if s.opts.SyncAlways && s.opts.Monitor == "" {
 		return nil

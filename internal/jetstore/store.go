@@ -21,14 +21,15 @@ type Options struct {
 	notice.Access
 	// Name is this daemon to the servers' operator and in errors: "master of group 0".
 	Name string
-	// Cluster is the name of Pigeon's cluster, ID what tells it from others of that name; "" takes
-	// the id that is kept, or a new one.
+	// Cluster is the name of Pigeon's cluster, ID what distinguishes it from others of that name;
+	// "" takes the id that is kept, or a new one.
 	Cluster, ID string
 	// Replicas of everything that is kept: 1 or 3.
 	Replicas int
 	// Monitor has the URLs of the servers' monitoring, with commas between them; "" for none.
 	Monitor string
-	// SyncAlways states that the servers have sync_interval: always, where nothing can say so.
+	// SyncAlways states that the servers have sync_interval: always, where no server can report
+	// that.
 	SyncAlways bool
 	// TTL of leaderships; the loss of a server is noticed within a part of it.
 	TTL time.Duration
@@ -165,7 +166,7 @@ func (s *Store) connect() error {
 				s.opts.Log.Warn("the connection to a JetStream server was lost; another is tried", "error", s.opts.Explain(err))
 			}
 		}),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // those who ask are answered with it
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // callers get it as their error
 	)
 	nc, err := nats.Connect(s.opts.URL, options...)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Store) JetStream() jetstream.JetStream { return s.js }
 // Conn returns the connection itself.
 func (s *Store) Conn() *nats.Conn { return s.nc }
 
-// ClusterID returns what tells this cluster from others of its name.
+// ClusterID returns what distinguishes this cluster from others of its name.
 func (s *Store) ClusterID() string { return s.id }
 
 // Close ends the connection. It is safe to call twice.
@@ -194,7 +195,7 @@ func (s *Store) Close() { s.nc.Close() }
 
 func (s *Store) subject() string { return fmt.Sprintf("JetStream at %s", s.opts.Redacted()) }
 
-// refuse returns a refusal that only somebody's change can end.
+// refuse returns a refusal that only a change by the operator can end.
 func (s *Store) refuse(what, tried, next string) error {
 	return &api.Error{Problem: api.Invalid, Subject: s.subject(), What: what, Tried: tried + " for " + s.opts.Name, Next: next}
 }

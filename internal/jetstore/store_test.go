@@ -183,7 +183,7 @@ func TestFewerReplicasThanConfigured(t *testing.T) {
 	refused(t, openFails(t, o), "has 1 replicas, and 3 are configured", "nats stream edit KV_pigeon-a_2Eb-leadership --replicas 3")
 }
 
-// A cluster keeps its id: it is found by who gives none, and refused to who gives another.
+// A cluster keeps its id: a client that gives none finds it, and one that gives another is refused.
 func TestClusterID(t *testing.T) {
 	c := natsservertest.Start(t, 1)
 	o := options(t, c.URL())
@@ -220,7 +220,7 @@ func TestClusterID(t *testing.T) {
 	refused(t, err, "stream OBJ_b", "another cluster")
 }
 
-// Where servers do not answer by NATS, their monitoring does, or the operator says it.
+// Where servers do not answer by NATS, their monitoring does, or the operator states it.
 func TestWhatTellsTheSyncInterval(t *testing.T) {
 	plain, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT,

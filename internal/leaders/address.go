@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
-// Separator stands between the addresses of the masters of one group: "a:1/b:1".
+// Separator is put between the addresses of the masters of one group: "a:1/b:1".
 const Separator = "/"
 
 // most is how many masters a group may have.

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// standing is what an answer says of its master.
+// standing is what an answer shows of its master.
 type standing struct {
 	standby bool
 	leader  string // of a standby: where the leader serves, "" when it does not know
@@ -26,8 +26,8 @@ type searching struct {
 	again     bool // a named leader was asked once more
 }
 
-// next returns whom to ask after the answer of a master, -1 when all were asked. last
-// reports that no other will be asked without a new hint.
+// next returns the index of the master to ask after the answer of another, -1 when
+// all were asked. last reports that no other will be asked without a new hint.
 func (s *searching) next(from int, leader string) int {
 	if i := slices.Index(s.addresses, leader); i >= 0 && i != from {
 		if !s.asked[i] {

@@ -117,10 +117,10 @@ func (c *Candidate) Leader() (Record, bool) {
 	return c.leader, c.known
 }
 
-// LeaderEnded says that the process of the leader that Leader has returned has ended: nothing
-// listens at its address any more. The candidate then takes over without waiting for the
-// lapse, unless another leads already. A caller that is wrong makes two lead for up to the
-// TTL, which only the token then tells apart.
+// LeaderEnded is called when the process of the leader that Leader has returned has ended:
+// nothing listens at its address any more. The candidate then takes over without waiting for
+// the lapse, unless another leads already. A caller that is wrong makes two lead for up to
+// the TTL, which only the token then distinguishes.
 func (c *Candidate) LeaderEnded(leader Record) {
 	c.mu.Lock()
 	c.ended = append(c.ended[:0], leader)

@@ -27,7 +27,7 @@ type loop struct {
 	*Candidate
 	state  protocol.Candidate
 	led    uint64 // the token given to OnLead, 0 after OnLost
-	last   change // what the store has said last; the state may have ignored it
+	last   change // what the store has last reported; the state may have ignored it
 	failed int    // requests in a row
 	work   sync.WaitGroup
 }
@@ -150,7 +150,7 @@ func (l *loop) take(a answer) {
 	l.failed = 0
 }
 
-// show tells others what the rules have decided.
+// show publishes what the rules have decided.
 func (l *loop) show() {
 	token, deadline, leads := l.state.Leading()
 	if l.led != 0 && (!leads || token != l.led) {

@@ -36,7 +36,7 @@ func (l *Ledger) next(j *Job, t *Task) (int32, bool) {
 // record, for which nothing waited, died with it.
 func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 
-// Confirm records that somebody holds, or has run, an attempt of a task. It returns
+// Confirm records that a daemon holds, or has run, an attempt of a task. It returns
 // false when that is not the attempt that counts.
 func (l *Ledger) Confirm(j *Job, task, attempt int32) bool {
 	t := &j.Tasks[task]

@@ -149,7 +149,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 }
 
 // Place records that the group of the given master holds the task, or, with Unknown,
-// that somebody may hold it.
+// that a daemon may hold it.
 func (j *Job) Place(task int32, master int16) {
 	t := &j.Tasks[task]
 	if t.Outcome == sched.Unfinished && t.Place == Nowhere && !t.Waits {

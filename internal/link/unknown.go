@@ -16,8 +16,8 @@ type unknown struct {
 
 func (u *unknown) has(it *wire.Item) bool { return slices.Contains(u.kinds, it.Msg.Kind) }
 
-// learn notes which kinds of messages the peer has said that it does not know, in the answer
-// to a batch, and passes those of the batch on.
+// learn records which kinds of messages the peer has reported as unknown, in the answer to a
+// batch, and passes those of the batch on.
 func (l *Link) learn(reply *wire.BatchReply, items []wire.Item) {
 	if len(reply.RefusedKinds) == 0 {
 		return

@@ -24,7 +24,7 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &listener{TCPListener: l.(*net.TCPListener)}, nil //nolint:forcetypeassert // as the network says
+	return &listener{TCPListener: l.(*net.TCPListener)}, nil //nolint:forcetypeassert // by the network "tcp"
 }
 
 // Accept implements net.Listener.

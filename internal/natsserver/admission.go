@@ -115,7 +115,7 @@ func (o Options) byIdentity(s *server.Options) (*admission, error) {
 	return a, nil
 }
 
-// admission determines who a client is.
+// admission determines the principal of a client.
 type admission struct {
 	cluster     string
 	credentials *credentials.Credentials
@@ -166,7 +166,7 @@ func (e ends) LocalAddr() net.Addr { return e.local }
 // RemoteAddr returns the address of the other end.
 func (e ends) RemoteAddr() net.Addr { return e.remote }
 
-// refuse logs why somebody is not admitted.
+// refuse logs why a client is not admitted.
 func (a *admission) refuse(c server.ClientAuthentication, p identity.Principal, err error) bool {
 	if err == nil {
 		err = fmt.Errorf("%v may not use this server; it serves the daemons of the cluster %s", p, a.cluster)

@@ -91,7 +91,7 @@ func (a *testAuthority) access(at, name string) notice.Access {
 	return notice.Access{URL: strings.ReplaceAll(at, "nats://", "tls://"), CA: a.file, Cert: cert, Key: key}
 }
 
-// client connects as somebody, and returns what the server forbids.
+// client connects, and returns the connection and what the server forbids.
 func client(t *testing.T, a notice.Access) (*nats.Conn, chan string) {
 	t.Helper()
 	forbidden := make(chan string, 100)

@@ -33,7 +33,7 @@ func PermissionsOf(cluster string, p identity.Principal) (Permissions, bool) {
 // anyName stands for one part of a subject.
 const anyName = "*"
 
-// ofNode: under its own name it reports to every frontend and tells every master of idle slots,
+// ofNode: under its own name it reports to every frontend and idle slots to every master,
 // because a certificate does not name a group; a master ignores nodes of another one. It uses no
 // JetStream and gets no answers.
 func ofNode(cluster, name string) Permissions {

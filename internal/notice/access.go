@@ -21,7 +21,7 @@ type Access struct {
 }
 
 // Identified reports whether the servers know clients by a certificate or by credentials, so that
-// permissions may depend on who publishes.
+// permissions may depend on the publisher.
 func (a Access) Identified() bool { return a.Cert != "" || a.Credentials != "" }
 
 // Redacted returns the URLs without the secrets in them.

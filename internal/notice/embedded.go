@@ -37,8 +37,8 @@ func StartEmbedded(address string) (*Embedded, error) {
 	return startEmbedded(address, rand.Text())
 }
 
-// StartEmbeddedAs serves NATS under the URL of an embedded server that has ended, for those who
-// have it.
+// StartEmbeddedAs serves NATS under the URL of an embedded server that has ended, for clients
+// that have it.
 func StartEmbeddedAs(ended string) (*Embedded, error) {
 	u, err := url.Parse(ended)
 	if err != nil || u.User == nil {

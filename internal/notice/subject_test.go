@@ -39,7 +39,7 @@ func TestTokensAreValidAndDiffer(t *testing.T) {
 	})
 }
 
-// Who subscribes to the notices of all gets those with a name and those without, and the token of
+// A subscriber to the notices of all gets those with a name and those without, and the token of
 // the name.
 func TestSubscribeNamed(t *testing.T) {
 	c := &cluster{t: t}

@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
-// File is the settings of owners in a file of their own, which all daemons of a cluster may
+// File is the settings of owners in a separate file, which all daemons of a cluster may
 // have. It has the keys that masters and frontends have for them.
 type File struct {
 	Shares `mapstructure:",squash"`

@@ -90,7 +90,7 @@ func TestBothEndsNameThisUser(t *testing.T) {
 	}
 }
 
-// TestAnotherUsersConnection: a socket of user nobody is known as nobody's.
+// TestAnotherUsersConnection: a socket of the user nobody is recognised as that user's.
 func TestAnotherUsersConnection(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAnotherUsersUnixSocket(t *testing.T) {
 	}
 }
 
-// TestUnixSocket: SO_PEERCRED says who connected.
+// TestUnixSocket: SO_PEERCRED names the user who connected.
 func TestUnixSocket(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
@@ -192,7 +192,8 @@ func TestClosedPeerIsRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyEstablishedSocketsHaveOwners: what the kernel says of other sockets is not believed.
+// TestOnlyEstablishedSocketsHaveOwners: what the kernel reports about other sockets is not
+// believed.
 func TestOnlyEstablishedSocketsHaveOwners(t *testing.T) {
 	for state := range uint8(13) {
 		for _, inode := range []uint32{0, 7} {

@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// What a policy requires of a live cluster beside its parameters. Every daemon checks
-// what it knows before it starts.
+// What a policy requires of a live cluster in addition to its parameters. Every
+// daemon checks what it knows before it starts.
 
 // CheckMasters refuses a number of masters that the policy cannot have.
 func CheckMasters(p sched.Policy, masters int) error {

@@ -201,7 +201,7 @@ const (
 	// the queue of that class. As a record: the class has changed.
 	Reclass
 
-	// Messages that say who holds what after a restart.
+	// Messages that report which daemon holds which tasks after a restart.
 
 	// DistributorUp (shell to master): a frontend registered as a new process. Distributor. It is
 	// answered by Holding for all that the master has of that distributor.

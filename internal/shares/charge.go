@@ -137,7 +137,7 @@ func (n *Node) learn(c sched.Class, used sched.Time) {
 	}
 }
 
-// Charge charges a leaf for time that was used in another way than its launches say.
+// Charge charges a leaf for time that was used in another way than by its launches.
 func (t *Tree) Charge(leaf *Node, c sched.Class, used sched.Time) {
 	n := leaf
 	for ; n.parent != nil; n = n.parent {

@@ -26,8 +26,8 @@ type Faults struct {
 	// Weight is W if it is to be checked: of any W tasks that general workers take
 	// from the queues, one is long while long ones wait. 0 for no check.
 	Weight int
-	// NoFence has nodes accept what a former master says, and the replicated journal what a
-	// former frontend writes: the negative control, which the checks must catch.
+	// NoFence makes nodes accept what a former master sends, and the replicated journal
+	// what a former frontend writes: the negative control, which the checks must catch.
 	NoFence bool
 	manual  bool // set by tests that deliver messages and advance time themselves
 	// Observe is called after every step of a master, before the actions are carried

@@ -35,7 +35,7 @@ func (n *node) met(e *envelope) int {
 	return 0
 }
 
-// answerHello tells a node under which epoch its master works.
+// answerHello tells a node the epoch under which its master works.
 func (sh *masterShells) answerHello(m *daemon, n *node, life int) {
 	if sh.manual || m.life == 1 {
 		return

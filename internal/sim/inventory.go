@@ -2,8 +2,8 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// After a restart each side says what it holds: masters answer a frontend that is a new
-// process, and nodes report to it at once and every few seconds.
+// After a restart each side reports what it holds: masters answer a frontend that is a
+// new process, and nodes report to it at once and every few seconds.
 const (
 	inventoryEvery = 5                // heartbeats
 	noMasterEvery  = 2                // heartbeats, between inventories while the node cannot reach its master

@@ -115,7 +115,7 @@ func (pub *publisher) senderUnknown(e *envelope) bool {
 }
 
 // refuseUnknown refuses the messages of a sender that their receiver does not know. Of an
-// inventory a frontend learns nevertheless that somebody holds these attempts, as often as a
+// inventory a frontend learns nevertheless that a node holds these attempts, as often as a
 // node repeats one.
 func (pub *publisher) refuseUnknown(queue []*envelope) {
 	for _, e := range queue {

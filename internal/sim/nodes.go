@@ -21,7 +21,7 @@ type node struct {
 	troubles   []trouble
 }
 
-// worker is one worker core of a node, with what the node monitor stores beside it.
+// worker is one worker core of a node, with what the node monitor stores for it.
 type worker struct {
 	node     *node
 	life     int // of the node

@@ -54,7 +54,7 @@ type clock struct {
 	ppm   sched.Time // its drift, in millionths
 }
 
-// read returns what the clock shows. It never goes back.
+// read returns the time of the clock. It never goes back.
 func (c clock) read(now sched.Time) sched.Time {
 	return c.start + now + now/1_000_000*c.ppm + now%1_000_000*c.ppm/1_000_000
 }

@@ -32,7 +32,7 @@ func (sh *masterShells) receiveSnapshot(m *daemon, e *envelope) {
 	case n.leader != m.daemonID: // another master numbers its workers by now
 	case !ok && !e.hello && !sh.manual && !sh.cfg.Policy.Sequenced:
 		// The snapshot may be out of date, and without sequence numbers the master
-		// cannot tell. The node says hello instead.
+		// cannot know. The node says hello instead.
 		if n.alive && n.life == e.fromLife {
 			sh.after(&n.process, sh.draws.drawDelay(), func() { sh.nodeShells.hello(n) })
 		}

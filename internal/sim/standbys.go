@@ -58,8 +58,8 @@ func (s *standbys) die() {
 	s.callAt(s.now+s.Every, s.die)
 }
 
-// lead starts a standby: the nodes of the group say what they run, and the frontends what
-// they are owed.
+// lead starts a standby: the nodes of the group report what they run, and the frontends
+// what they are owed.
 func (s *standbys) lead(g int) {
 	self := sched.Addr{Role: sched.Master, ID: int32(g)} //nolint:gosec // groups are few
 	s.down[g] = false

@@ -135,8 +135,8 @@ func TestHarness(t *testing.T) {
 	c.Clean(t)
 }
 
-// TestNoDriverIsLeft: a driver and its children die with who started it, also when
-// that is killed.
+// TestNoDriverIsLeft: a driver and its children die with the process that started
+// it, also when that is killed.
 func TestNoDriverIsLeft(t *testing.T) {
 	if os.Getenv("SPARKTEST_DIES") != "" {
 		startAndDie(t)

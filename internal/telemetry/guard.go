@@ -71,9 +71,9 @@ func connectionOf(r *http.Request) (accepted *connection, secured net.Conn) {
 	return accepted, secured
 }
 
-// guard serves what only some may see: to those who are allowed, under a name of this server, and
-// to no page of another site. It bounds how many requests are answered at a time, so that
-// connections are left for /healthz and /readyz.
+// guard serves pages that only some may see: to callers that are allowed, under a name of this
+// server, and to no page of another site. It bounds how many requests are answered at a time, so
+// that connections are left for /healthz and /readyz.
 func (s *Server) guard(h http.Handler) http.Handler {
 	h = http.NewCrossOriginProtection().Handler(h)
 	room := make(chan struct{}, maxConnections-reserved)
@@ -135,7 +135,7 @@ func (s *Server) isNamed(host string) bool {
 		slices.ContainsFunc(s.opts.Security.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
 }
 
-// principal returns who makes a request: by its token, else by its connection.
+// principal returns the principal of a request: by its token, else by its connection.
 func (s *Server) principal(r *http.Request) (identity.Principal, error) {
 	id := s.opts.Security.Identifier
 	if id == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// fakeIdentifier takes each connection for who says it is, and one token for another.
+// fakeIdentifier takes each connection for the principal that it names, and one token for another.
 type fakeIdentifier struct {
 	here    identity.Principal
 	refusal error // of the connection
@@ -204,8 +204,8 @@ func hold(t *testing.T, s *Server, text string) net.Conn {
 	return c
 }
 
-// Strangers who hold as many connections as there may be, idle, silent, or with half a request,
-// keep no probe out: the longest idle one is closed for it.
+// Strangers that hold the maximum of connections, idle, silent, or with half a request, keep no
+// probe out: the longest idle one is closed for it.
 func TestIdleConnectionsStarveNobody(t *testing.T) {
 	s := guarded(t, Security{})
 	for i := range 3 * maxConnections {

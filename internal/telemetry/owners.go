@@ -12,7 +12,7 @@ import (
 )
 
 // Metrics with the label owner are bounded, however many owners there are and whatever
-// they are called: the ShownOwners that counted most lately have series of their own, and
+// they are called: the ShownOwners that counted most lately have their own series, and
 // all others are one series, OtherOwners. An owner of that name is counted there.
 const (
 	ShownOwners = 50

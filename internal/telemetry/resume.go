@@ -10,8 +10,8 @@ import (
 )
 
 // A span is exported when it ends, so one that is open when its process is killed is lost,
-// and all spans below it are orphans. Who keeps a Carrier of the span on disk can record it
-// in a later process: Own returns such a Carrier, Resume continues the span under its id.
+// and all spans below it are orphans. A daemon that keeps a Carrier of the span on disk can record
+// it in a later process: Own returns such a Carrier, Resume continues the span under its id.
 
 // parentMember is the member of a Carrier's tracestate that keeps the parent of its span.
 const parentMember = "pigeon"

@@ -96,7 +96,7 @@ func NewServer(o ServerOptions) *Server {
 
 // Handle adds a handler under a pattern of http.ServeMux ("GET /status"),
 // before Start. It panics on a pattern registered before. The context of a request has the
-// principal who makes it.
+// principal of its caller.
 func (s *Server) Handle(pattern string, h http.Handler) { s.guarded.Handle(pattern, h) }
 
 // OnStop registers a function that is called in its own goroutine when Stop begins, so that

@@ -98,7 +98,7 @@ func Revoke(path string, ids []string, now time.Time) (revoked []Token, err erro
 	return revoked, nil
 }
 
-// withoutSecret returns the id of somebody who gave the whole token instead.
+// withoutSecret returns the id where the user has given the whole token instead.
 func withoutSecret(text string) string {
 	if id, is := idOf(text); is {
 		return id

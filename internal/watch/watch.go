@@ -12,7 +12,7 @@ import (
 )
 
 // PollEvery is how often a file is looked at. Its content is compared, because changes of
-// names, links and times do not tell on all file systems whether it changed.
+// names, links and times do not show on all file systems whether it changed.
 const PollEvery = time.Second
 
 // Watcher calls a function when a file changes, or when Reload is called. Make one
@@ -33,7 +33,7 @@ func New(file string, every time.Duration, reload func()) *Watcher {
 func (w *Watcher) Reload() {
 	select {
 	case w.asked <- struct{}{}:
-	default: // it has not been called yet since somebody asked
+	default: // it has not been called yet since the last Reload
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *reads) get() (int, string) {
 }
 
 // TestWatch: a file is read at the start, when its content has changed, by whatever means,
-// when it goes and comes back, and when somebody asks; and not when only its time changes.
+// when it is removed and comes back, and on Reload; and not when only its time changes.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "settings.yaml")

@@ -46,7 +46,7 @@ type Candidate struct {
 	known  bool
 	seen   Seen
 	first  sched.Time // when seen was seen first
-	heard  sched.Time // when the store said anything last
+	heard  sched.Time // when the store last reported anything
 	ended  Claim      // of a process that is known to have ended
 	again  sched.Time // no request before
 	faults int        // requests in a row that were refused or failed

@@ -43,7 +43,7 @@ type candidate struct {
 	perMille    sched.Time // by how much its clock is wrong
 	paused      sched.Time // until then it does nothing
 	wake        sched.Time // true time of its next look
-	asked       int        // operations, to tell late answers from the current one
+	asked       int        // operations, to distinguish late answers from the current one
 	shown       bool       // that it leads, until shownUntil by its own clock
 	shownUntil  sched.Time
 	token       uint64
@@ -240,7 +240,7 @@ func (w *world) leading() *candidate {
 
 // TestNeverTwo: whatever requests, answers and words of the store are late or lost, and
 // whichever processes pause, restart and resign, no two lead at once, tokens rise, and
-// when the faults end somebody leads.
+// when the faults end some candidate leads.
 func TestNeverTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)

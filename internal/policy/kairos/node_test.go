@@ -93,7 +93,7 @@ func (b *bench) act(a *sched.Action) {
 	b.log = append(b.log, fmt.Sprintf("%.1f %s %d", b.now.Seconds(), a.Kind, job))
 }
 
-// until delivers the timers that are due up to the instant, and stands there.
+// until delivers the timers that are due up to the instant, and stops there.
 func (b *bench) until(at sched.Time) {
 	for {
 		first := -1

@@ -7,7 +7,7 @@ import (
 )
 
 // Nothing waits at this master for a distributor that has been silent for long: each task is at a
-// worker, goes on there, and its end makes room as any other's. The distributor finds what has
+// worker, continues there, and its end makes room as any other's. The distributor finds what has
 // not ended when it is back.
 func TestDistributorAway(t *testing.T) {
 	m := newMaster(t, 0, false, 2)

@@ -126,7 +126,7 @@ func (s *Master) left(out *sched.Actions) {
 }
 
 // workerDrains records that a slot takes nothing new, or takes tasks again. Its node
-// returns what waits there; what runs there goes on.
+// returns the tasks that wait there; running ones continue.
 func (s *Master) workerDrains(now sched.Time, m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if m.Peer.Role != sched.Worker || w == nil || w.leaving == m.Full {

@@ -7,7 +7,7 @@ import (
 )
 
 // explain returns why tasks wait in a queue in which those of one owner are served first
-// come, first served. What the frontend says of owners follows it.
+// come, first served. The frontend's lines about owners follow it.
 func explain(w *sched.Waiting) string {
 	return explainOrder(w, "those of one owner first come, first served")
 }

@@ -226,7 +226,7 @@ func lasting(m sched.Marks) sched.Marks {
 	return m & (sched.Stoppable | sched.Restartable | sched.Undeclared)
 }
 
-// repeated records what a message says about a job that is known here.
+// repeated records what a message states about a job that this master knows.
 func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
 	s.changeOwner(j, m.Owner, m.Priority)
 	if j.Class != m.Class { // a registering worker may have reported another one

@@ -40,7 +40,7 @@ type confirmation struct {
 	workers uint64 // token of the timer for tasks that only workers have reported
 }
 
-// answer is what a master has said about tasks of an earlier life.
+// answer is the state of a master's answer about tasks of an earlier life.
 type answer struct {
 	met   bool   // it was reached in this life
 	early bool   // it reported before it was reached

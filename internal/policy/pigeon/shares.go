@@ -105,8 +105,8 @@ func (s *Master) unpause(w *worker, b bill) {
 // mayLaunch reports whether no max forbids to launch a task of the job.
 func (s *Master) mayLaunch(j *queue.Job) bool { return s.index.Tree().MayLaunch(j.Owner()) }
 
-// changeOwner makes a job one of another owner or priority, as its distributor says: a
-// registering worker reports no priority.
+// changeOwner makes a job one of another owner or priority, as its distributor states:
+// a registering worker reports no priority.
 func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 	if j.Owner().Path() == owner && j.Priority() == priority {
 		return

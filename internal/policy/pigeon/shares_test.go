@@ -64,7 +64,7 @@ func TestMax(t *testing.T) {
 }
 
 // A worker that is idle because of a max serves the owner as soon as a task of it ends
-// elsewhere, on a worker that somebody else gets.
+// elsewhere, on a worker that another owner gets.
 func TestAnIdleWorkerIsOfferedAgain(t *testing.T) {
 	c := newCrowd(t, 2, nil)
 	c.shares(0, sched.Share{Owner: "a", Weight: 1, Max: 0.5})

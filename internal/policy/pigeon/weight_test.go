@@ -18,7 +18,7 @@ type taken struct {
 // checkWeight reports whether a history keeps the rule of docs/policies.md, pigeon:
 // "of every W consecutive tasks that general workers take from the queues at least one
 // is long while the long queue is not empty". A history without W consecutive tasks
-// taken while long ones wait cannot tell.
+// taken while long ones wait decides nothing.
 func checkWeight(history []taken, w int) (holds bool, reason string) {
 	if w == 0 {
 		for i, x := range history {
@@ -105,7 +105,7 @@ func TestWeightUnderRandomInputs(t *testing.T) {
 				feed(rapid.Int32Range(0, int32(len(kinds)-1)).Draw(t, "worker"))
 			}
 		}
-		// Make it long enough to tell: W and more short tasks, and a long one.
+		// Make it long enough to decide: W and more short tasks, and a long one.
 		r.tasks(job+1, sched.Long, 3)
 		r.tasks(job+2, sched.Short, int32(3*w))
 		for range 6*w + 200*8 {

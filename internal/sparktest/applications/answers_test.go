@@ -46,7 +46,7 @@ func (a *answers) check(t *testing.T, d *sparktest.Driver) {
 	equal(t, expected, got)
 }
 
-// said are the answers in what a program wrote. A shell puts its prompt before them.
+// said returns the answers in the output of a program. A shell puts its prompt before them.
 func said(output string) (lines []string) {
 	for line := range strings.Lines(output) {
 		line = strings.TrimRight(strings.TrimPrefix(line, "scala> "), "\r\n")

@@ -30,7 +30,7 @@ func request(t *testing.T, s sparktest.Spark, mode string) {
 	c.Clean(t)
 }
 
-// The nodes of the cluster have addresses of their own, and so are hosts of their own to Spark.
+// The nodes of the cluster have their own addresses, and so are separate hosts to Spark.
 func speculation(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
 	d := c.Run(t, s, featureJob("speculation.py", mode, "spark.speculation=true", "spark.speculation.quantile=0.5",

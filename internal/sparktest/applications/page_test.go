@@ -112,7 +112,7 @@ func page(list []run) []byte {
 	return b.Bytes()
 }
 
-// failure is what a cell says of a mode, between stars, that failed.
+// failure is the text of a cell, between stars, for a mode that failed.
 const failure = ": failed**"
 
 // grid has a row for each name and a column for each version.

@@ -62,7 +62,7 @@ func taskCPUs(t *testing.T, s sparktest.Spark, mode string) {
 // span is when a task ran by its own clock, in seconds.
 type span [2]float64
 
-// spans are what the script spans.py says.
+// spans are what the script spans.py prints.
 func spans(t *testing.T, d *sparktest.Driver) (list []span) {
 	t.Helper()
 	lines := said(d.Stdout())
