@@ -77,8 +77,8 @@ func raw(t *testing.T, serve func(net.Conn)) (address string, accepted *atomic.I
 	return l.Addr().String(), accepted
 }
 
-// Once a byte was written nobody knows whether the call was executed; it must not
-// be made again behind the caller's back.
+// Once a byte was written the client cannot know whether the call was executed; it
+// must not be repeated without the caller's knowledge.
 func TestACallThatMayHaveBeenExecutedIsNotRepeated(t *testing.T) {
 	for name, reply := range map[string]string{
 		"closed without a reply": "",

@@ -35,7 +35,7 @@ type conn struct {
 
 	mu      sync.Mutex
 	net     net.Conn // nil before the first dial and after close
-	socket  net.Conn // net, or what is below its TLS: its closing waits for nobody
+	socket  net.Conn // net, or the connection below its TLS: its Close does not wait
 	stopped error    // the reason why the call was interrupted
 }
 
@@ -217,8 +217,8 @@ func (c *conn) close() bool {
 	return true
 }
 
-// fail keeps why the call got no answer, and hides it from the library, which
-// would go on reading after a timeout as long as its context lives.
+// fail keeps why the call got no answer, and hides it from the library, which would
+// continue to read after a timeout as long as its context lives.
 func (c *conn) fail(err error) error {
 	c.mu.Lock()
 	stopped := c.stopped

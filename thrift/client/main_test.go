@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // discard keeps what tests provoke out of their output.
 var discard = slog.New(slog.DiscardHandler)
 
-// same answers what it is asked.
+// same answers with the text of the call.
 func same(_ context.Context, text string) (string, error) { return text, nil }
 
 // pool returns a pool that the test's end closes.

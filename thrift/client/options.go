@@ -19,11 +19,11 @@ type Options struct {
 	MaxConns int
 	// CallTimeout is the deadline of a call whose context has none. Default 5 s.
 	CallTimeout time.Duration
-	// DialTimeout bounds one attempt to connect, the handshake of TLS and the proof of who
-	// calls included. Default 1 s, 3 s with TLS.
+	// DialTimeout bounds one attempt to connect, the handshake of TLS and the proof of
+	// identity included. Default 1 s, 3 s with TLS.
 	DialTimeout time.Duration
-	// IdleTimeout closes connections not used for so long when another call
-	// ends; keep it below the server's idle limit. Default 1 min.
+	// IdleTimeout closes connections not used for that long when another call ends;
+	// keep it below the server's idle limit. Default 1 min.
 	IdleTimeout time.Duration
 	// BackoffMin and BackoffMax bound the pause after a failed dial: the n-th
 	// lasts min(BackoffMin * 2^n, BackoffMax), less up to half of it by chance.
@@ -36,9 +36,9 @@ type Options struct {
 	// MaxElements bounds one list or map of a reply. Default 1,000,000.
 	MaxElements int
 	// Closed, if set, returns why no call may be made now, nil when calls may: a daemon that
-	// does not lead any more calls nobody as if it did.
+	// does not lead any more makes no call as if it did.
 	Closed func() error
-	// Security is how the peer is verified, and how it learns who calls.
+	// Security is how the peer is verified, and how it identifies the caller.
 	Security Security
 	// Dial replaces net.Dialer.DialContext, for tests.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

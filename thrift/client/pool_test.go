@@ -41,8 +41,8 @@ func TestConnectionsAreReusedAndBounded(t *testing.T) {
 	}
 }
 
-// A timed-out connection carries a late reply; whoever used it next would get the
-// answer to another question.
+// A timed-out connection carries a late reply; the next call on it would get the
+// answer to an earlier one.
 func TestATimedOutConnectionIsNeverUsedAgain(t *testing.T) {
 	bubble(t, sleepy(time.Minute), client.Options{CallTimeout: time.Second}, func(t *testing.T, p *client.Pool) {
 		begin := time.Now()
@@ -221,7 +221,7 @@ func TestCloseEndsCallsAndWaitsForThem(t *testing.T) {
 	})
 }
 
-// A reply that nobody read would answer the next call.
+// A reply that was not read would answer the next call.
 func TestACallThatDidNotReadItsReply(t *testing.T) {
 	bubble(t, same, client.Options{}, func(t *testing.T, p *client.Pool) {
 		err := p.Do(t.Context(), func(ctx context.Context, c thrift.TClient) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
 
-// whoCalls answers who the server takes the caller for.
+// whoCalls answers with the principal that the server sees as its caller.
 func whoCalls(ctx context.Context, _ string) (string, error) {
 	return identity.From(ctx).String(), nil
 }
@@ -129,7 +129,7 @@ func token(text string) func() (string, error) {
 	return func() (string, error) { return text, nil }
 }
 
-// TestTokenByTLS: the token proves who calls on each connection, until it is revoked.
+// TestTokenByTLS: the token proves the caller's identity on each connection, until it is revoked.
 func TestTokenByTLS(t *testing.T) {
 	a, k := credentialstest.New(t, "c"), &oneToken{}
 	s := secured(t, a, whoCalls, k)
@@ -156,7 +156,7 @@ func TestTokenByTLS(t *testing.T) {
 	}
 }
 
-// elsewhere is a connection to another machine, as far as its address says.
+// elsewhere is a connection to another machine, judging by its address.
 type elsewhere struct {
 	net.Conn
 	sent *bytes.Buffer
@@ -219,7 +219,7 @@ func TestNewCertificatesAreUsedAtTheNextCall(t *testing.T) {
 	}
 }
 
-// TestSilentServerAndTLS: a server that says nothing ends the attempt to connect.
+// TestSilentServerAndTLS: a server that sends nothing ends the attempt to connect.
 func TestSilentServerAndTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -39,8 +39,8 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return "TLS: " + e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// secure makes the handshake of TLS over a new connection and proves who calls. It closes the
-// connection when that fails.
+// secure makes the handshake of TLS over a new connection and proves the caller's identity.
+// It closes the connection when that fails.
 func (p *Pool) secure(ctx context.Context, nc net.Conn) (net.Conn, error) {
 	secured := nc
 	if p.opts.Security.TLS != nil {
@@ -58,9 +58,9 @@ func (p *Pool) secure(ctx context.Context, nc net.Conn) (net.Conn, error) {
 	return secured, nil
 }
 
-// prove makes the first call of a connection: the one that proves who calls by a token. In clear
-// no token leaves this machine, and on it the kernel says who calls as well: a token that the
-// other side does not accept, since it is for another cluster, changes nothing there.
+// prove makes the first call of a connection: the one that proves the caller's identity by a token.
+// In clear no token leaves this machine, and on it the kernel names the caller as well: a token
+// that the other side does not accept, since it is for another cluster, changes nothing there.
 func (p *Pool) prove(ctx context.Context, nc net.Conn) error {
 	if p.opts.Security.Token == nil {
 		return nil
@@ -82,7 +82,7 @@ func (p *Pool) prove(ctx context.Context, nc net.Conn) error {
 	switch {
 	case err == nil:
 		return nil
-	case refused && refusal.Problem == api.Invalid: // the other side does not know the method: it asks nobody
+	case refused && refusal.Problem == api.Invalid: // the other side does not know the method: it identifies no caller
 		return nil
 	case refused && refusal.Problem == api.Denied && inClear:
 		return nil
@@ -134,7 +134,7 @@ func (x *exchange) Next() ([]byte, error) {
 	return b, nil
 }
 
-// unsecured fills in the parts of an error that is about who is at either end, and reports
+// unsecured fills in the parts of an error about the identity of either end, and reports
 // whether it is one.
 func unsecured(parts *api.Error, cause error) bool {
 	if refusal, ok := errors.AsType[*api.Error](cause); ok && refusal.Problem == api.Denied {

@@ -171,8 +171,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// FuzzHeader holds ParseHeader against the library: what it accepts, the library
-// reads as the same.
+// FuzzHeader holds ParseHeader against the library: the library reads what it
+// accepts as the same.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte("\x80\x01\x00\x01\x00\x00\x00\x04echo\x00\x00\x00\x07"))
 	f.Add([]byte("\x00\x00\x00\x04echo\x01\x00\x00\x00\x07"))

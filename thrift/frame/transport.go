@@ -24,9 +24,9 @@ type Link interface {
 	Send(frame []byte) error
 }
 
-// Transport lets the binary protocol read one frame and collects what it writes
-// into another, sent by Flush in one write. The same Transport serves
-// both directions. It is for one goroutine.
+// Transport lets the binary protocol read one frame and collects its output in
+// another, sent by Flush in one write. The same Transport serves both directions.
+// It is for one goroutine.
 type Transport struct {
 	link  Link
 	limit int

@@ -75,7 +75,7 @@ func TestAcceptErrorsThatPass(t *testing.T) {
 	})
 }
 
-// The stock server returns nil here while the port goes on accepting.
+// The stock server returns nil here while the port still accepts.
 func TestAListenerThatEndsIsFatal(t *testing.T) {
 	for _, end := range []error{net.ErrClosed, errors.New("the network is gone")} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// mostProofs bounds the tokens that prove nothing on one connection, so that nobody tries many.
+// mostProofs bounds the tokens that prove nothing on one connection, so that no caller tries many.
 const mostProofs = 3
 
-// caller is who is at the other end of a connection, as far as is known.
+// caller is the other end of a connection, as far as it is known.
 type caller struct {
 	remote    context.Context // of calls, without the principal
 	ctx       context.Context // of calls
@@ -26,7 +26,7 @@ type caller struct {
 	subject   string // of the call that runs, as its handler named it
 }
 
-// identify finds out who calls, once for the connection.
+// identify identifies the caller, once for the connection.
 func (c *conn) identify(ctx context.Context) {
 	ctx = context.WithValue(ctx, subjectKey{}, &c.caller.subject)
 	c.caller.remote, c.caller.ctx = ctx, ctx //nolint:fatcontext // one for each connection
@@ -49,8 +49,8 @@ func (c *conn) takeFor(p identity.Principal) {
 	}
 }
 
-// bounded returns under which key the connections of a principal are counted, "" for one whose
-// connections have no bound of their own: daemons, and who could stop this one anyway.
+// bounded returns the key under which the connections of a principal are counted, "" for one
+// whose connections have no separate bound: daemons, and users who could stop this one anyway.
 func (c *conn) bounded(p identity.Principal) string {
 	switch {
 	case p.Role == identity.Superuser, p.Role.IsDaemon():
@@ -75,13 +75,13 @@ func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal
 	return p, nil
 }
 
-// proves reports whether a call is the one by which a caller proves who it is.
+// proves reports whether a call is the one by which a caller proves its identity.
 func (c *conn) proves(head frame.Header) bool {
 	return c.server.opts.Security.Identifier != nil && string(head.Name) == wire.Authenticate
 }
 
 // refusal returns why the caller may not make a call, nil when it may, and whether its connection
-// ends with that: who the caller is will not become known any more.
+// ends with that: the caller will not be identified any more.
 func (c *conn) refusal(head frame.Header) (why error, last bool) {
 	s := &c.server.opts.Security
 	if c.caller.refusal != nil {
@@ -99,7 +99,7 @@ func (c *conn) refusal(head frame.Header) (why error, last bool) {
 	return s.Allow(c.caller.principal, c.server.method(head.Name)), false
 }
 
-// decided tells the audit log of a call.
+// decided reports a call to the audit log.
 func (c *conn) decided(method []byte, refusal error) {
 	if tell := c.server.opts.Security.Decided; tell != nil {
 		tell(c.caller.principal, c.net.RemoteAddr(), c.server.method(method), c.caller.subject, refusal)

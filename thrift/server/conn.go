@@ -18,7 +18,7 @@ import (
 // conn is one connection. The goroutine in run owns all but the state.
 type conn struct {
 	server    *Server
-	socket    net.Conn // to end it; its closing waits for nobody
+	socket    net.Conn // to end it; its Close does not wait
 	net       net.Conn // to read and write: the socket, or TLS over it
 	host      string   // key of the cap per address
 	claimed   string   // key of the cap per caller; the registry's lock guards it

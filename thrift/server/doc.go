@@ -7,7 +7,7 @@
 //	   |
 //	   v
 //	securing -- HandshakeTimeout, no TLS ----------------> closed, after an answer to a
-//	   | handshake, where there is TLS; who calls?         call in clear
+//	   | handshake, where there is TLS; identify           call in clear
 //	   v
 //	idle ------ no frame for IdleTimeout, peer closed ---> closed
 //	   | first byte of a frame
@@ -17,7 +17,7 @@
 //	   | last byte
 //	   v
 //	calling --- handler panics, arguments do not parse,
-//	   |        who calls is not or no longer proven ----> answered, closed
+//	   |        caller is not or no longer proven -------> answered, closed
 //	   | reply written within WriteTimeout
 //	   v
 //	idle
@@ -27,10 +27,10 @@
 // whole before it is parsed, and its memory is charged to a budget as its bytes
 // arrive.
 //
-// With Options.Security the server finds out who calls, once for each connection, and puts
-// that into the context of each call (identity.From). It answers IdentityService itself, beside
-// its own service. What a caller may not call is answered with a refusal before the arguments
-// are parsed.
+// With Options.Security the server identifies the caller, once for each connection, and puts
+// the principal into the context of each call (identity.From). It answers IdentityService
+// itself, in addition to its own service. A call that the caller may not make is refused before
+// its arguments are parsed.
 //
 // Run serves until its context is done, then closes idle connections, lets calls finish
 // for StopTimeout, cancels and closes the rest, and returns when no goroutine is left. A listener that ends by itself ends Run with an error: a

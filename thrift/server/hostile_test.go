@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
 
-// Each of these is sent by some real peer that got the port or the protocol
-// wrong, or by one that means harm. The log must say what it was.
+// Each of these is sent by some real peer that got the port or the protocol wrong,
+// or by one that means harm. The log must name it.
 func TestWhatIsNotThriftIsClosedWithAReason(t *testing.T) {
 	frameOf := func(s string) []byte { return append([]byte{0, 0, 0, byte(len(s))}, s...) }
 	call := string(request("x")[4:])

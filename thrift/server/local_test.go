@@ -50,8 +50,8 @@ func (distantConn) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(203, 0, 113, 9), Port: 1}
 }
 
-// TestCallsInClear: a server that speaks TLS also serves callers of its own machine in clear, whom
-// the kernel knows, and tells those of others what is wrong.
+// TestCallsInClear: a server that speaks TLS also serves callers on its own machine in clear,
+// which the kernel knows, and tells those on others what is wrong.
 func TestCallsInClear(t *testing.T) {
 	a, err := authority.Init(filepath.Join(t.TempDir(), "pki"), "pigeon", time.Hour, time.Now())
 	if err != nil {

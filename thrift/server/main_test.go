@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// same answers what it is asked.
+// same answers with the text of the call.
 func same(_ context.Context, text string) (string, error) { return text, nil }
 
 // wire is one end of a connection that speaks frames by hand.
@@ -92,7 +92,7 @@ func request(text string) []byte {
 	return l.sent
 }
 
-// link keeps what is sent and has nothing to read.
+// link keeps the bytes that are sent and has nothing to read.
 type link struct{ sent []byte }
 
 func (l *link) Send(b []byte) error   { l.sent = append(l.sent, b...); return nil }

@@ -35,8 +35,8 @@ type Options struct {
 	// MaxConnsPerHost bounds connections of one IP address. A whole cluster may
 	// share one on a test machine. Default 4,096.
 	MaxConnsPerHost int
-	// MaxConnsPerCaller bounds connections of one person, and those of callers of whom nothing is
-	// proven from one address; daemons and their own user have no such bound. Default 1,024.
+	// MaxConnsPerCaller bounds connections of one user, and those of unproven callers from one
+	// address; daemons and their own user have no such bound. Default 1,024.
 	MaxConnsPerCaller int
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
@@ -51,7 +51,7 @@ type Options struct {
 	WriteTimeout time.Duration
 	// HandshakeTimeout bounds TLS' handshake. Default 10 s.
 	HandshakeTimeout time.Duration
-	// Security is who calls and what callers may.
+	// Security is how callers are identified, and what they may do.
 	Security Security
 	// EndAfter reports whether a connection ends after the reply to a call that was
 	// answered with that exception. Default: none does.

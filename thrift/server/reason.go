@@ -20,7 +20,7 @@ const (
 	Panicked                // a handler panicked
 	Declined                // a call was answered with an exception of Options.EndAfter
 	Unsecured               // TLS' handshake failed, or was not complete after HandshakeTimeout
-	Unproven                // what the caller offered as a proof of who it is is none, or has ended
+	Unproven                // the caller's proof of its identity is none, or has expired
 	reasons
 )
 

@@ -13,7 +13,7 @@ type registry struct {
 	stopping bool
 	conns    map[*conn]struct{}
 	hosts    map[string]int // connections by IP address; never holds a zero
-	callers  map[string]int // connections by who calls, of those with a bound; likewise
+	callers  map[string]int // connections by caller, of those with a bound; likewise
 }
 
 func newRegistry(maxAll, maxHost int) *registry {
@@ -51,8 +51,8 @@ func (r *registry) remove(c *conn) {
 	}
 }
 
-// claim counts a connection for who calls, in place of whom it was counted for before, and
-// reports whether that one may have it; "" is somebody without a bound.
+// claim counts a connection for its caller, in place of the one for which it was counted
+// before, and reports whether that caller may have it; "" is a caller without a bound.
 func (r *registry) claim(c *conn, who string, most int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
 
-// whoCalls answers who the server takes the caller for.
+// whoCalls answers with the principal that the server sees as its caller.
 func whoCalls(ctx context.Context, _ string) (string, error) {
 	return identity.From(ctx).String(), nil
 }
@@ -48,7 +48,7 @@ func (f *fixed) Valid(identity.Principal) error {
 	return nil
 }
 
-// TestWithoutSecurityNobodyIsKnown: such a server asks nobody, and knows nobody.
+// TestWithoutSecurityNobodyIsKnown: such a server asks no caller for its identity, and knows none.
 func TestWithoutSecurityNobodyIsKnown(t *testing.T) {
 	dial(t, servertest.Start(t, servertest.Echo(whoCalls), server.Options{})).says("who", "an unknown caller")
 }
@@ -62,8 +62,8 @@ func (w *wire) says(text, want string) {
 	}
 }
 
-// TestRefusedCalls: what the caller may not call is answered with the reason, and the connection
-// goes on.
+// TestRefusedCalls: a call that the caller may not make is answered with the reason, and the
+// connection stays open.
 func TestRefusedCalls(t *testing.T) {
 	var open atomic.Bool
 	s := servertest.Start(t, servertest.Echo(same), server.Options{Security: server.Security{
@@ -85,7 +85,7 @@ func TestRefusedCalls(t *testing.T) {
 }
 
 // TestBadProofEndsTheConnection after an answer that says what is wrong with it, and so does one that
-// has ended meanwhile.
+// has expired meanwhile.
 func TestBadProofEndsTheConnection(t *testing.T) {
 	bad := &fixed{refusal: &api.Error{Problem: api.Denied, What: "the certificate was revoked"}}
 	s := servertest.Start(t, servertest.Echo(same), server.Options{Security: server.Security{Identifier: bad}})
@@ -105,7 +105,7 @@ func TestBadProofEndsTheConnection(t *testing.T) {
 	}
 }
 
-// TestGuessedTokensEndTheConnection: nobody tries many on one connection.
+// TestGuessedTokensEndTheConnection: a caller cannot try many on one connection.
 func TestGuessedTokensEndTheConnection(t *testing.T) {
 	f := &fixed{}
 	s := servertest.Start(t, servertest.Echo(whoCalls), server.Options{Security: server.Security{Identifier: f}})
@@ -164,8 +164,8 @@ func TestTLSToClear(t *testing.T) {
 	await.Until(t, "it is logged", func() bool { return lines(log.text(), "the peer speaks TLS") == 1 })
 }
 
-// TestHandshakeHasALimit: a caller that begins it and says no more is sent away, and one that says
-// nothing at all.
+// TestHandshakeHasALimit: the connection of a caller that begins it and sends no more is closed,
+// and so is that of one that sends nothing at all.
 func TestHandshakeHasALimit(t *testing.T) {
 	a := credentialstest.New(t, "c")
 	id := credentialstest.Open(t, a.Issue(identity.Master, "0"))
@@ -185,7 +185,7 @@ func TestHandshakeHasALimit(t *testing.T) {
 	})
 }
 
-// TestCallsByTLS of a caller without a certificate are served: who it is decides what it may.
+// TestCallsByTLS of a caller without a certificate are served: its identity decides what it may do.
 func TestCallsByTLS(t *testing.T) {
 	s, a := tlsServer(t, server.Options{})
 	person := credentialstest.Open(t, credentials.Options{Cluster: "c", CA: a.CA})

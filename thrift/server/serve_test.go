@@ -37,7 +37,7 @@ func TestPipelinedMessagesInOneWrite(t *testing.T) {
 	}
 }
 
-// Old clients write messages without a version; the protocol says that readers
+// Old clients write messages without a version; the protocol requires readers to
 // accept them.
 func TestMessageWithoutVersion(t *testing.T) {
 	c := dial(t, servertest.Start(t, servertest.Echo(same), server.Options{}))

@@ -33,8 +33,8 @@ func (c *conn) secure(ctx context.Context) (bool, Reason, error) {
 	case err != nil:
 		return false, Unsecured, c.unfinished(err)
 	case first[0] != handshake && isLocal(c.socket):
-		// A caller of this machine that knows no TLS, such as an executor or a backend: nobody
-		// else reads along, and the kernel says who it is.
+		// A caller on this machine that knows no TLS, such as an executor or a backend: no
+		// other process can read along, and the kernel identifies it.
 		_ = c.socket.SetDeadline(time.Time{})
 		c.net = &begun{c.socket, first[:]}
 		return true, Finished, nil

@@ -22,7 +22,7 @@ func written(f *testing.F, s thrift.TStruct) []byte {
 }
 
 // FuzzApplication: whatever an application, its wants or an order look like, they
-// are read or refused, and what is accepted comes back as it was.
+// are read or refused, and an accepted one comes back as it was.
 func FuzzApplication(f *testing.F) {
 	a := &api.Application{ID: "a", Template: api.Template{Argv: []string{"{{RUNTIME}}/x"}, Memory: 1, Runtime: &api.Runtime{Name: "r", MustHold: []string{"x"}}, Reach: "h:1"}}
 	f.Add(written(f, applicationTo(*a)))

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 )
 
-// ExecutorOwners is the port that a frontend offers to applications with executors of
-// their own (application.thrift).
+// ExecutorOwners is the port that a frontend offers to applications with their own
+// executors (application.thrift).
 type ExecutorOwners interface {
 	// RegisterApplication registers an application, or takes it over with its
 	// executors from another frontend.
@@ -24,7 +24,7 @@ type ExecutorOwners interface {
 	EndApplication(ctx context.Context, app string, incarnation int64) error
 }
 
-// WithApplications serves ApplicationService beside the methods of p.
+// WithApplications serves ApplicationService in addition to the methods of p.
 func WithApplications(p thrift.TProcessor, o ExecutorOwners) thrift.TProcessor {
 	return withMethodsOf(p, application.NewApplicationServiceProcessor(ownersHandler{o}))
 }

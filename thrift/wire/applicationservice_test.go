@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// fakeHost answers all that concerns applications with executors, with values in
-// which every field is set, and keeps what it was told.
+// fakeHost answers every call about applications with executors, with values in
+// which every field is set, and records the calls.
 type fakeHost struct {
 	record
 	application *api.Application
@@ -128,7 +128,7 @@ func TestApplicationService(t *testing.T) {
 	must(t, c.EndApplication(ctx, "a", 5))
 	equal(t, "calls", fake.calls(), []string{"register", `put a sum 3 "xyz"`, "want", "news a 5 6 7s", "end a 5"})
 
-	// The published methods are served beside it.
+	// The published methods are served as well.
 	_, err = wire.NewSchedulerClient(pool(t, srv.Addr().String())).Status(ctx, "j")
 	must(t, err)
 }
@@ -177,8 +177,8 @@ func TestExecutorPeers(t *testing.T) {
 	}
 }
 
-// What an application says and can never be is refused before a daemon sees it;
-// a daemon's own refusal travels in its four parts.
+// A request that can never be valid is refused before a daemon sees it; a daemon's
+// own refusal travels in its four parts.
 func TestApplicationServiceRefuses(t *testing.T) {
 	fake, ctx := &fakeHost{}, context.Background()
 	srv := servertest.Start(t, wire.WithApplications(wire.SchedulerProcessor(&fakeScheduler{}), fake), server.Options{})

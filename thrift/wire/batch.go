@@ -55,8 +55,8 @@ type Extra struct {
 	FrontendAddress  string // where the owner serves other daemons, host:port
 	SchedulerAddress string // where it serves applications; passed to backends
 
-	// Payloads has one entry for each task of the range, or one that stands for
-	// all, or none. Payload returns that of one task.
+	// Payloads has one entry for each task of the range, or one for all of them, or
+	// none. Payload returns that of one task.
 	Payloads []api.Payload
 	// TaskIDs are the application's names of the tasks of the range; none when
 	// they are their decimal numbers. TaskID returns that of one task.
@@ -69,7 +69,7 @@ type Extra struct {
 	// stops the attempt; 0 for no limit.
 	MaxDisconnect time.Duration
 	// Secret is that of the attempt, of a launch and of a report; 0 for none. ReportKey is the
-	// key from which a master computes those of a job; zero beside all but tasks.
+	// key from which a master computes those of a job; zero except with tasks.
 	Secret    int64
 	ReportKey launchsecret.JobKey
 

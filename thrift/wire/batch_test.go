@@ -268,14 +268,14 @@ func drawParts(t *rapid.T, name string, f reflect.Value, here *names) {
 	}
 }
 
-// drawMore fills every field of what only some policies say; often it is nil.
+// drawMore fills every field that only some policies send; often it is nil.
 func drawMore(t *rapid.T, here *names) *sched.More {
 	if rapid.Bool().Draw(t, "no more") {
 		return nil
 	}
 	m := &sched.More{}
 	for field, value := range reflect.ValueOf(m).Elem().Fields() {
-		if field.Name != "Shares" && field.Name != "HalfLife" { // only the shell says these, they are never sent
+		if field.Name != "Shares" && field.Name != "HalfLife" { // only the shell sets these, they are never sent
 			drawField(t, field.Name, value, here)
 		}
 	}

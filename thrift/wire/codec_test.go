@@ -20,7 +20,7 @@ func TestArrivalTravelsAsAge(t *testing.T) {
 		{sent: 100 * second, arrival: 90 * second, received: 4 * second, want: -6 * second},
 		{sent: 5 * second, arrival: 5 * second, received: 9 * second, want: 9 * second}, // just now
 		{sent: 5 * second, arrival: 6 * second, received: 9 * second, want: 9 * second}, // no age below zero
-		{sent: 20 * second, arrival: 10 * second, received: 10 * second, want: -1},      // 0 would say none
+		{sent: 20 * second, arrival: 10 * second, received: 10 * second, want: -1},      // 0 would mean none
 		{sent: 20 * second, arrival: 0, received: 10 * second, want: 0},                 // none
 	} {
 		dir := newNames()
@@ -137,8 +137,8 @@ func TestUnknownKind(t *testing.T) {
 	}
 }
 
-// A launch by late binding tells how many tasks of the job wait yet, and names its
-// own.
+// A launch by late binding carries the number of the job's tasks that still wait,
+// and names its own.
 func TestLaunchOfOneAmongOthers(t *testing.T) {
 	b := oneItem(sched.Message{Kind: sched.Launch, First: 3, Count: 5, Attempt: 1})
 	b.Items[0].TaskIDs, b.Items[0].Payloads = []string{"d"}, []api.Payload{{Backend: api.BackendSleep, Sleep: 3}}
@@ -153,7 +153,7 @@ func TestLaunchOfOneAmongOthers(t *testing.T) {
 	}
 }
 
-// What only the shell around a core may say can be recorded; a peer may not send it.
+// Messages that only the shell around a core may send can be recorded; a peer may not send them.
 func TestCheckPeer(t *testing.T) {
 	allowed := map[sched.Kind]bool{
 		sched.Tasks: true, sched.Drop: true, sched.Serves: true, sched.Returned: true, sched.AttemptLost: true, sched.Holding: true,

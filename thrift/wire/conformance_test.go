@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// row is one thing a published client may say, and what comes of it.
+// row is one call that a published client may make, and its outcome.
 type row struct {
 	name string
 	call string
@@ -149,7 +149,7 @@ func TestPublishedCalls(t *testing.T) {
 }
 
 // A refusal reaches published clients as the exception their method declares, or
-// else as Thrift's own, with its whole text; the next call goes on.
+// else as Thrift's own, with its whole text; the next call succeeds.
 func TestPublishedRefusals(t *testing.T) {
 	refused := &api.Error{Problem: api.Busy, What: "the queue is full", Subject: `job "x"`, Next: "wait"}
 	scheduler, backends := &fakeScheduler{}, &fakeBackends{}
@@ -192,7 +192,7 @@ func TestPublishedRefusals(t *testing.T) {
 }
 
 // A refused submitJob is answered with its exception, and then its connection is closed,
-// as the prototypes do; other calls, accepted ones and pings go on over one connection.
+// as the prototypes do; other calls, accepted ones and pings continue over one connection.
 func TestRefusedSubmitJobClosesItsConnection(t *testing.T) {
 	scheduler := &fakeScheduler{}
 	s := servertest.Start(t, wire.SchedulerProcessor(scheduler), server.Options{EndAfter: wire.EndsConnection})

@@ -8,8 +8,8 @@ import (
 
 // Declined returns the answer to a message that its receiver's version does not know, as the
 // receiver would have given it: tasks are returned, and a launch is refused, so that the
-// sender's core goes on without them. It returns false for a message of which no core waits
-// for an answer.
+// sender's core continues without them. It returns false for a message to which no core
+// expects an answer.
 func Declined(it *Item) (answer Item, ok bool) {
 	m := &it.Msg
 	reason := fmt.Sprintf("%s runs a version that does not know messages of kind %s", it.To.Daemon(), m.Kind)

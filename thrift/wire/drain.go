@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// DrainReceiver takes nothing new when it is told so; a node monitor is one.
+// DrainReceiver takes nothing new while it drains; a node monitor is one.
 type DrainReceiver interface {
 	// Drain begins or ends a drain. Repeated, it changes the deadline.
 	Drain(ctx context.Context, o DrainOrder) (DrainReply, error)

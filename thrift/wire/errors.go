@@ -48,8 +48,8 @@ func EndsConnection(exception error) bool {
 	return errors.As(exception, &e)
 }
 
-// Denial returns the refusal that the exception of a handler states when it is that the caller may
-// not do what it asked for, nil for any other.
+// Denial returns the refusal in the exception of a handler when the caller may not do what it
+// asked for, nil for any other.
 func Denial(exception error) error {
 	e, ok := errors.AsType[*published.TPigeonException](exception)
 	if !ok || problemFrom(e.Problem) != api.Denied {

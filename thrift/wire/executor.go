@@ -126,7 +126,7 @@ func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, 
 	return orderReplyFrom(r), err
 }
 
-// Holdings asks a node what it holds of applications.
+// Holdings asks a node which executors of applications it holds.
 func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error) {
 	t, err := invoke(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
 		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))

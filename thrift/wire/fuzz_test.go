@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Whatever the bytes: no panic, and what is read can be written and read again
-// to the same.
+// Whatever the bytes: no panic, and a batch that was read can be written and read
+// again unchanged.
 func FuzzDecode(f *testing.F) {
 	dir := newNames()
 	for _, n := range []int{0, 1, 3} {

@@ -9,7 +9,7 @@ import (
 
 // Gate returns a processor that serves the methods of p while closed returns nil. Otherwise a call
 // is refused with what closed returns, and an answer that became ready meanwhile is not sent: its
-// connection ends, so its caller looks for who answers instead.
+// connection ends, so its caller looks for the daemon that answers instead.
 func Gate(p thrift.TProcessor, closed func() error) thrift.TProcessor {
 	for name, f := range maps.Clone(p.ProcessorMap()) {
 		p.AddToProcessorMap(name, gated{name, f, closed})

@@ -25,7 +25,7 @@ type Granter interface {
 	EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error
 }
 
-// WithGrants serves ExecutorService beside the methods of p.
+// WithGrants serves ExecutorService in addition to the methods of p.
 func WithGrants(p thrift.TProcessor, g Granter) thrift.TProcessor {
 	return withMethodsOf(p, application.NewExecutorServiceProcessor(granterHandler{g}))
 }

@@ -27,7 +27,7 @@ type Hello struct {
 	EpochOf          int64    // the incarnation of that master, 0 if it is not known
 	Address          string   // where it serves other daemons
 	SchedulerAddress string   // frontends: where it serves applications
-	Group            int      // of which it assumes the receiver to be the master
+	Group            int      // whose master it assumes the receiver to be
 	Highest          int32    // number of a worker that it has seen, plus one
 	Policy           string   // that the sender is set to; "" from an older build
 	Version          string   // of the sender's binary; "" from an older build
@@ -59,14 +59,14 @@ type HelloReply struct {
 	Accepted    bool
 	Problem     string // the reason of a refusal
 	// Registration is another number each time the sender was not registered before as this
-	// process; what it has sent since the number before may have been dropped.
+	// process; messages that it has sent since the number before may have been dropped.
 	Registration int64
 	// Numbers are those of the node's slots plus one, in the order of its hello,
 	// under a policy whose workers are known to all by number. Of a node that was
 	// not accepted: those of its numbers that other live slots have. It cannot continue
 	// as the same process.
 	Numbers []int32
-	Standby bool   // the answering master does not lead, and registers nobody
+	Standby bool   // the answering master does not lead, and registers no daemon
 	Leader  string // of a standby: where the master that leads serves; "" when it does not know
 	// Version is that of the master's binary, "" from an older build; Features is what it
 	// can do beyond what every version can.
@@ -84,7 +84,7 @@ type Slot struct {
 	Frontend        Ref             // the frontend of the running attempt
 	FrontendAddress string
 	JobName         string
-	Owner           string     // for whom it runs
+	Owner           string     // the owner for which it runs
 	Estimate        sched.Time // of a task of the running attempt's job; 0 for none
 	Ran             sched.Time // how long that has run, suspensions left out
 
@@ -93,11 +93,11 @@ type Slot struct {
 	Serves   []string          // nil: as the node
 	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
 	KeptMore int32             // of those, how many Kept leaves out
-	Held     []Held            // beside the running attempt
+	Held     []Held            // in addition to the running attempt
 	Number   int32             // of the worker in the cluster, plus one; 0 for none yet
 }
 
-// Held is an attempt that a slot holds beside the one that runs in it: suspended,
+// Held is an attempt that a slot holds besides the one that runs in it: suspended,
 // or waiting for its turn in the slot's own queue.
 type Held struct {
 	ID              sched.AttemptID
@@ -106,7 +106,7 @@ type Held struct {
 	Frontend        Ref
 	FrontendAddress string
 	JobName         string
-	Owner           string // for whom it runs
+	Owner           string // the owner for which it runs
 	Estimate        sched.Time
 	Suspended       bool
 }
@@ -125,7 +125,7 @@ type Snapshot struct {
 	Stopping bool
 	Draining bool // the node takes nothing new
 	// Away is for how long at most the node will be silent, because its node monitor is about
-	// to be started again and what runs goes on.
+	// to be started again and running attempts continue.
 	Away time.Duration
 }
 

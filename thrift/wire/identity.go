@@ -10,13 +10,13 @@ import (
 	gen "github.com/pigeon-sched/pigeon/thrift/gen/identity"
 )
 
-// Authenticate is the method of IdentityService, which every server answers beside its own.
+// Authenticate is the method of IdentityService, which every server answers in addition to its own.
 const Authenticate = "authenticate"
 
-// Authenticator proves who calls.
+// Authenticator proves the identity of the caller.
 type Authenticator interface {
-	// Authenticate proves who calls by an access token; "" changes nothing and asks who the
-	// caller is taken for.
+	// Authenticate proves the caller's identity by an access token; "" changes nothing and
+	// asks for the principal that the server sees.
 	Authenticate(ctx context.Context, token string) (identity.Principal, error)
 }
 
@@ -39,7 +39,7 @@ func (h identityHandler) Authenticate(ctx context.Context, token string) (*gen.T
 	return t, nil
 }
 
-// IdentityClient asks a server who it takes the caller for.
+// IdentityClient asks a server which principal it sees as its caller.
 type IdentityClient struct{ caller Caller }
 
 var _ Authenticator = (*IdentityClient)(nil)

@@ -47,7 +47,7 @@ func (p *Input) check() error {
 type InputRequest struct {
 	Job     string
 	Attempt int    // 0: whichever runs
-	Node    string // where that runs, as the last reply said; "" for wherever it does
+	Node    string // where that runs, according to the last reply; "" for any node
 	Piece   Input
 }
 

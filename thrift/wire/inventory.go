@@ -36,7 +36,7 @@ type SlotInventory struct {
 
 // InventoryReply is a frontend's answer to an inventory.
 type InventoryReply struct {
-	Frontend    string // who answers
+	Frontend    string // the frontend that answers
 	Incarnation int64
 	Unwanted    []sched.AttemptID // to be stopped, or their results to be forgotten
 	SendAll     bool              // a digest is not that of what this process answered last

@@ -58,7 +58,7 @@ func pool(t *testing.T, address string) *client.Pool {
 	return p
 }
 
-// What we say to published applications and backends, id by id.
+// Our calls to published applications and backends, id by id.
 func TestCallsToPublishedPrograms(t *testing.T) {
 	for _, r := range []raw{{}, {lenient: true}} {
 		address, calls := publishedServer(t, r)

@@ -71,7 +71,7 @@ const MaxPage = 1000
 // MaxRunningJobs bounds the jobs of one answer of RunningJobs.
 const MaxRunningJobs = 10_000
 
-// RunningJobs is some jobs of which tasks run in a group.
+// RunningJobs is some of the jobs whose tasks run in a group.
 type RunningJobs struct {
 	Jobs []sched.JobID // each once
 	More bool          // there are others, because MaxRunningJobs are listed

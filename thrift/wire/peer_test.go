@@ -30,7 +30,7 @@ func TestPeerClient(t *testing.T) {
 	dir := newNames()
 	batch := launches(2, dir)
 	for i := range batch.Items {
-		batch.Items[i].Msg.Distributor = sched.Addr{} // the codec of this test has names of its own
+		batch.Items[i].Msg.Distributor = sched.Addr{} // the codec of this test has its own names
 	}
 	taken, err := c.Deliver(ctx, batch)
 	must(t, err)
@@ -87,8 +87,8 @@ func TestPeerClient(t *testing.T) {
 	})
 }
 
-// A peer may not say what only the shell around a core says to it, nor send what
-// cannot be read; nothing of such a batch reaches the daemon.
+// A peer may not send messages that only the shell around a core sends, nor ones
+// that cannot be read; nothing of such a batch reaches the daemon.
 func TestDeliverRefuses(t *testing.T) {
 	fake, ctx := &fakePeer{}, context.Background()
 	codec := wire.NewCodec(newNames(), at(0))
@@ -109,7 +109,7 @@ func TestDeliverRefuses(t *testing.T) {
 	equal(t, "calls", len(fake.calls()), 0)
 }
 
-// A daemon that was asked for what it is not says so.
+// A daemon that gets a call for another role refuses it with that reason.
 func TestPortsNotServed(t *testing.T) {
 	ctx := context.Background()
 	c := dialPeer(t, wire.PeerPorts{}, wire.NewCodec(newNames(), at(0)))

@@ -21,8 +21,8 @@ func Refused(method string, why error) (thrift.TMessageType, thrift.TStruct, err
 		return thrift.REPLY, &published.SchedulerServiceSubmitJobResult{E: e}, e
 	}
 	if thrown, ok := errors.AsType[*published.TPigeonException](refusal(why)); ok && declaring()[method] {
-		// Our methods declare it with the same id, so that the result of one can stand for that
-		// of any.
+		// Our methods declare it with the same id, so that the result of one can be used for
+		// that of any.
 		return thrift.REPLY, &published.SchedulerServiceCancelJobResult{E: thrown}, thrown
 	}
 	e := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, why.Error())

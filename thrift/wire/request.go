@@ -82,7 +82,7 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 	return t
 }
 
-// User is who submitted a job, as the application gives it and its backends receive it.
+// User is the submitter of a job, as the application gives it and its backends receive it.
 type User struct {
 	Name, Group string
 	Priority    int32

@@ -42,7 +42,7 @@ type Cluster interface {
 	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
 	// ForgetNode stops showing a node or frontend that is lost or stopped, and returns the
-	// groups that did show it. The error says that it is up, or that nobody knows it.
+	// groups that did show it. The error says that it is up, or that no group knows it.
 	ForgetNode(ctx context.Context, name string) (groups []int32, err error)
 	// Shares returns how every group's slots are shared between owners, and the quotas of
 	// the frontend.
@@ -55,7 +55,7 @@ type Cluster interface {
 	ResumeNode(ctx context.Context, node string) (api.NodeDrain, error)
 }
 
-// Applications is the port that published clients need beside submission.
+// Applications is the port that published clients need in addition to submission.
 type Applications interface {
 	// RegisterFrontend stores where an application serves FrontendService. The
 	// address is as [ParseAddress] returns it. A repetition is no error.
@@ -77,7 +77,7 @@ type Scheduler interface {
 	Applications
 }
 
-// What a request for a part of a task's output names beside "stdout" and "stderr".
+// What a request for a part of a task's output names besides "stdout" and "stderr".
 const (
 	FileList   = "files" // the files in its working folder, an [api.TaskFile] a line
 	FilePrefix = "file:" // before the path of one of them
@@ -98,7 +98,7 @@ type LogChunk struct {
 	Data    []byte
 	Size    int64  // bytes up to the last one that is kept
 	Ended   bool   // no more will come
-	Missing int64  // bytes from the offset on that are not kept; what is kept goes on after them
+	Missing int64  // bytes from the offset on that are not kept; the kept output continues after them
 	Why     string // they are not kept
 }
 

@@ -149,8 +149,8 @@ func (s *SchedulerClient) History(ctx context.Context, q api.HistoryQuery) (api.
 	return historyPageFrom(t), err
 }
 
-// Events returns what happened at the frontend, which holds an answer without events back for as
-// long as the query says.
+// Events returns what happened at the frontend, which holds back an answer without events for
+// the time that the query allows.
 func (s *SchedulerClient) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
 	t, err := invoke(ctx, s.caller, "asking for events", func(ctx context.Context, c thrift.TClient) (*published.TEventPage, error) {
 		return published.NewSchedulerServiceClient(c).Events(ctx, eventQueryTo(q))

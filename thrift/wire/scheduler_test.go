@@ -167,7 +167,7 @@ func TestErrorsComeBack(t *testing.T) {
 	}
 }
 
-// broken is a caller whose calls fail in a way of their own.
+// broken is a caller whose calls fail with a given error.
 type broken struct{ err error }
 
 func (b broken) Do(context.Context, func(context.Context, thrift.TClient) error) error { return b.err }

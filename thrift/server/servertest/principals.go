@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
-// Principal is the one for which a server takes every caller: a server.Identifier for tests that are not
-// about who calls.
+// Principal is the one for which a server takes every caller: a server.Identifier for tests that are
+// not about callers.
 type Principal identity.Principal
 
 var _ server.Identifier = Principal{}
