@@ -7,7 +7,7 @@ import (
 )
 
 // absence finds the frontends that this master has not reached for so long that they may
-// take back what the group holds of them: they say no hello, or this process itself was
+// take back their tasks from the group: they say no hello, or this process itself was
 // stopped. Frontends wait for master_lost, so this master must notice it earlier.
 //
 // It belongs to the owner goroutine.
@@ -44,7 +44,7 @@ func (a *absence) begin(now sched.Time) []string {
 	return found
 }
 
-// returnUnreached has the core return what waits here for absent frontends.
+// returnUnreached makes the core return the waiting tasks of absent frontends.
 func (o *owner) returnUnreached() {
 	for _, name := range o.absence.begin(o.core.clock.Now()) {
 		o.frontendAway(o.addrs.Addr(frontendRef(name)), awayUnreached)

@@ -19,8 +19,8 @@ const (
 )
 
 // announce says hello to the daemons that registered with the master that led before, so that
-// they register here at once. gone is called, from any goroutine, with each whose address
-// refuses connections: its process has ended. It returns when all have been called.
+// they register here at once. gone is called, from any goroutine, with each daemon whose address
+// refuses connections: its process has ended. announce returns when all have been called.
 func announce(ctx context.Context, hello wire.Hello, to map[protocol.Peer]string, codec *wire.Codec, security func(wire.Ref) client.Security, gone func(protocol.Peer)) {
 	places := make(chan struct{}, announceAtOnce)
 	var calls sync.WaitGroup

@@ -67,8 +67,8 @@ func (c Config) Validate() error {
 // led reports whether this master shares its group with standbys.
 func (c Config) led() bool { return c.Leadership == daemon.JetStreamLeadership }
 
-// advertiseFault returns why a master of a group with standbys cannot be told by its address, ""
-// when it can.
+// advertiseFault returns why a master of a group with standbys cannot be identified by its
+// address, "" when it can.
 func (c Config) advertiseFault() string {
 	host, _, err := net.SplitHostPort(c.Listen)
 	switch {

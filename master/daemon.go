@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Daemon is a master that goes on when it has lost the leadership of its group: as a new
-// Master at the same addresses, which waits as a standby. Nothing of the one before is kept.
+// Daemon is a master that continues when it has lost the leadership of its group: as a new
+// Master at the same addresses, which waits as a standby. Nothing of the former one is kept.
 //
 //	Master ──LeadershipError──▶ another Master ──LeadershipError──▶ ...
 //	  └──any other end──▶ the end of the daemon

@@ -22,7 +22,7 @@ func TasksRefused(m *Master) float64 {
 // SetVersion has a master that does not run yet state a version.
 func SetVersion(m *Master, version string) { m.owner.version = version }
 
-// ForgetAfter has a master that does not run yet forget peers that are gone for so long.
+// ForgetAfter makes a master that does not run yet forget peers that have been gone for that long.
 func ForgetAfter(m *Master, after time.Duration) { m.forgetAfter = after }
 
 // Known counts the peers that a master has not forgotten: links, and senders of batches.
@@ -42,7 +42,7 @@ func RefusedHellos(m *Master, reason string) float64 {
 	return d.GetCounter().GetValue()
 }
 
-// Crash ends a master at once; nothing of it leaves any more. The store must have been told to
+// Crash ends a master at once; it sends nothing any more. The store must have been set to
 // forget its resignation.
 func Crash(d *Daemon) {
 	Pause(d)
@@ -74,7 +74,8 @@ func Receive(d *Daemon, it wire.Item) {
 	settle(m)
 }
 
-// settle returns when what was posted was done, and what it caused was sent or dropped.
+// settle returns when the posted functions have run, and the messages that they caused were sent or
+// dropped.
 func settle(m *Master) {
 	for range 2 { // the second one begins after the batch of the first
 		done := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// A master whose leadership is over launches nothing, whatever it steps, and what was queued
-// in a link is not sent any more either; it answers as a standby.
+// A master whose leadership is over launches nothing, whatever it steps, and messages queued
+// in a link are not sent any more either; it answers as a standby.
 func TestNothingLeavesAFormerLeader(t *testing.T) {
 	t.Parallel()
 	p := &pair{t: t, policy: "pigeon"}
@@ -28,7 +28,7 @@ func TestNothingLeavesAFormerLeader(t *testing.T) {
 	master.Receive(m.Daemon, tasks(1)) // while it leads
 	n.AwaitGot(sched.Launch, 1)
 
-	n.Close() // what is launched now waits in the link
+	n.Close() // tasks launched now wait in the link
 	master.Receive(m.Daemon, tasks(2))
 	m.store.cut.set(errCut)
 	master.Pause(m.Daemon)
@@ -46,7 +46,7 @@ func TestNothingLeavesAFormerLeader(t *testing.T) {
 	if _, err := f.Master().Membership(t.Context(), 0, 0, 0); err == nil {
 		t.Error("the membership was answered")
 	}
-	m.process.Stop() // its links have ended: what they had is dropped
+	m.process.Stop() // its links have ended: their messages are dropped
 	if got := n.Got(sched.Launch); len(got) != 1 || got[0].Msg.Job != tasks(1).Msg.Job {
 		for _, it := range got {
 			t.Errorf("launched: %v", it.Msg.Job)

@@ -64,7 +64,7 @@ func (f *following) leaderChanged() {
 	}
 }
 
-// run follows whoever leads until ctx is done.
+// run follows the current leader until ctx is done.
 func (f *following) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		leader, known := f.candidate.Leader()
@@ -144,7 +144,8 @@ func (f *following) heard() {
 	f.read = f.clock.Now()
 }
 
-// expectation is whom a standby that begins to lead expects, as it has read last.
+// expectation is the daemons that a standby expects when it begins to lead, as it has last read
+// them.
 type expectation struct {
 	read      sched.Time
 	addresses map[protocol.Peer]string

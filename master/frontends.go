@@ -146,8 +146,8 @@ func (f *frontends) returnRefused() {
 	}
 }
 
-// forget forgets the frontends that have been silent for so long, and returns their names.
-// Their numbers are kept: the core may hold tasks of theirs that run. What waited was
+// forget forgets the frontends that have been silent for that long, and returns their names.
+// Their numbers are kept: the core may hold running tasks of theirs. Waiting tasks were
 // returned long before; one that comes back is registered anew, and sends everything again.
 func (f *frontends) forget(after time.Duration) []string {
 	names := f.registry.Forget(sched.Time(after), f.now())

@@ -30,8 +30,8 @@ func jetStreamMaster(t *testing.T, url string, change ...func(*master.Config)) *
 	return d
 }
 
-// With JetStream one of two masters leads, each says who, and the other leads when that one
-// stops, under a higher epoch.
+// With JetStream one of two masters leads, each names the leader, and the other leads when
+// that one stops, under a higher epoch.
 func TestLeadershipInJetStream(t *testing.T) {
 	url := natsservertest.Start(t, 1).URL()
 	first := jetStreamMaster(t, url)

@@ -23,8 +23,8 @@ import (
 // Deps are what a master shares with others of its process.
 type Deps struct {
 	Log *slog.Logger
-	// Leaderships keeps who leads, for tests; nil: a bucket of JetStream at the NATS servers
-	// of the settings.
+	// Leaderships stores the leadership, for tests; nil: a bucket of JetStream at the NATS
+	// servers of the settings.
 	Leaderships leadership.Store
 }
 
@@ -45,7 +45,7 @@ const (
 )
 
 // stand is the task of a master that shares its group with standbys: it waits to lead, leads,
-// and gives the leadership up when the master stops.
+// and resigns when the master stops.
 func (m *Master) stand(ctx context.Context) {
 	store, closeStore := m.openLeaderships(ctx)
 	if store == nil {
@@ -67,7 +67,7 @@ func (m *Master) stand(ctx context.Context) {
 			m.post(func() { begun <- m.lead(token) })
 		},
 		OnLost: func(reason error) {
-			m.post(func() {}) // the batch's end drops what is on its way
+			m.post(func() {}) // the end of the batch drops the messages in transit
 			if !errors.Is(reason, leadership.ErrResigned) {
 				lost.Store(true)
 				stop()
@@ -163,8 +163,8 @@ func openBucket(ctx context.Context, o jetstore.Options) (leadership.Store, func
 	return store, opened.Close, nil
 }
 
-// lead has the owner goroutine, on which it runs, work as leader. It returns whom to announce
-// that to.
+// lead makes the owner goroutine, on which it runs, work as leader. It returns the daemons to
+// which to announce that.
 func (m *Master) lead(token uint64) expectation {
 	e := m.following.expected()
 	m.owner.lead(token, &e)

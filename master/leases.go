@@ -18,7 +18,7 @@ type leaseRevoker struct {
 	codec    *wire.Codec
 	publish  func(data []byte) error // nil without NATS
 
-	// leases are the applications, owners and classes of which a grant may have a lease: one was
+	// leases are the applications, owners and classes whose grants may have a lease: one was
 	// launched while no other task waited, and no notice has ended its lease since.
 	leases map[lease]bool
 }

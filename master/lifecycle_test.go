@@ -312,7 +312,7 @@ func TestNewProcessOfAFrontend(t *testing.T) {
 	}
 }
 
-// What waits for a frontend that says no hello is returned, before frontends take it back.
+// Waiting tasks of a frontend that says no hello are returned, before frontends take them back.
 func TestAbsentFrontend(t *testing.T) {
 	c := settings()
 	c.LostAfter, c.MasterLost = patient(), 500*time.Millisecond

@@ -203,8 +203,8 @@ func TestNodeOutOfReachForAMoment(t *testing.T) {
 	n.AwaitGot(sched.Launch, 1)
 }
 
-// A node monitor that was restarted and has taken over attempts of its former process: what
-// its hello names is not reported lost, what it does not name is. When it was handed
+// A node monitor that was restarted and has taken over attempts of its former process:
+// attempts that its hello names are not reported lost, the others are. When it was handed
 // everything in order, that is no loss.
 func TestRestartedNodeGoesOn(t *testing.T) {
 	for complete, outcome := range map[bool]sched.Outcome{true: sched.Yielded, false: sched.Unfinished} {

@@ -76,7 +76,7 @@ func (o *owner) addDaemons(p sched.Policy) {
 	}
 }
 
-// frontendUp has the core tell a new process of a frontend what the group holds of it.
+// frontendUp makes the core tell a new process of a frontend which of its tasks the group holds.
 func (o *owner) frontendUp(frontend sched.Addr) {
 	o.core.StepShell(&sched.Message{Kind: sched.DistributorUp, Distributor: frontend})
 }
@@ -205,8 +205,8 @@ func (o *owner) peerRestarted(peer wire.Ref, incarnation int64) {
 }
 
 // sweep finds the lost nodes and the silent frontends, and forgets those that have been
-// gone for so long: the links to them, with goroutines and connections, what came from
-// them last, and their names.
+// gone for that long: the links to them, with goroutines and connections, their last
+// batches, and their names.
 func (o *owner) sweep(inbox *link.Inbox, forgetAfter time.Duration) {
 	o.nodes.Sweep()
 	o.frontends.sweep()

@@ -60,7 +60,7 @@ type ownPart struct {
 	used            [sched.NumClasses]sched.Time // since the last view
 }
 
-// apply exports a view: the owners with what is below them, each after its parent, the
+// apply exports a view: the owners with their subtrees, each after its parent, the
 // first of them the root.
 func (e *ownerMetrics) apply(now time.Time, list []sched.OwnerView) {
 	if len(list) == 0 {
@@ -85,7 +85,7 @@ func (e *ownerMetrics) apply(now time.Time, list []sched.OwnerView) {
 		}
 		above = append(above, i)
 	}
-	// Parts of children are whole until here; those of parents are what is left of them.
+	// Parts of children are whole until here; those of parents are their remainders.
 	for i := range list {
 		e.credit(now, list[i].Owner, &parts[i])
 	}
@@ -111,7 +111,7 @@ func (e *ownerMetrics) usedSince(v *sched.OwnerView) (since [sched.NumClasses]sc
 	return since
 }
 
-// credit counts the part of an owner. What is left of one without tasks of its own is of
+// credit counts the part of an owner. The remainder of one without its own tasks is of
 // owners below it that are not shown any more: it stays in the total only.
 func (e *ownerMetrics) credit(now time.Time, owner string, p *ownPart) {
 	if p.tasks() == 0 {

@@ -69,7 +69,7 @@ func TestOwnerMetrics(t *testing.T) {
 	}
 }
 
-// Whoever is not among those that used most is added up with others.
+// Owners that are not among those that used most are added up.
 func TestManyOwners(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(func() sched.Time { return 0 })

@@ -20,7 +20,7 @@ type refusal struct {
 	problem string
 }
 
-// The reasons beside those of package nodes.
+// The reasons in addition to those of package nodes.
 const (
 	refusedGroup   = "group"   // the sender is of another group
 	refusedPolicy  = "policy"  // the sender is set to another policy
@@ -46,7 +46,7 @@ func newRefusedHellos(m *telemetry.Metrics) map[string]prometheus.Counter {
 }
 
 // refused counts a refused hello, and logs it unless the same was logged less than a minute ago.
-// Two daemons of one name are told apart by their addresses.
+// Two daemons of one name are distinguished by their addresses.
 func (o *owner) refused(h *wire.Hello, r refusal) {
 	o.metrics.refused[r.reason].Inc()
 	if omitted, due := o.refusals.Due(refusedAs(h), r.problem, time.Now()); due {

@@ -56,8 +56,8 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 	}
 }
 
-// stopping notes the last hello of a frontend that stops in order. What waits here for it
-// stays: it comes back, or is found silent.
+// stopping records the last hello of a frontend that stops in order. Its waiting tasks
+// stay: it comes back, or is found silent.
 func (o *owner) stopping(h *wire.Hello) wire.HelloReply {
 	if o.frontends.registry.Registered(h.Sender.Name, h.Incarnation) {
 		o.frontends.states.stops(h.Sender.Name)

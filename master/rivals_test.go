@@ -124,8 +124,8 @@ func TestRollWaits(t *testing.T) {
 	}
 }
 
-// A silent frontend leaves the membership, later than a node would, and is
-// back with its next hello; what was sent to it meanwhile has waited.
+// A silent frontend leaves the membership, later than a node would, and is back
+// with its next hello; messages sent to it meanwhile have waited.
 func TestSilentFrontend(t *testing.T) {
 	t.Parallel()
 	cfg := settings()
@@ -257,7 +257,7 @@ func TestRefusedShapes(t *testing.T) {
 	}
 }
 
-// The view of a policy without masters schedules nothing: what it shows is what
+// The master of a policy without masters schedules nothing: its view shows what
 // nodes report.
 func TestRegistrar(t *testing.T) {
 	cfg := under("sparrow")

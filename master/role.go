@@ -23,8 +23,8 @@ type standing struct {
 	begun       atomic.Bool                          // the owner goroutine works as leader
 }
 
-// leads reports whether this master may act. It is asked once per batch: with leadership it
-// reads the clock.
+// leads reports whether this master may act. It is called once per batch: with leadership
+// it reads the clock.
 func (s *standing) leads() bool {
 	return !s.shared || s.begun.Load() && s.candidate.Load().Leads()
 }

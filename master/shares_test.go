@@ -42,7 +42,7 @@ func share(g *api.GroupOwners, owner string) api.OwnerShare {
 	return api.OwnerShare{}
 }
 
-// Shares of the configuration are in effect from the start, and are shown with what waits.
+// Shares of the configuration are in effect from the start, and are shown with the waiting tasks.
 func TestShares(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -69,9 +69,9 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Shares are read again when their file changes and when they are asked for. With a mistake
-// in it those before stay in effect, and the mistake is shown until the file is read well.
-// The core gets them as an input, which is recorded.
+// Shares are read again when their file changes and on request. With a mistake in it those
+// before stay in effect, and the mistake is shown until the file is read well. The core
+// gets them as an input, which is recorded.
 func TestSharesAreReadAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "owners.yaml")

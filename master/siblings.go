@@ -102,7 +102,7 @@ func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context)) {
 	return tasks
 }
 
-// beatNow has a hello said to each of the other masters at once.
+// beatNow makes this master say hello to each of the others at once.
 func (all *siblings) beatNow() {
 	for _, s := range all.list {
 		s.heartbeat.Wake()

@@ -136,8 +136,8 @@ func TestStrangeMaster(t *testing.T) {
 	}
 }
 
-// A slot that holds attempts beside the one that runs is announced once for each, and
-// the names of their jobs are kept.
+// A slot that holds attempts besides the one that runs is announced once for each,
+// and the names of their jobs are kept.
 func TestHeldAttempts(t *testing.T) {
 	cfg := under("kairos")
 	cfg.Record = t.TempDir()

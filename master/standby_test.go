@@ -162,8 +162,8 @@ func (p *pair) once(id, key string, tasks int) {
 // The policies of the tests: masters of groups, one master with a core, and one without.
 var standbyPolicies = []string{"pigeon", "eagle", "sparrow"}
 
-// However the leader ends, the standby goes on: what runs is not started again, what waits is
-// not lost, and new jobs run.
+// However the leader ends, the standby takes over: running tasks are not started again,
+// waiting ones are not lost, and new jobs run.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(p *pair){

@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Epochs: 1 above the highest reported, raised later by whoever reports more, and
-// every launch carries it.
+// Epochs: 1 above the highest reported, raised later by a peer that reports more,
+// and every launch carries it.
 func TestEpochs(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -172,9 +172,9 @@ func TestTasksOfAnUnregisteredFrontend(t *testing.T) {
 	}
 }
 
-// The start of a master that follows another: tasks that were sent before wait
-// until the nodes have reported what runs, a second at most; what runs or has ended is
-// not launched again; new tasks are launched at once.
+// The start of a master that follows another: tasks that were sent before wait until
+// the nodes have reported what runs, a second at most; tasks that run or have ended
+// are not launched again; new tasks are launched at once.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	cfg := settings()
@@ -296,7 +296,7 @@ func TestFullOfPayloads(t *testing.T) {
 	daemontest.Await(t, "one that came later is returned", func() bool {
 		return slices.ContainsFunc(f.Got(sched.Returned), func(it wire.Item) bool { return it.Msg.Full && it.Msg.Job.Lo > 7 })
 	})
-	for _, it := range f.Got(sched.Returned) { // after the recovery, what was sent again is returned for another number
+	for _, it := range f.Got(sched.Returned) { // after the recovery, tasks sent again are returned for another number
 		if it.Msg.Job.Lo == 7 && (it.Msg.Full || !it.Msg.Resent) {
 			t.Errorf("returned is %s", sched.Describe(&it.Msg))
 		}
@@ -358,7 +358,7 @@ func TestLaunchTellsWhetherOtherOwnersWait(t *testing.T) {
 		}
 		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: uint64(i) + 2})) //nolint:gosec // small
 	}
-	// The first arrived alone; they alternate, and the last one of each waits for nobody else.
+	// The first arrived alone; they alternate, and the last one of each waits for no other.
 	if len(contended) < 1 || len(contended) > 2 {
 		t.Errorf("others waited at the launches of %v", contended)
 	}
@@ -411,7 +411,7 @@ func TestRefusedForSilentFrontend(t *testing.T) {
 	})
 }
 
-// A master says which jobs of a frontend have tasks that run, each once, and no others.
+// A master lists the jobs of a frontend that have running tasks, each once, and no others.
 func TestRunningJobs(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()

@@ -31,14 +31,14 @@ func (n *node) state() (state, reason string) {
 	return api.StateUp, ""
 }
 
-// takesNothing holds for both: a node does not tell its master which of them it is.
+// takesNothing holds for both: a node does not report to its master which of them it is.
 const takesNothing = "it was told to drain, or its node monitor to stop; it takes nothing until it is resumed or started again"
 
 const stoppedInOrder = "its node monitor was stopped in order"
 
 // stops records that a node monitor stops in order. The node stays registered, without
-// slots, until it has been silent for long enough: reports of its last attempts are under
-// way, and whoever follows the membership must not take them for lost.
+// slots, until it has been silent for long enough: reports of its last attempts are in
+// transit, and followers of the membership must not take them for lost.
 func (t *Nodes) stops(n *node) {
 	if !n.stopping {
 		n.stopping, n.since = true, t.cfg.Now()

@@ -81,8 +81,8 @@ func TestDepartedNodes(t *testing.T) {
 	}
 }
 
-// A node whose hello is refused is shown while it goes on, beside the registered one of its
-// name; a registered node cannot be forgotten, a departed one can, once.
+// A node whose hello is refused is shown while it keeps trying, in addition to the registered
+// one of its name; a registered node cannot be forgotten, a departed one can, once.
 func TestForgetNode(t *testing.T) {
 	g := newGroup(pigeon.Policy())
 	if _, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil {

@@ -68,7 +68,7 @@ type node struct {
 	slots       map[int32]*slot
 	up          bool       // messages reach it
 	draining    bool       // it takes nothing new
-	life        int64      // tells the registrations of nodes apart
+	life        int64      // distinguishes the registrations of nodes
 	successor   *successor // nil unless the next process has taken attempts over
 	version     string
 	features    []string   // what its version can do beyond what every version can
@@ -106,7 +106,7 @@ func (t *Nodes) Has(worker sched.Addr) bool { return t.byWorker[worker.ID] != ni
 
 // FollowsAnother records that there was a master before this one.
 func (t *Nodes) FollowsAnother() {
-	if t.cfg.Policy.SingleMaster() { // otherwise nobody has a number from that master
+	if t.cfg.Policy.SingleMaster() { // otherwise no node has a number from that master
 		t.numbers.FollowsAnother(t.cfg.Now())
 	}
 }
@@ -192,7 +192,7 @@ func (t *Nodes) Sweep() {
 	t.loseOverdue()
 }
 
-// Forget forgets the names of nodes that were lost so long ago, and returns them.
+// Forget forgets the names of nodes that were lost that long ago, and returns them.
 func (t *Nodes) Forget(after time.Duration) []string {
 	return t.registry.Forget(sched.Time(after), t.cfg.Now())
 }

@@ -57,7 +57,8 @@ func (g *group) kinds() (list []sched.Kind) {
 	return list
 }
 
-// hello is one of a node with so many slots, which claim the numbers, plus one.
+// hello returns the hello of a node with one slot for each number; the slots claim the numbers,
+// plus one.
 func hello(name string, incarnation int64, address string, numbers ...int32) *wire.Hello {
 	h := &wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Incarnation: incarnation, Address: address, Serves: []string{""}}
 	for slot, number := range numbers {
@@ -307,8 +308,8 @@ func TestLivingNodeKeepsItsNumbers(t *testing.T) {
 	}
 }
 
-// A node that is about to be started again is waited for, for as long as it has said, however
-// it is missed; then it is lost. One that goes on itself is like any other.
+// The master waits for a node that is about to be started again for as long as it has announced,
+// however it is missed; then it is lost. One that continues itself is like any other.
 func TestNodeThatIsStartedAgain(t *testing.T) {
 	sweeps := func(g *group, until sched.Time) {
 		for ; g.now < until; g.now += sched.Second / 2 {

@@ -9,9 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// LinkState stops launches at a node that cannot be reached, and removes it when that lasts. What
-// is said of another process than the one that is registered comes late, and means nothing: nobody
-// would say later that the registered one is reached.
+// LinkState stops launches at a node that cannot be reached, and removes it when that lasts. A
+// state of a process other than the registered one is late, and means nothing: no later call would
+// report that the registered one is reached.
 func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 	n := t.byName[peer.Name]
 	if peer.Role != sched.Worker || n == nil || s.Peer != 0 && s.Peer != n.incarnation {

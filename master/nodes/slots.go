@@ -15,14 +15,14 @@ type slot struct {
 	serves []string  // while the node can be reached
 	busy   int       // attempts there, as the node reported last
 	owners []string  // of these attempts
-	inside []attempt // these attempts, what runs first
+	inside []attempt // these attempts, the running ones first
 	kept   keptResults
 }
 
 // attempt is one at a slot, as its node reported it.
 type attempt struct {
 	class sched.Class
-	owner string // "" for nobody in particular
+	owner string // "" for none in particular
 }
 
 // addSlots registers the slots of a hello that are not registered yet.
@@ -82,7 +82,7 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 }
 
 // announceHeld steps the WorkerUp message once more, for an attempt that the worker holds
-// beside the one that runs.
+// besides the one that runs.
 func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
 	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.FrontendAddress)
 	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
@@ -127,8 +127,8 @@ func busy(s *wire.Slot) int {
 	return n
 }
 
-// owners appends the owners of the attempts at a slot to a list, without those that run for
-// nobody in particular.
+// owners appends the owners of the attempts at a slot to a list; attempts without an owner
+// add nothing.
 func owners(list []string, s *wire.Slot) []string {
 	if s.Running.Attempt > 0 && s.Owner != "" {
 		list = append(list, s.Owner)

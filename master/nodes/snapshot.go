@@ -8,8 +8,8 @@ import (
 )
 
 // Snapshot applies a node's heartbeat. It repairs the effects of lost notices: idle slots,
-// slots that were added or withdrawn, and what they serve. It returns why the node has to
-// register again, "" when it need not.
+// slots that were added or withdrawn, and the applications they serve. It returns why the
+// node has to register again, "" when it need not.
 func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if !t.registry.Heard(s.Sender.Name, s.Incarnation, t.cfg.Now()) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)

@@ -9,10 +9,10 @@ import (
 
 // successor is the process of a node that has taken over attempts of the one before it
 // (docs/adr/0034-restart-grace.md). The slots of the former process leave, and those of the
-// successor come with what they run, as after a restart of the master; only the attempts that
-// the successor names are not reported lost in between.
+// successor come with their attempts, as after a restart of the master; only the attempts
+// that the successor names are not reported lost in between.
 type successor struct {
-	named    map[int32][]sched.AttemptID // by slot: what runs, waits, or has a result that is kept
+	named    map[int32][]sched.AttemptID // by slot: attempts that run, wait, or have a kept result
 	complete bool                        // it was handed everything in order
 }
 

@@ -45,8 +45,8 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 	return list, idle, all
 }
 
-// use describes what is in the slots of a node, each of whose workers has some number of them:
-// how many attempts are there now, and of those the class and the owner as the node reported them.
+// use describes the use of a node's slots, of which each of its workers has the given number: how
+// many attempts are there now, and of those the class and the owner as the node reported them.
 func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string) string {
 	text := make([]byte, 0, 2*each*len(n.slots))
 	for _, number := range n.sorted() {

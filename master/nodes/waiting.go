@@ -11,8 +11,8 @@ import (
 const mostAway = sched.Time(time.Hour)
 
 // leaves is called with each snapshot. A node that is about to be started again is not lost
-// for so long, because what it runs goes on; nothing is launched there meanwhile. One that
-// goes on itself, after all, is like any other.
+// for that long, because its attempts continue; nothing is launched there meanwhile. One
+// that continues itself, after all, is like any other.
 func (t *Nodes) leaves(n *node, away sched.Time) {
 	switch {
 	case away > 0:

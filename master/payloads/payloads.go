@@ -20,7 +20,7 @@ type Store struct {
 
 type job struct {
 	extra  wire.Extra // without payloads and task ids
-	owner  string     // for whom it runs
+	owner  string     // the owner for which it runs
 	ranges []taskRange
 }
 
@@ -33,7 +33,7 @@ type taskRange struct {
 	bytes        int64
 }
 
-// Bytes that a range, and each payload of it, take beside their texts.
+// Bytes that a range, and each payload of it, take in addition to their texts.
 const (
 	rangeBytes   = 160
 	payloadBytes = 136
@@ -97,8 +97,8 @@ func (s *Store) Adopt(id sched.JobID, name, frontendAddress string) {
 	}
 }
 
-// Readdress has what waits here for a frontend that served at an address name its new addresses,
-// so that nodes send results there. It takes as long as there are jobs.
+// Readdress makes the waiting tasks of a frontend that served at an address name its new
+// addresses, so that nodes send results there. Its time is linear in the number of jobs.
 func (s *Store) Readdress(before, address, scheduler string) {
 	for _, j := range s.jobs {
 		if j.extra.FrontendAddress == before {
@@ -135,7 +135,7 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 	return e, arrived
 }
 
-// Owner returns for whom a job runs.
+// Owner returns the owner of a job.
 func (s *Store) Owner(id sched.JobID) string {
 	if j := s.jobs[id]; j != nil {
 		return j.owner

@@ -15,8 +15,8 @@ func tasksOf(first, count int32, payload string) *wire.Item {
 	}
 }
 
-// What is kept of a job does not grow with repetitions, the newest counts, and what a
-// registering node knew of the job is completed.
+// The record of a job does not grow with repetitions, the newest counts, and what a
+// registering node knew about the job is completed.
 func TestPutReplaces(t *testing.T) {
 	s := New()
 	id := sched.JobID{Lo: 1}
