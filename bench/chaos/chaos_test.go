@@ -33,8 +33,8 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 	underFaults(t, Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.7, Jobs: 2})
 }
 
-// TestNothingIsLostWithStandbys: the same of a cluster with standbys, whose machines do not
-// all return.
+// TestNothingIsLostWithStandbys: the same with a cluster with standbys, whose machines do
+// not all return.
 func TestNothingIsLostWithStandbys(t *testing.T) {
 	kinds := []string{history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.Rolling, history.Kill}
 	underFaults(t, Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.5, Jobs: 2, Kinds: kinds})

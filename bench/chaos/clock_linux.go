@@ -2,7 +2,7 @@ package chaos
 
 import "golang.org/x/sys/unix"
 
-// Now returns ns of the clock that all processes of this machine share and nobody sets.
+// Now returns ns of the clock that all processes of this machine share and that cannot be set.
 func Now() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {

@@ -57,15 +57,15 @@ func (f fleet) nodesOf(group int) (list []victim) {
 	return list
 }
 
-// everyDaemon stands for all of them: one rolling restart at a time.
+// everyDaemon stands for all daemons: one rolling restart at a time.
 var everyDaemon = victim{"", -1}
 
 // rollingLasts is about how long a rolling restart takes.
 const rollingLasts = 20 * time.Second
 
-// occupied draws what a fault happens to beyond its victim, and returns the daemons that have
-// no other fault of their process meanwhile. One disk of three NATS servers may be gone at a
-// time: two of them hold what was acknowledged.
+// occupied draws what a fault affects beyond its victim, and returns the daemons that have no
+// other fault of their process meanwhile. One disk of three NATS servers may be gone at a
+// time: two of them hold the acknowledged data.
 func (f fleet) occupied(p *planned, draw *rand.Rand) []victim {
 	servers := []victim{}
 	for i := range f.nats {

@@ -12,7 +12,7 @@ import (
 // diskSize is the size of a small disk in bytes: what a journal keeps free, and a little.
 const diskSize = 320 << 20
 
-// disk is a small file system in memory, which only this program and what it starts see.
+// disk is a small file system in memory, which only this program and its child processes see.
 type disk struct{ dir string }
 
 // newDisk mounts a small disk at a new folder. It works only in a mount namespace of this
@@ -30,7 +30,7 @@ func newDisk(dir string) (*disk, error) {
 	return &disk{dir}, nil
 }
 
-// fill takes a share of what is free until the returned function is called.
+// fill takes a share of the free space until the returned function is called.
 func (d *disk) fill(share float64) (empty func(), err error) {
 	path := filepath.Join(d.dir, "filler")
 	empty = func() { _ = os.Remove(path) } // it may not exist
@@ -38,7 +38,7 @@ func (d *disk) fill(share float64) (empty func(), err error) {
 	if err != nil {
 		return empty, err
 	}
-	defer f.Close() //nolint:errcheck // what it holds does not matter
+	defer f.Close() //nolint:errcheck // its content does not matter
 	var free unix.Statfs_t
 	if err := unix.Statfs(d.dir, &free); err != nil {
 		return empty, err
@@ -46,7 +46,7 @@ func (d *disk) fill(share float64) (empty func(), err error) {
 	bytes := int64(share * float64(free.Bfree) * float64(free.Bsize))
 	err = unix.Fallocate(int(f.Fd()), 0, 0, max(1, bytes))
 	if errors.Is(err, unix.ENOSPC) {
-		err = nil // others took what was left
+		err = nil // other files took the rest
 	}
 	return empty, err
 }

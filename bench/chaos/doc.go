@@ -34,7 +34,7 @@
 // # Versions, and the negative control
 //
 // Options.Beside makes every second daemon of each role another program, Options.Binary all
-// of them. `make chaos BINARY=996ffc3 KINDS=kill,pause` runs daemons that start attempt
+// daemons. `make chaos BINARY=996ffc3 KINDS=kill,pause` runs daemons that start attempt
 // numbers twice, which the checks must catch (docs/reliability.md shows it); and
 // TestEachCheckFinds of package history breaks a sound history once for each check.
 //

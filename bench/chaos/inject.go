@@ -23,8 +23,8 @@ const superviseEvery = 100 * time.Millisecond
 type injector struct {
 	c     *cluster.Cluster
 	fleet fleet
-	hosts *hosts // nil: no network of their own
-	disk  *disk  // of one frontend's journal; nil: none of its own
+	hosts *hosts // nil: no separate network
+	disk  *disk  // of one frontend's journal; nil: no separate one
 	walls string // folder of the files by which wall clocks are moved
 	began int64
 	log   func(string)
@@ -129,7 +129,7 @@ func (in *injector) stopped(ctx context.Context, p planned) (ended int64, err er
 	return ended, nil
 }
 
-// full takes what is free on a frontend's disk, or so much that no new job is accepted.
+// full takes the free space of a frontend's disk, or so much of it that no new job is accepted.
 func (in *injector) full(ctx context.Context, p planned) error {
 	share := 1.0
 	if p.amount < 0.5 {
@@ -288,7 +288,7 @@ func killGuard(node int) error {
 	return syscall.Kill(guard, syscall.SIGKILL)
 }
 
-// killTask kills the process of a task of a node monitor; which says which one.
+// killTask kills the process of a task of a node monitor; which selects one.
 func killTask(node int, which float64) (pid int, err error) {
 	guard := guardOf(node)
 	if guard == 0 {

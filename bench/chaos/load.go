@@ -105,7 +105,7 @@ func (c *clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
 	return j, request
 }
 
-// change changes what is known of a job.
+// change changes the record of a job.
 func (c *clients) change(n int, set func(*history.Job)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 	}
 }
 
-// cancel cancels a job; whether that came in time is what its end says.
+// cancel cancels a job; its end shows whether that came in time.
 func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
 	for at := 0; Sleep(ctx, after); at++ {
 		s, err := places[at%len(places)].Cancel(ctx, key)
@@ -235,7 +235,7 @@ func serving(address string, from int64) (time.Duration, bool) {
 	return 0, false
 }
 
-// exitAtOnce returns what a task's environment has beside what every task's has: a program that was
-// built with -race would otherwise sleep for a second between its last line and its exit, and be
-// killed there when its node is stopped.
+// exitAtOnce returns additions to a task's environment: a program that was built with -race would
+// otherwise sleep for a second between its last line and its exit, and be killed there when its
+// node is stopped.
 func exitAtOnce() []string { return []string{"GORACE=atexit_sleep_ms=0"} }

@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// observer takes samples of what the daemons say of themselves.
+// observer takes samples of what the daemons report about themselves.
 type observer struct {
 	c         *cluster.Cluster
 	fleet     fleet
@@ -124,7 +124,7 @@ func goroutinesOf(ctx context.Context, at string) (n int) {
 	return n
 }
 
-// nodeStatus is what is read of a node's /status.
+// nodeStatus has the fields that are read of a node's /status.
 type nodeStatus struct {
 	Incarnation int64  `json:"incarnation"`
 	Epoch       uint64 `json:"epoch"`

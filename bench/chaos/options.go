@@ -18,13 +18,13 @@ type Options struct {
 	Lasts  time.Duration // of the faults; the run ends when all is healed and done
 	Rate   float64       // faults a second
 	Kinds  []string      // of faults; nil: all that can be injected here
-	Faults int           // no more than so many; 0: no limit
+	Faults int           // no more than this many; 0: no limit
 	Jobs   float64       // a second
 	// Standbys gives each master and each frontend a standby, and the cluster three NATS
 	// servers with JetStream. Kinds of faults that need them imply it.
 	Standbys bool
 	Binary   string // the program of the daemons; "": this one
-	Beside   string // the program of every second daemon of a role, where they have hosts of their own; "": the same
+	Beside   string // the program of every second daemon of a role, where they have their own hosts; "": the same
 	// JournalFaults are those of the disk of frontend 0 (its setting journal_faults); "": none.
 	JournalFaults string
 	Dir           string // keeps logs, journals and histories

@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// keepPages writes what every daemon says of itself to a folder: a run that found something
-// is read by it.
+// keepPages writes what every daemon reports about itself to a folder, to explain a run
+// that found something.
 func keepPages(ctx context.Context, c *cluster.Cluster, f fleet, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -29,7 +29,7 @@ func keepPages(ctx context.Context, c *cluster.Cluster, f fleet, dir string) err
 				text, err := io.ReadAll(r)
 				return errors.Join(err, os.WriteFile(file, text, 0o644))
 			})
-			if err != nil { // it is what there is to say
+			if err != nil { // the error takes the place of the page
 				failed = errors.Join(failed, os.WriteFile(file, []byte(err.Error()), 0o644))
 			}
 		}

@@ -43,7 +43,7 @@ type Result struct {
 	Stall    float64           `json:"stall"`    // longest seconds by which this program was late itself after healing
 	Packets  network.Counts    `json:"packets"`  // what the switch between the hosts did
 	Findings []history.Finding `json:"findings"` // contradictions
-	Dir      string            `json:"dir"`      // what is kept of a failed run
+	Dir      string            `json:"dir"`      // the files that are kept of a failed run
 	Shortest int               `json:"shortest"` // the shortest beginning of the programme that is known to fail, in faults
 }
 
@@ -68,7 +68,7 @@ const (
 // recoveryKinds are all kinds, in the order of the report.
 var recoveryKinds = []string{recoveryTask, recoveryGuard, recoveryNode, recoveryFrontend, recoveryMaster}
 
-// summarize fills the figures of a result from what is known of the run.
+// summarize fills the figures of a result from the record of the run.
 func (r *Result) summarize(run *history.Run) {
 	r.Faults = map[string]int{}
 	for _, f := range run.Faults {

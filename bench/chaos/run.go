@@ -33,7 +33,7 @@ const (
 )
 
 // Run runs a cluster under faults and checks what happened. The error is of the harness
-// itself; what it found is in the result. Faults of the network are injected when this
+// itself; the findings are in the result. Faults of the network are injected when this
 // program was started by network.Enter; otherwise the result says why they are left out.
 func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	o.choose()
@@ -293,7 +293,7 @@ func Again(dir string) (*Result, error) {
 	return r, nil
 }
 
-// keep writes the result and what is known of the run beside the logs.
+// keep writes the result and the record of the run next to the logs.
 func keep(dir string, r *Result, run *history.Run) error {
 	for name, v := range map[string]any{"result.json": r, "run.json": run} {
 		text, err := json.MarshalIndent(v, "", " ")

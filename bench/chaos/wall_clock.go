@@ -32,7 +32,7 @@ func ShiftFile(pid int) string {
 }
 
 // canShift reports whether the programs of the daemons were built so that their wall
-// clocks can be moved. One beside them need not be: its jumps do nothing.
+// clocks can be moved. The one of Beside need not be: its jumps do nothing.
 func (o *Options) canShift() bool {
 	program := o.Binary
 	if program == "" {

@@ -20,7 +20,7 @@ type Options struct {
 	Kinds    sim.Kinds     // 0: all
 	Time     time.Duration // during which faults happen in a run, in virtual time
 	For      time.Duration // no run begins later; 0 for no limit
-	Faults   int64         // no run begins when so many have happened; 0 for no limit
+	Faults   int64         // no run begins when this many have happened; 0 for no limit
 	Most     int           // violations after which no run begins; 0 for no limit
 	// Found is called for each violation, one at a time; nil for no observer.
 	Found func(Violation)

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// All policies stand the runs of a seed, and the limit ends them.
+// All policies pass the runs of a seed, and the limit ends them.
 func TestRun(t *testing.T) {
 	r, err := Run(t.Context(), Options{Seed: 3, Policies: []string{"pigeon", "sparrow", "kairos"}, Faults: 600, Time: 5 * time.Second})
 	if err != nil || len(r.Violations) > 0 || r.Faults() < 600 {

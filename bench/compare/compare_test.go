@@ -87,7 +87,7 @@ func compared(t *testing.T, p *Plan) *Comparison {
 	return c
 }
 
-// What is written is read back as the same figures, and makes the same report.
+// A written comparison is read back with the same figures, and makes the same report.
 func TestWrittenAndReadBack(t *testing.T) {
 	c := compared(t, small())
 	c.Manifest.Command, c.Manifest.Program = []string{"pigeon", "compare", "--out", "a folder"}, "pigeon 1"
@@ -162,7 +162,7 @@ func TestRatiosAndBounds(t *testing.T) {
 			t.Errorf("%s: mean %g, below the longest tasks' %g", r.Policy, r.Value.Mean, bound)
 		}
 	}
-	for i := range c.Cells { // each seed has drawn jobs of its own
+	for i := range c.Cells { // each seed has drawn its own jobs
 		if a, b := c.Cells[i].Longest[0], c.Cells[i].Longest[1]; a == b {
 			t.Errorf("cell %d: the bounds of two seeds are one: %+v", i, a)
 		}
@@ -290,7 +290,7 @@ func TestReadRefusesWhatItDidNotWrite(t *testing.T) {
 	}
 }
 
-// The expected row of the definitions stands beside what was measured.
+// The expected row of the definitions is next to the measured one.
 func TestResultsPage(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "ngo_90.tr")
 	if err := os.WriteFile(trace, []byte("0 1 0.5 0.5\n1 2 2 1 3\n2 1 0.2 0.2\n"), 0o600); err != nil {

@@ -115,7 +115,7 @@ func variants(family string, steady func(string, float64) setting, want [][2]flo
 const messages = "messages"
 
 // expectedBeside returns a table of the expectations for which the comparisons have a
-// figure; nil when there are none.
+// figure; nil without any.
 func expectedBeside(all []*Comparison) *markdown.Table {
 	t := &markdown.Table{Head: []string{"setting", "policy", "class", "figure", "expected", "measured", "difference"}}
 	for _, e := range expectations() {

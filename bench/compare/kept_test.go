@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// keepIn returns what keeps runs, with a file that stands for the program.
+// keepIn returns a store of runs, with a file in place of the program.
 func keepIn(t *testing.T, dir, program string) *Kept {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pigeon")
@@ -59,8 +59,8 @@ func rerun(t *testing.T, p *Plan, k *Kept) (*Comparison, Progress) {
 	return c, last
 }
 
-// A comparison that was ended goes on from the runs that had ended, and is then the same as one
-// that was not ended, its figures too.
+// A comparison that was interrupted continues from the runs that had ended, and is then the
+// same as one that was not interrupted, its figures too.
 func TestGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	ready, err := small().Prepare()

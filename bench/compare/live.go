@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
-// Live describes the live runs beside the simulation, with the first seed.
+// Live describes the live runs that accompany the simulation, with the first seed.
 type Live struct {
 	Policies  []string // of those compared; none means all
 	Runs      int      // of each policy on each cell
@@ -27,7 +27,7 @@ type Live struct {
 
 // Hosts are machines on which a cluster is started for each run.
 type Hosts interface {
-	// Name says what the outcome depends on beside the run.
+	// Name names what the outcome depends on besides the run.
 	Name() string
 	// Run makes a run. The clocks are those of the hosts.
 	Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error)
@@ -36,7 +36,7 @@ type Hosts interface {
 // onHosts is the isolation of runs on other machines.
 const onHosts cluster.Isolation = "hosts"
 
-// isolation says what separates the daemons of the live runs.
+// isolation returns what separates the daemons of the live runs.
 func (l *Live) isolation() cluster.Isolation {
 	if l.Hosts != nil {
 		return onHosts
@@ -151,7 +151,7 @@ func (l *Live) run(ctx context.Context, run *experiment.Run, w *workload.Workloa
 	return m, nil, err
 }
 
-// place names where the live runs are made, for the names of what is kept.
+// place names where the live runs are made, for the names of the files that are kept.
 func (l *Live) place() string {
 	if l.Hosts != nil {
 		return l.Hosts.Name()

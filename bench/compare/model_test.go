@@ -46,7 +46,7 @@ func TestModelRefusals(t *testing.T) {
 	}
 }
 
-// Formula and simulation agree where the formula speaks of what is simulated, and
+// Formula and simulation agree where the formula covers what is simulated, and
 // Sparrow's jobs wait where Pigeon's do not.
 func TestModelBesideSimulation(t *testing.T) {
 	m := smallModel()
@@ -67,7 +67,7 @@ func TestModelBesideSimulation(t *testing.T) {
 		t.Errorf("sparrow: %+v %+v", points[0], s)
 	}
 	// A worker's round trips are load to Sparrow: 2 delays for each of 2 probes. Most
-	// of what they cost is in that; bench/model holds the formula without delays.
+	// of their cost is in that; bench/model has the formula without delays.
 	m.Loads[0] += 0.7 * 4 * m.Delay.Seconds() / m.MeanTask.Seconds()
 	if got, want := float64(points[0].Simulated.Queueing), float64(m.computed()[0].Queueing); math.Abs(got-want) > 0.2*want {
 		t.Errorf("sparrow: T_q %.2f ms, simulated %.2f ms", 1e3*want, 1e3*got)

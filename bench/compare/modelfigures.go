@@ -9,7 +9,7 @@ import (
 )
 
 // ModelFigures draws the paper's figures 3 (P_job(0)) and 4 (T_q) by group size,
-// with Sparrow's, simulated points beside the lines.
+// with Sparrow's, simulated points next to the lines.
 func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
 	if len(m.GroupSizes) < 2 {
 		return fmt.Errorf("a figure by group size needs two sizes, not %d; no figure was drawn", len(m.GroupSizes))

@@ -31,7 +31,7 @@ func (p *Prepared) addAlone(ctx context.Context, run *experiment.Run, into *meas
 	return nil
 }
 
-// ownerTables are the tables of owners: what the others get beside a flood, and how the use of
+// ownerTables are the tables of owners: what the others get during a flood, and how the use of
 // workers agrees with the weights.
 func (r *CellResult) ownerTables() (tables []markdown.Table) {
 	first := &r.Policies[0].Results[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// A comparison of a flood says what the others get without it, from a run in which the jobs of
-// the flood alone are left out, and its folder keeps that.
+// A comparison of a flood also shows what the others get without it, from a run in which only
+// the jobs of the flood are left out, and its folder keeps that.
 func TestFloodBesideNone(t *testing.T) {
 	p := small()
 	p.Loads, p.Base.Seeds = []float64{0.9}, 2

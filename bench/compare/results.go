@@ -17,7 +17,7 @@ import (
 //go:embed differences.md
 var differences string
 
-// Page is docs/results.md: several comparisons and what belongs beside them.
+// Page is docs/results.md: several comparisons and what belongs with them.
 type Page struct {
 	// Folders are those that Write wrote, read back; a comparison is called by the
 	// last element of its folder.
@@ -25,8 +25,8 @@ type Page struct {
 	// With are Markdown files whose text becomes part of the page; See are files to which
 	// it links.
 	With, See []string
-	// Beside, if set, is a folder beside the page that receives, for each comparison, a
-	// page with its tables and its figures; without it the page contains all tables.
+	// Beside, if set, is a folder next to the page that receives, for each comparison,
+	// a page with its tables and its figures; without it the page contains all tables.
 	Beside string
 
 	drawn map[string]bool // workloads whose figures a page has
@@ -44,7 +44,7 @@ type resultsReport struct {
 
 type link struct{ Title, File string }
 
-// Write prints the page and fills the folder beside it.
+// Write prints the page and fills the folder next to it.
 func (p *Page) Write(w io.Writer) error {
 	r := resultsReport{Links: p.links(), Differences: strings.TrimSpace(differences)}
 	var all []*Comparison
@@ -93,7 +93,7 @@ func (p *Page) links() (list []link) {
 	return list
 }
 
-// writeBeside writes the comparison's own page and copies its figures beside it.
+// writeBeside writes the comparison's own page and copies its figures next to it.
 func (p *Page) writeBeside(own *comparisonReport, dir string) (err error) {
 	if own.Figures, err = p.figures(own.Comparison, dir, own.Name); err != nil {
 		return err

@@ -73,8 +73,8 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 	for k := range r.Policies {
 		p := &r.Policies[k]
 		for _, q := range measured() {
-			// All live runs have the first seed; what they are divided by is the live
-			// run of the first policy with the same number, where there is one.
+			// All live runs have the first seed; they are divided by the live run of
+			// the first policy with the same number, where there is one.
 			rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeLive, Policy: p.Policy, Class: c, Of: q.name},
 				distributions(p.Live, c, q), distributions(r.Policies[0].Live, c, q))...)
 		}

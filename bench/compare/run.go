@@ -14,7 +14,7 @@ import (
 type Progress struct {
 	Done, All int
 	Kept      int    // of Done: taken from an earlier comparison that was ended
-	What      string // the step that is done, or under way when it is live
+	What      string // the step that is done, or in progress when it is live
 	// Left is about how long the simulated runs take yet, by those that were made; 0: not known.
 	Left time.Duration
 }
@@ -101,7 +101,7 @@ func (p *Prepared) empty(cell *Cell) CellResult {
 // steps.
 type step struct {
 	what   string
-	inputs []any  // all that its outcome depends on, beside the program
+	inputs []any  // all that its outcome depends on, besides the program
 	file   string // where it is kept; "" nowhere
 	do     func(context.Context) (*outcome, error)
 	take   func(*outcome)

@@ -26,8 +26,8 @@ func simulatedResult(t *testing.T, d *Description) measure.Result {
 	return run.Result(w, out)
 }
 
-// The flood of issue 11: two tasks of 100 ms beside 1,200 of another owner, on 8 slots. First
-// come, first served they took 15.2 s.
+// The flood of issue 11: two tasks of 100 ms against 1,200 of another owner, on 8 slots.
+// First come, first served they took 15.2 s.
 func TestTwoTasksBesideAFlood(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "flood.tr")
 	text := "0 1200 0.1" + strings.Repeat(" 0.1", 1200) + " owner=team/bob\n1 2 0.1 0.1 0.1 owner=team/alice\n"
@@ -74,8 +74,8 @@ func TestOwnersThatAlwaysHaveWork(t *testing.T) {
 	}
 }
 
-// When nobody declares anything and works recur, frontends learn the classes: a long job comes as
-// long once its work is known, and short jobs do about as well as with declared classes.
+// When no job is declared and works recur, frontends learn the classes: a long job is submitted
+// as long once its work is known, and short jobs do about as well as with declared classes.
 func TestLearnedClasses(t *testing.T) {
 	described := func(change func(*Description)) measure.Result {
 		d := small()

@@ -9,7 +9,7 @@ import (
 
 // InParallel calls do for 0 to n-1 on all processors and hands the results to each in
 // this order, as soon as each can be, from one goroutine. The first error in this order ends it;
-// calls under way are then waited for.
+// it then waits for the calls in progress.
 func InParallel[T any](ctx context.Context, n int, do func(context.Context, int) (T, error), each func(int, T) error) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(1 + runtime.GOMAXPROCS(0)) // one hands out the results

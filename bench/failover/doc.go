@@ -1,5 +1,5 @@
-// Package failover measures how long a cluster of real processes stands still when a machine
-// dies, hangs or is cut off, and what a rolling restart costs.
+// Package failover measures how long a cluster of real processes makes no progress when a
+// machine dies, hangs or is cut off, and what a rolling restart costs.
 //
 //	clients ──jobs of exec tasks──▶ frontend and its standby ─▶ masters and standbys ─▶ nodes
 //	                                       └── three NATS servers ──┘              tasks write lines

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// The job that goes on beyond the death of its frontend.
+// The job that outlives its frontend.
 const (
 	longTasks = 400
 	longLasts = 100 * time.Millisecond

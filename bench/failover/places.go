@@ -68,7 +68,7 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	return http.DefaultClient.Do(q)
 }
 
-// leads reports whether a daemon says that it leads.
+// leads reports whether a daemon reports that it leads.
 func leads(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

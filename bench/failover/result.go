@@ -49,7 +49,7 @@ func newMeasure(k kind, pauses []time.Duration) Measure {
 	return m
 }
 
-// percentile returns the least value that so many percent of the values do not exceed.
+// percentile returns the least value that the given percentage of the values does not exceed.
 func percentile(sorted []measure.Number, percent int) measure.Number {
 	if len(sorted) == 0 {
 		return 0
@@ -62,7 +62,7 @@ var templates string
 
 var report = markdown.MustParse(templates)
 
-// Write writes the result as Markdown; machine is what it was made on.
+// Write writes the result as Markdown; machine describes the machine of the runs.
 func (r *Result) Write(out io.Writer, machine, when string) error {
 	t := markdown.Table{Head: []string{"failure", "until", "p50 (s)", "p99 (s)", "most (s)", "goal p50 / p99 (s)", "runs"}}
 	for i := range r.Kinds {

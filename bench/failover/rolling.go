@@ -23,7 +23,7 @@ import (
 type RollingOptions struct {
 	Groups, Nodes, Slots, Frontends int           // of the cluster; nodes in all
 	Standbys                        bool          // of masters and frontends, with three NATS servers
-	Grace                           time.Duration // what runs outlives the restart of its node monitor for so long; 0: nodes are stopped with SIGTERM
+	Grace                           time.Duration // for how long attempts outlive the restart of their node monitor; 0: nodes are stopped with SIGTERM
 	Load                            float64       // share of the slots that tasks occupy
 	Shortest, Longest               time.Duration // tasks of jobs of the long class
 	Short                           time.Duration // tasks of jobs of the short class
@@ -179,7 +179,7 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 	return nil
 }
 
-// stopWithin bounds how long a daemon may take to end in order: a node waits for what runs.
+// stopWithin bounds how long a daemon may take to end in order: a node waits for its running tasks.
 const stopWithin = 90 * time.Second
 
 // restart stops a daemon in order, starts it again, and waits until it serves.
@@ -262,7 +262,7 @@ func shortP99(jobs []jobOutcome) measure.Number {
 	return percentile(all, 99)
 }
 
-// nodesToo says how nodes are stopped.
+// nodesToo returns how nodes are stopped.
 func (o *RollingOptions) nodesToo() string {
 	if o.Grace > 0 {
 		return ": SIGUSR2, which leaves what runs to the next process"

@@ -27,7 +27,7 @@ const (
 	beginWithin = time.Second     // a pause that a failure causes begins so soon
 )
 
-// Run measures each kind on a cluster of its own.
+// Run measures each kind on its own cluster.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Check(); err != nil {
 		return nil, err

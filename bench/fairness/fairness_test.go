@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
 
-// TestFlood: two tasks beside 1,200 of another owner start before all but a few of them. They
-// are the last to start when they are of the same owner.
+// TestFlood: two tasks submitted after 1,200 of another owner start before all but a few of
+// those. They are the last to start when they are of the same owner.
 func TestFlood(t *testing.T) {
 	for _, policy := range []string{"pigeon", "pigeon-sort", "pigeon-x"} {
 		r, err := fairness.Flood(t.Context(), fairness.FloodOptions{Policy: policy, Flood: 1200, Tasks: 2, Duration: 20 * time.Millisecond})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// FloodOptions describe a small job beside a flood.
+// FloodOptions describe a small job during a flood.
 type FloodOptions struct {
 	Policy   string
 	Flood    int           // tasks of the owner that floods, submitted first
@@ -15,7 +15,7 @@ type FloodOptions struct {
 	OneOwner bool          // the small job is of the owner that floods
 }
 
-// FloodRun is what a small job got beside a flood.
+// FloodRun is what a small job got during a flood.
 type FloodRun struct {
 	Seconds float64 // from the call that submits the small job to the answer that it has ended
 	Before  int     // tasks of the flood that started between the submission and the last start of a task of the small job

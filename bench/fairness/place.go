@@ -54,7 +54,7 @@ func open(ctx context.Context, policy, owners string) (_ *place, err error) {
 }
 
 // submit submits a job of sleeping tasks. Its key is the owner and a number, so that a
-// history tells whose task each event is of.
+// history shows whose task each event is of.
 func (p *place) submit(ctx context.Context, l *Load, key string) error {
 	r := &api.Request{Backend: api.BackendSleep, Owner: l.Owner, Key: l.Owner + " " + key, Class: "short", Estimate: l.Duration, EstimateSet: true, Tasks: make([]api.Task, l.Tasks)}
 	for i := range r.Tasks {
@@ -64,7 +64,7 @@ func (p *place) submit(ctx context.Context, l *Load, key string) error {
 	return err
 }
 
-// completed waits until so many tasks of the jobs have ended.
+// completed waits until the given number of the jobs' tasks have ended.
 func (p *place) completed(ctx context.Context, tasks int, keys ...string) error {
 	const every = 20 * time.Millisecond
 	for {

@@ -17,7 +17,7 @@ type Result struct {
 	Slots        int              `json:"slots"`         // of the cluster
 	Runs         int              `json:"runs"`          // of every measurement, but one of flood_one_owner
 	Window       measure.Number   `json:"window"`        // seconds in which shares were measured
-	Flood        measure.Number   `json:"flood"`         // seconds for two tasks of 100 ms beside 1,200 of another owner
+	Flood        measure.Number   `json:"flood"`         // seconds for two tasks of 100 ms during 1,200 of another owner
 	FloodWorst   measure.Number   `json:"flood_worst"`   // the slowest of the runs
 	FloodOne     measure.Number   `json:"flood_one"`     // the same where both are of one owner
 	Jain         measure.Number   `json:"jain"`          // Jain's index of the slot-seconds of four equal owners with tasks of 20, 40, 80 and 160 ms
@@ -37,10 +37,10 @@ type Options struct {
 	Progress func(what string)
 }
 
-// taskTime is the duration of the tasks of the flood and of the job beside it.
+// taskTime is the duration of the tasks of the flood and of the small job.
 const taskTime = 100 * time.Millisecond
 
-// Measure measures everything, each run on a cluster of its own.
+// Measure measures everything, each run on its own cluster.
 func Measure(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Bench: "fair", Policy: o.Policy, Slots: Slots, Runs: o.Runs, Window: measure.Number(o.Window.Seconds())}
 	flood := FloodOptions{Policy: o.Policy, Flood: 1200, Tasks: 2, Duration: taskTime}
@@ -116,7 +116,7 @@ func median(values []float64) measure.Number {
 	return measure.Number((v[(len(v)-1)/2] + v[len(v)/2]) / 2)
 }
 
-// loadAverage returns how busy the machine is, "unknown" where the system does not say.
+// loadAverage returns how busy the machine is, "unknown" where the system does not report it.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if list := strings.Fields(string(data)); err == nil && len(list) >= 3 {

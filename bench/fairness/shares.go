@@ -52,7 +52,7 @@ type OwnerPart struct {
 const warmUp = 20 * Slots
 
 // Shares submits the loads and measures what each owner gets once all have submitted, until
-// so many tasks have ended or so much time has passed.
+// the given number of tasks have ended or the given time has passed.
 func Shares(ctx context.Context, o SharesOptions) (r SharesRun, err error) {
 	var file strings.Builder
 	file.WriteString("shares:\n")

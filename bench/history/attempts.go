@@ -118,7 +118,7 @@ func ranTwice(r *Run) (list []Finding) {
 				from, to = jobs[before.job].Submitted, from
 			}
 			if j := jobs[before.job]; before.began < j.Called || j.Accepted-before.began > Time(unacceptedFor) {
-				continue // it was submitted again: nobody was told that it would run
+				continue // it was submitted again: no client was told that it would run
 			}
 			if r.stoppedAtItsEnd(before) && after.began > before.ended {
 				continue
@@ -137,10 +137,10 @@ func ranTwice(r *Run) (list []Finding) {
 const unacceptedFor = time.Second
 
 // stoppedAtItsEnd reports whether an attempt wrote its last line while a rolling restart stopped
-// its node monitor, which kills what runs and gives it back (the clusters of this harness do not
-// wait, stop_wait is 0s). A process that is killed between that line and its exit has done its
-// work, but nobody can know that: its task runs again, under another number. An attempt that had
-// exited when the stop began has a result, which the node hands over before it is gone.
+// its node monitor, which kills running tasks and gives them back (the clusters of this harness
+// do not wait, stop_wait is 0s). A process that is killed between that line and its exit has done
+// its work, but the node cannot know that: its task runs again, under another number. An attempt
+// that had exited when the stop began has a result, which the node hands over before it is gone.
 func (r *Run) stoppedAtItsEnd(a *attempt) bool {
 	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
 		return f.Kind == Rolling && !f.Void && slices.ContainsFunc(f.Stops, func(s DaemonStop) bool {
@@ -173,8 +173,8 @@ func (r *Run) endedTwice() (list [][]attempt) {
 }
 
 // unreachable reports whether a node was lost, paused for as long as a lost node, or out of
-// another daemon's reach in the time given. Who could not reach it may act on that a moment
-// after the fault is over.
+// another daemon's reach in the time given. A daemon that could not reach it may act on
+// that a moment after the fault is over.
 func (r *Run) unreachable(node string, from, to Time) bool {
 	for _, f := range r.Faults {
 		if f.Void || f.From > to || f.To+Time(r.LostAfter+heartbeat) < from || f.Victim != node && f.Peer != node && f.Peer != everyone {

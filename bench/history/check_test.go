@@ -71,8 +71,8 @@ func TestSoundRun(t *testing.T) {
 	}
 }
 
-// TestEachCheckFinds: each check finds what was broken for it, and no other check does
-// unless the row says so.
+// TestEachCheckFinds: each check finds the contradiction made for it, and no other
+// check does unless the row says so.
 func TestEachCheckFinds(t *testing.T) {
 	type row struct {
 		check string
@@ -238,7 +238,7 @@ func TestReasonsCount(t *testing.T) {
 	}
 }
 
-// TestBegunFaults: a finding says how many faults had begun.
+// TestBegunFaults: a finding names the number of faults that had begun.
 func TestBegunFaults(t *testing.T) {
 	r := sound()
 	r.Faults = append(r.Faults, Fault{Number: 2, From: at(7)}, Fault{Number: 3, From: at(9)})

@@ -2,8 +2,8 @@ package history
 
 import "testing"
 
-// A frontend with a standby may lose its leadership at any time, and says so; another end is one
-// that nobody asked for.
+// A frontend with a standby may lose its leadership at any time, and reports that; any other end
+// was not asked for.
 func TestFrontendsThatLeadNoMore(t *testing.T) {
 	const lost = `it ended by itself: frontend "frontend-0": this process does not lead any more: the leadership was not renewed in time`
 	for _, c := range []struct {

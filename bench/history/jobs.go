@@ -67,7 +67,7 @@ func nodesTakenDown(r *Run) map[string]int {
 const slackOfEnd = time.Second
 
 // cancelIsFinal: no task of a cancelled job starts more than cancelWithin after the
-// answer. A fault under way may delay it: then from its end on.
+// answer. A fault in progress may delay it: then from its end on.
 func cancelIsFinal(r *Run) (list []Finding) {
 	cancelled := map[string]Time{}
 	for _, j := range r.Jobs {

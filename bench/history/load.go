@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// idleWithin bounds how long a worker may be idle beside a task that it may take.
+// idleWithin bounds how long a worker may be idle while a task waits that it may take.
 const idleWithin = 2 * time.Second
 
 // workConservation: once all is healed, no group shows for longer than the bound an idle
@@ -112,7 +112,7 @@ func median(list []Footprint, of func(Footprint) float64) float64 {
 	return values[len(values)/2]
 }
 
-// processes: a daemon ends when it is asked to, and only then.
+// processes: a daemon ends only when it is asked to.
 func processes(r *Run) (list []Finding) {
 	for _, e := range r.Ends {
 		if e.Daemon == r.FailingDisk || r.diskFailed(e) || r.ledNoMore(e) {
@@ -123,9 +123,9 @@ func processes(r *Run) (list []Finding) {
 	return list
 }
 
-// ledNoMore reports whether a frontend ended that could not renew its leadership: it says so, as
-// it may at any time on a machine without processor time to spare, or a fault was under way, or
-// had just been.
+// ledNoMore reports whether a frontend ended that could not renew its leadership: it reports
+// that, as it may at any time on a machine without processor time to spare, or a fault was in
+// progress, or had just ended.
 func (r *Run) ledNoMore(e ProcessEnd) bool {
 	return r.Standbys && strings.HasPrefix(e.Daemon, "frontend") && (strings.Contains(e.What, "this process does not lead any more") || slices.ContainsFunc(r.Faults, func(f Fault) bool {
 		return !f.Void && f.From <= e.Time && e.Time <= f.To+Time(5*time.Second)

@@ -50,7 +50,7 @@ type Job struct {
 	State     string
 	Completed int // tasks
 	Reason    string
-	Why       []string // of a job that did not end: what its frontend says
+	Why       []string // of a job that did not end: the explanation of its frontend
 }
 
 // Kinds of faults.
@@ -98,7 +98,7 @@ type DaemonStop struct {
 	From, To Time // of SIGTERM, and of the end of the process
 }
 
-// Slot is what a node's status says of a slot.
+// Slot is a slot in a node's status.
 type Slot struct {
 	Time        Time
 	Node        string
@@ -107,13 +107,13 @@ type Slot struct {
 	Slot        int
 	Seq         uint64
 	Reserved    bool
-	Job         string // what runs there, "" for nothing
+	Job         string // the job that runs there, "" for none
 	Task        int
 	Attempt     int
 	Asks        bool // a request for a task is open
 }
 
-// Group is what a frontend says of a group.
+// Group is a group in a frontend's status.
 type Group struct {
 	Time                      Time
 	Frontend, Group           int
@@ -141,7 +141,7 @@ type Result struct {
 	Time    Time
 }
 
-// ProcessEnd is the end of a daemon that nobody asked for, or one that did not come.
+// ProcessEnd is the end of a daemon that was not asked for, or one that did not happen.
 type ProcessEnd struct {
 	Time   Time
 	Daemon string

@@ -12,5 +12,5 @@
 // time and memory in the result; on a cluster of processes it is not.
 //
 // The start and the end of a task are measured by its node's wall clock and read from
-// the frontends' histories, so Latency needs a cluster of its own, on one host.
+// the frontends' histories, so Latency needs its own cluster, on one host.
 package launch

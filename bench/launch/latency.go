@@ -43,7 +43,7 @@ const (
 // LatencyOptions describe where latency is measured.
 type LatencyOptions struct {
 	// Cluster was started for the measurement, writes histories and is closed at the end; nil
-	// for the frontend of a running one, of which starts and ends are not known.
+	// for the frontend of a running one, whose starts and ends are not known.
 	Cluster  *cluster.Cluster
 	Frontend string
 	Samples  int

@@ -70,8 +70,8 @@ func TestRate(t *testing.T) {
 	if ideal := float64(r.Utilization * r.Total); math.Abs(ideal-101*0.02/6) > 1e-9 {
 		t.Errorf("ideal %v", ideal)
 	}
-	// A second one on the same cluster has jobs of its own; what the daemons used
-	// is not known now.
+	// A second one on the same cluster has its own jobs; what the daemons used is
+	// not known now.
 	o.Tasks, o.Duration = 20, 0
 	if r, err = launch.Rate(t.Context(), c.Frontends(), o, nil); err != nil || !math.IsNaN(float64(r.CPUPerTask)) || r.Rate <= 0 {
 		t.Errorf("%+v %v", r, err)

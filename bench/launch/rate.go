@@ -131,7 +131,7 @@ const (
 // target is one frontend.
 type target struct {
 	*wire.SchedulerClient
-	submits, waits chan struct{} // an element for every call under way
+	submits, waits chan struct{} // an element for every call in progress
 }
 
 // generator keeps a number of jobs in flight.

@@ -132,7 +132,7 @@ func object(ctx context.Context, command []string, untilReady bool) (map[string]
 func number(object map[string]any, key string) (float64, error) {
 	var at any = object
 	for name := range strings.SplitSeq(key, ".") {
-		inner, _ := at.(map[string]any) // nothing is found in what is no object
+		inner, _ := at.(map[string]any) // nothing is found in a value that is no object
 		at = inner[name]
 	}
 	if value, ok := at.(float64); ok {

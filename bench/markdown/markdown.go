@@ -1,9 +1,9 @@
-// Package markdown writes reports as Markdown by templates (text/template), which lie
-// beside the code that fills them, in files that end in .md.tmpl.
+// Package markdown writes reports as Markdown by templates (text/template), which are
+// next to the code that fills them, in files that end in .md.tmpl.
 //
-// Templates have these functions beside those of text/template:
+// Templates have these functions in addition to those of text/template:
 //
-//	fixed X N        N decimals; "-" for what is no finite number
+//	fixed X N        N decimals; "-" for a value that is not finite
 //	significant X    three significant digits
 //	microseconds S   a number of seconds in microseconds, without decimals
 //	mebibytes N      a number of bytes in MiB, without decimals

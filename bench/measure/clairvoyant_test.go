@@ -41,8 +41,8 @@ func TestClairvoyantByHand(t *testing.T) {
 		// its fifth on B's worker.
 		{"the rest goes to the next job", 2, jobs(job(0, 3, 3, 3, 3, 3), job(0, 10)), []int64{13, 10}},
 		// A on 2 of 3 workers falls by 2, B by 1: 9 - 2t <= 7 - t at t = 2.
-		// A then runs its 3 tasks of which 3, 1 and 1 are left; B waits until
-		// two of them end at 3 and has 5 left.
+		// A then runs its 3 tasks, with 3, 1 and 1 left; B waits until two of them
+		// end at 3 and has 5 left.
 		{"the faster job overtakes", 3, jobs(job(0, 3, 3, 3), job(0, 7)), []int64{5, 8}},
 		{"tasks of length 0", 1, jobs(job(0, 0, 0), job(0, 2), job(1, 0)), []int64{0, 2, 0}},
 		{"all at once", 1, jobs(job(5, 3), job(5, 2), job(5, 1)), []int64{6, 3, 1}},
@@ -56,7 +56,7 @@ func TestClairvoyantByHand(t *testing.T) {
 	}
 }
 
-// dumb is one job of the dumb schedule: what is left of each task, and which run.
+// dumb is one job of the dumb schedule: the rest of each task, and which run.
 type dumb struct {
 	index   int
 	arrival int64
@@ -178,7 +178,7 @@ func TestClairvoyantAgreesWithTheDefinition(t *testing.T) {
 	})
 }
 
-// seen is a ScheduleWatcher that adds up what is reported to it.
+// seen is a ScheduleWatcher that adds up the reported times.
 type seen struct {
 	at       int64
 	held     map[int][2]int // workers and unstarted tasks by job
@@ -198,8 +198,8 @@ func (s *seen) Holds(at int64, job, workers, unstarted int) {
 	s.at, s.held[job] = at, [2]int{workers, unstarted}
 }
 
-// What is reported to the watcher adds up to the work of the jobs, on no more workers than
-// there are, and in the end nothing runs or has never run.
+// The times reported to the watcher add up to the work of the jobs, on no more workers
+// than there are, and in the end no task runs or has never run.
 func TestClairvoyantWatched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, workers := drawWorkload(t)

@@ -14,7 +14,7 @@ const second = 1e-9 // of a nanosecond
 type Job struct {
 	// Long is its true class.
 	Long bool
-	// Owner is for whom it ran.
+	// Owner is the owner for which it ran.
 	Owner string
 	// Failed jobs are counted only.
 	Failed bool

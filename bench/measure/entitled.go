@@ -15,7 +15,7 @@ type tree struct {
 type treeNode struct {
 	weight   float64
 	children []int
-	owner    int  // whose own jobs it stands for, -1 for none
+	owner    int  // the owner whose own jobs it represents, -1 for none
 	active   bool // it, or one below it, has a part
 }
 
@@ -39,7 +39,7 @@ func newTree(owners []string, shares []sched.Share) *tree {
 			}
 			at = places[path]
 		}
-		// The owner's own jobs stand beside those of the owners below it.
+		// The owner's own jobs are siblings of the owners below it.
 		t.leaves = append(t.leaves, t.add(at, 1, k))
 	}
 	return t

@@ -7,9 +7,9 @@ import (
 
 // Footprint returns the memory of a value: the bytes of all that can be
 // reached from it, whatever its fields' names, and the entries of its slices and
-// maps. What is reached twice counts once; a slice counts with its capacity, a map
-// with 4/3 of its entries, about what its table has room for. What a function has
-// captured is not seen.
+// maps. A value that is reached twice counts once; a slice counts with its
+// capacity, a map with 4/3 of its entries, about what its table has room for.
+// Variables that a function has captured are not seen.
 //
 // Two values that share something each count it: a daemon has no neighbour to share
 // with.

@@ -6,7 +6,8 @@ import (
 )
 
 // HostClock is how far the clock of a host was ahead of the one that replayed, in seconds, by the
-// fastest of several answers over ssh, before and after the run; each within so many seconds.
+// fastest of several answers over ssh, before and after the run; each within some number of
+// seconds.
 type HostClock struct {
 	Host         string `json:"host"`          // its name
 	Before       Number `json:"before"`        // ahead by so much before the run; negative: behind

@@ -40,7 +40,7 @@ func Kernel() string {
 	return runtime.GOOS + " " + strings.TrimSpace(string(text))
 }
 
-// LoadAverage returns that of the last minute, 0 where the system does not say it.
+// LoadAverage returns that of the last minute, 0 where the system does not report it.
 func LoadAverage() Number {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

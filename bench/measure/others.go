@@ -12,7 +12,7 @@ import (
 )
 
 // OthersMatter is the share of a machine's processor time from which on other programs are named
-// beside a live result.
+// next to a live result.
 const OthersMatter = 0.1
 
 // ticksPerSecond is the unit of /proc/stat, which is the same on all Linux machines.
@@ -35,8 +35,8 @@ func WatchOthers() *Others {
 }
 
 // Share returns which part of all processors' time others have used since it began: 0 to 1, false
-// where the system does not say. Children that run yet count as others, so it is asked after they
-// have ended.
+// where the system does not report it. Children that still run count as others, so it is called
+// after they have ended.
 func (o *Others) Share() (share float64, known bool) {
 	all, own, known := processorSeconds()
 	took := time.Since(o.began).Seconds() * float64(runtime.NumCPU())
@@ -46,7 +46,7 @@ func (o *Others) Share() (share float64, known bool) {
 	return min(1, max(0, (all-o.all)-(own-o.own))/took), true
 }
 
-// SayOthers returns the line about others that stands beside a live result, "" when they do not
+// SayOthers returns the line about others next to a live result, "" when they do not
 // matter.
 func SayOthers(share float64) string {
 	if share < OthersMatter {
@@ -56,7 +56,7 @@ func SayOthers(share float64) string {
 }
 
 // BusySeconds returns for how long the processors of this machine have been busy, all together;
-// false where the system does not say.
+// false where the system does not report it.
 func BusySeconds() (seconds float64, known bool) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// remaining is what is left of a job in the clairvoyant schedule.
+// remaining is the unfinished part of a job in the clairvoyant schedule.
 type remaining struct {
 	index   int
 	arrival int64
@@ -21,7 +21,7 @@ type remaining struct {
 	ending      int         // in clairvoyant.ending, -1 when not there
 }
 
-// rest is what is left of a task that does not run.
+// rest is the unfinished part of a task that does not run.
 type rest struct {
 	left    int64
 	started bool

@@ -14,8 +14,8 @@ const Window = 30 * sched.Second
 // Shares measures what owners used of the workers, and how that agrees with their
 // weights while they competed. Time is cut into windows of equal length. For each class, a
 // window counts when at least two owners had tasks of the class waiting at every
-// instant of it (not started, or suspended). What these owners used of it together is what
-// they are entitled to parts of, by their weights among each other.
+// instant of it (not started, or suspended). Their use of it together is divided by their
+// weights among each other, which is what each is entitled to.
 //
 // Calls are in order of time.
 type Shares struct {
@@ -135,7 +135,7 @@ func Jain(values []float64) float64 {
 	return sum * sum / (float64(len(values)) * squares)
 }
 
-// fill adds to a result what was measured until its end. unit makes seconds of the times.
+// fill adds to a result what was measured until its end. unit converts the times to seconds.
 func (s *Shares) fill(r *Result, unit float64) {
 	for class := range s.use {
 		var ratios []float64

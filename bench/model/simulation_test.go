@@ -93,8 +93,8 @@ func TestPaperScale(t *testing.T) {
 	}
 }
 
-// Sparrow's queueing time against simulation without delays: 3,000 workers, of which
-// a job of 10 tasks probes 20. The first jobs find an empty cluster.
+// Sparrow's queueing time against simulation without delays: 3,000 workers, 20 of
+// which a job of 10 tasks probes. The first jobs find an empty cluster.
 func TestSparrowSimulated(t *testing.T) {
 	const tasks, workers = 10, 3000
 	jobs, loads := 20_000, []float64{0.7, 0.9}

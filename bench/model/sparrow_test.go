@@ -37,7 +37,7 @@ func TestSparrowOfManyTasks(t *testing.T) {
 }
 
 // More tasks in a job mean more of its probes that wait about as long as the
-// others, and never more waiting than at one worker of its own.
+// others, and never more waiting than at one worker for each task.
 func TestSparrowIsMonotone(t *testing.T) {
 	for _, tasks := range []int{1, 2, 10, 100, 1000} {
 		before := 0.0

@@ -92,8 +92,8 @@ func (q *asynqQueue) run(ctx context.Context, programs [][]string) error {
 	return q.failed
 }
 
-// awaitProcessed waits until so many tasks have ended. asynq has no event for the end of a
-// task; its counters in Redis say it.
+// awaitProcessed waits until the given number of tasks have ended. asynq has no event for
+// the end of a task; its counters in Redis show it.
 func (q *asynqQueue) awaitProcessed(ctx context.Context, wanted int) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -1,8 +1,8 @@
 // Command peers runs programs by way of a job queue, for "pigeon bench reuther" to measure:
 // asynq, which keeps its queue in Redis, and River, which keeps it in PostgreSQL. It is a
-// module of its own, because nothing of it is in Pigeon.
+// separate module, because nothing of it is in Pigeon.
 //
-//	peers asynq --socket FILE --slots N      FILE: the socket of a Redis of its own
+//	peers asynq --socket FILE --slots N      FILE: the socket of its own Redis
 //	peers river --socket FOLDER --slots N    FOLDER: the folder of PostgreSQL's socket
 //
 // The caller starts and stops the database. This program writes one JSON object a line on

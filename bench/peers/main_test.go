@@ -52,8 +52,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestAsynq: programs run, and a failure is said, with a real Redis. River is run by the tests
-// of bench/reuther, which start PostgreSQL.
+// TestAsynq: programs run, and a failure is reported, with a real Redis. River is run by the
+// tests of bench/reuther, which start PostgreSQL.
 func TestAsynq(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("there is no redis-server (apt-get install redis-server)")

@@ -6,10 +6,10 @@
 //
 // A figure is filled in as a small struct and written with WriteFiles(base),
 // which makes base.svg and base.png. Panels (such as the two classes) are drawn side
-// by side under one title and one legend, which has a strip of its own and so
-// never covers data. A run has the same colour in all panels; the colours are
-// those of Okabe and Ito, distinguished by colour-blind readers, and lines differ
-// by dashes too, for print without colour.
+// by side under one title and one legend, which has its own strip and so never
+// covers data. A run has the same colour in all panels; the colours are those of
+// Okabe and Ito, distinguished by colour-blind readers, and lines differ by dashes
+// too, for print without colour.
 //
 // References are grey.
 //

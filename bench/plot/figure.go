@@ -35,7 +35,7 @@ type figure struct {
 	panels     []*gonum.Plot
 	panelWidth vg.Length
 	height     vg.Length // of a panel, 0 for panelHeight
-	stacked    bool      // panels stand one below the other
+	stacked    bool      // panels are one below the other
 	legend     []entry
 }
 
@@ -45,7 +45,7 @@ type entry struct {
 	sample func(c draw.Canvas)
 }
 
-// styledEntry is the legend entry of what is drawn as a line.
+// styledEntry is the legend entry of a quantity drawn as a line.
 func styledEntry(style draw.LineStyle, name string) entry {
 	return entry{name, func(c draw.Canvas) {
 		c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)

@@ -61,8 +61,8 @@ func (t *Trace) In(dir string) (State, error) {
 	return Sound, nil
 }
 
-// Fetch fetches a trace into a folder, unless it is there; it reports whether it did. What has
-// another size or hash is not kept. A file of the name with another content is not replaced.
+// Fetch fetches a trace into a folder, unless it is there; it reports whether it did. A download
+// with another size or hash is not kept. A file of the name with another content is not replaced.
 func (t *Trace) Fetch(ctx context.Context, source, dir string) (fetched bool, err error) {
 	address, err := t.Address(source)
 	if err != nil {

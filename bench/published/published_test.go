@@ -51,7 +51,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for name, c := range map[string]struct {
-		spoil func(*Trace, string) string // returns what is served
+		spoil func(*Trace, string) string // returns the served file
 		want  string
 	}{
 		"other content":  {func(*Trace, string) string { return strings.Replace(content, "1", "2", 1) }, "SHA-256"},

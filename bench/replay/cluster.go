@@ -27,7 +27,7 @@ type ClusterOptions struct {
 	Started func(context.Context, *cluster.Cluster)
 }
 
-// Measured is a replay with what was measured beside its outcome.
+// Measured is a replay with what was measured besides its outcome.
 type Measured struct {
 	Replayed
 	Usage  cluster.Usage   // of the daemons, during the replay
@@ -62,8 +62,8 @@ func OnNewCluster(ctx context.Context, run *experiment.Run, w *workload.Workload
 	return m, nil
 }
 
-// Spec returns the cluster of a run: nodes of one slot each, or of as many as one
-// worker of the policy has.
+// Spec returns the cluster of a run: nodes of one slot each, or with the slots of
+// one worker of the policy.
 func Spec(run *experiment.Run) cluster.Spec {
 	d, slots := run.Description, run.Cores.SlotsPerWorker()
 	spec := cluster.Spec{
@@ -117,8 +117,8 @@ func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o C
 	})
 }
 
-// Metered says what the daemons of a cluster have used, and how many core messages they have sent,
-// since their start.
+// Metered reports what the daemons of a cluster have used, and how many core messages they have
+// sent, since their start.
 type Metered interface {
 	Read(ctx context.Context) (used cluster.Usage, messages int64, err error)
 }

@@ -34,7 +34,7 @@ type Progress struct {
 	Jobs, Submitted, Ended int
 	Elapsed                time.Duration
 	// Left is the time to the end as far as it is known: that of the last
-	// arrival, or of the last task that is under way.
+	// arrival, or of the last task that runs.
 	Left time.Duration
 }
 
@@ -50,7 +50,7 @@ type Replayed struct {
 	Lateness time.Duration
 }
 
-// replay is a replay under way.
+// replay is a replay in progress.
 type replay struct {
 	work    *workload.Workload
 	targets []*target

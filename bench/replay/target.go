@@ -15,7 +15,7 @@ import (
 const (
 	// watchersPerFrontend long-poll, each on its connection.
 	watchersPerFrontend = 4
-	// submitters bounds the submissions under way at one frontend.
+	// submitters bounds the submissions in progress at one frontend.
 	submitters = 64
 	// submitTimeout bounds one try.
 	submitTimeout = 10 * time.Second

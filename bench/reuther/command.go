@@ -13,7 +13,7 @@ import (
 
 // command is a command that reads the arguments of programs from its standard input, each
 // ended by a zero byte, and starts a program for a number of them. All programs of a set
-// have the same beginning, and so many arguments, but the last.
+// have the same beginning, and all but the last the same number of arguments.
 type command struct {
 	name, from string
 	arguments  func(slots, each int) []string

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// redis starts a Redis that listens on a socket of its own and writes nothing to the disk.
+// redis starts a Redis that listens on its own socket and writes nothing to the disk.
 func redis(ctx context.Context, p *place) (string, Description, error) {
 	if err := installed("Redis", "redis-server", "redis-server"); err != nil {
 		return "", Description{}, err
@@ -31,9 +31,9 @@ func redis(ctx context.Context, p *place) (string, Description, error) {
 	return socket, Description{About: version, Configuration: strings.ReplaceAll("redis-server "+quoted(settings)+"\n", p.dir, "DIR")}, nil
 }
 
-// postgres starts a PostgreSQL that listens on a socket of its own, with its defaults, which
-// sync every commit to the disk. It refuses to run as root; then it runs as the user postgres
-// of Debian's package.
+// postgres starts a PostgreSQL that listens on its own socket, with its defaults, which sync
+// every commit to the disk. It refuses to run as root; then it runs as the user postgres of
+// Debian's package.
 func postgres(ctx context.Context, p *place) (string, Description, error) {
 	programs, err := postgresPrograms()
 	if err != nil {

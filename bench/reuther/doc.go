@@ -14,7 +14,7 @@
 // ends when the peer itself knows that the last one has ended.
 //
 // The daemons of a peer live in a temporary folder, listen on a socket in it or on the
-// loopback interface, and are gone after Stop with all that they have started (place).
+// loopback interface, and are gone after Stop with all processes that they have started (place).
 //
 // Times are of the wall clock. Processor time is that of the whole machine, because the
 // processes of some peers cannot be told apart; a run that has the machine for itself is

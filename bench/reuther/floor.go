@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// floor is as many goroutines as there are slots, each of which starts one program after
-// another: the least that starting programs costs.
+// floor is one goroutine for each slot, which starts one program after another: the
+// least that starting programs costs.
 type floor struct{ slots int }
 
 func (*floor) Name() string { return "floor" }

@@ -26,13 +26,13 @@ var gridEngineTemplates = template.Must(template.New("gridengine").Parse(gridEng
 type gridEngineSettings struct {
 	Dir             string
 	Slots, MaxArray int
-	Limits          []string // of a queue, each of which there is soft and hard
+	Limits          []string // of a queue, each in a soft and a hard form
 }
 
-// gridEngine is a Grid Engine of one host: qmaster and execd, in a network namespace of its
-// own, because they listen on all interfaces. A set is a job array, as in the paper; its end is
-// in the accounting file. The scheduler runs every second and at each end of a task, as often
-// as it can; with the defaults it would every 15 seconds.
+// gridEngine is a Grid Engine of one host: qmaster and execd, in its own network namespace,
+// because they listen on all interfaces. A set is a job array, as in the paper; its end is in
+// the accounting file. The scheduler runs every second and at each end of a task, as often as
+// it can; with the defaults it would every 15 seconds.
 type gridEngine struct {
 	place         *place
 	configuration string

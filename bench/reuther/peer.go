@@ -11,10 +11,10 @@ import (
 // Peer is what starts programs in slots.
 type Peer interface {
 	Name() string
-	// Describe says what it is, once it is started.
+	// Describe returns what it is, once it is started.
 	Describe(ctx context.Context) (Description, error)
-	// Start makes it ready for programs in so many slots. Stop ends it and removes what it
-	// left behind, also after a Start or a Run that failed or was interrupted.
+	// Start makes it ready for programs in that many slots. Stop ends it and removes what
+	// it left behind, also after a Start or a Run that failed or was interrupted.
 	Start(ctx context.Context, slots int) error
 	Stop() error
 	// Run runs the programs and returns when the peer knows that all have ended. A program
@@ -25,8 +25,8 @@ type Peer interface {
 // Description is what a reader has to know of a peer to measure it again.
 type Description struct {
 	About string // version and how it is used, one line
-	// Configuration is what was written for this measurement; "" of a peer that takes all
-	// from its command line.
+	// Configuration is what was written for this measurement; "" for a peer that takes
+	// all from its command line.
 	Configuration string
 }
 
@@ -73,8 +73,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the peer of a name. An unknown name is an error; that a peer is absent is said
-// by its Start (ErrAbsent).
+// New returns the peer of a name. An unknown name is an error; Start of an absent peer
+// returns ErrAbsent.
 func New(name string, o Options) (Peer, error) {
 	for _, c := range constructors {
 		if c.name == name {

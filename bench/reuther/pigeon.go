@@ -15,13 +15,13 @@ import (
 )
 
 // jobTasks is the size of the jobs in which the programs of a set are submitted, and
-// submitted how many are under way at a time; the rest wait at this client.
+// submitted how many are submitted at a time; the rest wait at this client.
 const (
 	jobTasks  = 200
 	submitted = 64
 )
 
-// pigeon is a cluster of its own: a process for each daemon, one frontend with its journal
+// pigeon is a separate cluster: a process for each daemon, one frontend with its journal
 // on the disk, one group, and one node that has all slots.
 type pigeon struct {
 	cluster  *cluster.Cluster

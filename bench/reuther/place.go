@@ -56,7 +56,7 @@ func newPlace(env ...string) (*place, error) {
 // path returns a path in the folder.
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
 
-// daemon starts a process that runs until close. What it writes is in the file name.log.
+// daemon starts a process that runs until close. Its output is in the file name.log.
 func (p *place) daemon(name string, argv ...string) (*childproc.Process, error) {
 	d, err := p.daemons.Start(childproc.Command{Name: name, Argv: argv, Env: p.env, Dir: p.dir, Log: p.path(name + ".log"), Watchdog: true})
 	if err == nil {
@@ -125,8 +125,8 @@ func (p *place) guarded(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// close stops the daemons, kills what they have left running and removes the folder. It may
-// be called twice, and of no place.
+// close stops the daemons, kills the processes that they have left running and removes the
+// folder. It may be called twice, and on a nil place.
 func (p *place) close() error {
 	if p == nil || p.dir == "" {
 		return nil
@@ -139,7 +139,7 @@ func (p *place) close() error {
 }
 
 // sweep kills the processes that have the mark in their environment: those that a daemon
-// started in sessions of their own, such as the steps of Slurm's jobs.
+// started in their own sessions, such as the steps of Slurm's jobs.
 func (p *place) sweep() error {
 	wanted := []byte(mark + "=" + p.dir + "\x00")
 	for end := time.Now().Add(stopWithin); ; time.Sleep(10 * time.Millisecond) {

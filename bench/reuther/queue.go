@@ -17,8 +17,8 @@ import (
 // queue reaches it.
 type database func(ctx context.Context, p *place) (socket string, about Description, err error)
 
-// queue is a job queue that is a Go module, in the program of bench/peers, on a database of
-// its own.
+// queue is a job queue that is a Go module, in the program of bench/peers, with its own
+// database.
 type queue struct {
 	name     string
 	program  string

@@ -42,7 +42,7 @@ func (r *Result) WriteReport(out io.Writer, command, figures string) error {
 // medianOf sorts a copy.
 func medianOf(values []float64) measure.Number { return median(slices.Sorted(slices.Values(values))) }
 
-// totals has a row for each set and peer, with what it is to the floor where that was
+// totals has a row for each set and peer, with its ratio to the floor where that was
 // measured.
 func (r *Result) totals() markdown.Table {
 	t := markdown.Table{Head: []string{"t", "n", "peer", "T_total", "from - to", "tasks/s", "to the floor", "processor a task (ms)", "to the floor", "U"}}

@@ -72,7 +72,7 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 	}
 }
 
-// imitated keeps what it was given and runs nothing.
+// imitated records the programs that it was given and runs nothing.
 type imitated struct {
 	name    string
 	fault   error

@@ -28,7 +28,7 @@ type Result struct {
 type PeerResult struct {
 	Name          string      `json:"name"`          // floor, pigeon, slurm and so on
 	About         string      `json:"about"`         // version, and how it is used
-	Configuration string      `json:"configuration"` // what was written for it, "" without
+	Configuration string      `json:"configuration"` // the configuration written for it, "" without one
 	Sets          []SetResult `json:"sets"`          // in the order in which they were run
 	Model         Fit         `json:"model"`         // of the sets with constant durations
 }
@@ -52,7 +52,7 @@ type SetResult struct {
 }
 
 // Run measures every set of the plan on every peer, round after round. Peers that are not
-// installed are left out and named in the result. progress is told what is run next.
+// installed are left out and named in the result. progress is called with what is run next.
 func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (result *Result, err error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (r
 		switch err := p.Start(ctx, plan.Slots); {
 		case errors.Is(err, ErrAbsent):
 			r.LeftOut = append(r.LeftOut, err.Error())
-			if err := p.Stop(); err != nil { // what it has started before that was known
+			if err := p.Stop(); err != nil { // what it started before it was known to be absent
 				return nil, err
 			}
 			continue
@@ -101,7 +101,7 @@ func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (r
 	return r, nil
 }
 
-// measurement is a run under way.
+// measurement is a run in progress.
 type measurement struct {
 	plan     Plan
 	sets     []Set
@@ -156,7 +156,7 @@ func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) er
 const quiet = 300 * time.Millisecond
 
 // foreignShare returns which part of the processors is busy now, 0 to 1; 0 where the system
-// does not say.
+// does not report it.
 func foreignShare(ctx context.Context) (float64, error) {
 	before, _ := measure.BusySeconds()
 	began := time.Now()
@@ -169,7 +169,7 @@ func foreignShare(ctx context.Context) (float64, error) {
 	return min(1, (after-before)/(time.Since(began).Seconds()*float64(runtime.NumCPU()))), nil
 }
 
-// finish turns the times into what is reported.
+// finish turns the times into the reported figures.
 func (m *measurement) finish() {
 	for i := range m.result.Peers {
 		peer := &m.result.Peers[i]

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// writeScript writes a script for a job array, of which each task runs one of the programs. Where
-// all programs are the same, the script is that program. Else the number of the task, which
-// is in the environment variable, from 1 on, selects one of as many files.
+// writeScript writes a script for a job array, each task of which runs one of the programs. Where
+// all programs are the same, the script is that program. Else the number of the task, which is in
+// the environment variable, from 1 on, selects one file for each program.
 func writeScript(folder, variable string, programs [][]string) (path string, err error) {
 	if err := os.Mkdir(folder, 0o755); err != nil { //nolint:gosec // jobs may run as another user
 		return "", err
@@ -43,9 +43,9 @@ func quoted(program []string) string {
 // recordsEvery is the pause between two looks at a file of records.
 const recordsEvery = 10 * time.Millisecond
 
-// awaitRecords waits until n lines stand behind the offset of a file, to which a scheduler
-// writes one for each task that has ended. parse returns why the task of a line failed, "" for
-// one that did not, and false for a line that is none of these.
+// awaitRecords waits until n lines follow the offset of a file, to which a scheduler writes
+// one for each task that has ended. parse returns why the task of a line failed, "" for one
+// that did not, and false for a line that is no such record.
 func awaitRecords(ctx context.Context, path string, offset int64, n int, parse func(line string) (why string, ok bool)) error {
 	tick := time.NewTicker(recordsEvery)
 	defer tick.Stop()
@@ -82,7 +82,7 @@ func awaitRecords(ctx context.Context, path string, offset int64, n int, parse f
 	}
 }
 
-// readFrom returns what stands behind an offset of a file; nothing of a file that is not
+// readFrom returns the content after an offset of a file; nothing for a file that is not
 // there yet.
 func readFrom(path string, offset int64) (string, error) {
 	f, err := os.Open(path)

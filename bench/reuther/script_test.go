@@ -89,8 +89,8 @@ func TestSpoolerState(t *testing.T) {
 	}
 }
 
-// TestSlurmConfiguration: what is shown is what is written, but for the folder; nothing
-// listens on other addresses than loopback.
+// TestSlurmConfiguration: the configuration shown is the one written, except for the
+// folder; nothing listens on addresses other than loopback.
 func TestSlurmConfiguration(t *testing.T) {
 	p, err := newPlace()
 	if err != nil {
@@ -118,7 +118,7 @@ func TestSlurmConfiguration(t *testing.T) {
 	}
 }
 
-// TestPlaceLeavesNothing: close ends a daemon, and what it started in a session of its own.
+// TestPlaceLeavesNothing: close ends a daemon, and what it started in a separate session.
 func TestPlaceLeavesNothing(t *testing.T) {
 	p, err := newPlace("WHERE=@/x")
 	if err != nil {
@@ -146,7 +146,7 @@ func TestPlaceLeavesNothing(t *testing.T) {
 	if state, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil && !strings.Contains(string(state), ") Z ") {
 		t.Errorf("process %s still runs: %s", pid, state)
 	}
-	// A daemon that ends by itself is the cause why what waits for it ends.
+	// A daemon that ends by itself ends a call that waits for it, with that as the cause.
 	q, err := newPlace()
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestPlaceLeavesNothing(t *testing.T) {
 }
 
 // TestGridEngineTexts: what is changed in a configuration, and what its files and commands
-// say.
+// contain.
 func TestGridEngineTexts(t *testing.T) {
 	if got := withLines("a 1\nab   2\nc 3\n", "ab 7\n"); got != "a 1\nab 7\nc 3\n" {
 		t.Errorf("%q", got)

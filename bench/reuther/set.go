@@ -30,15 +30,15 @@ func (s Set) String() string {
 	return text
 }
 
-// Plan says which sets are run on how many slots.
+// Plan is which sets are run on how many slots.
 type Plan struct {
 	Slots int // P
 	// Work is t x n, what each slot has to do in a set. The paper has 240 s on 1,408 slots.
 	Work      time.Duration
 	Durations []time.Duration // t of each set; 0 is a set of Zero tasks for each slot
 	Zero      int
-	// Variable adds a set with variable durations beside each; Multilevel, above 1, one
-	// whose launches run so many tasks. Neither is added for tasks of length zero.
+	// Variable adds a set with variable durations to each; Multilevel, above 1, one
+	// whose launches run that many tasks. Neither is added for tasks of length zero.
 	Variable   bool
 	Multilevel int
 	Rounds     int

@@ -29,9 +29,9 @@ type slurmSettings struct {
 // maxArray bounds a set on a scheduler with job arrays.
 const maxArray = 1_000_001
 
-// slurm is a Slurm of one node: munged with a key of its own, slurmctld and slurmd on
-// 127.0.0.1, as this user. A set is a job array, as in the paper; its end is in the file of
-// ended jobs that slurmctld writes. Scheduling has Slurm's defaults.
+// slurm is a Slurm of one node: munged with its own key, slurmctld and slurmd on 127.0.0.1,
+// as this user. A set is a job array, as in the paper; its end is in the file of ended jobs
+// that slurmctld writes. Scheduling has Slurm's defaults.
 type slurm struct {
 	place         *place
 	configuration string

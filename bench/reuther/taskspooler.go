@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// taskSpooler is a server of task-spooler of its own, with its socket in a place. Each program
-// is submitted by a process of tsp, as its users do, without keeping output.
+// taskSpooler is a separate server of task-spooler, with its socket in a place. Each program
+// is submitted by a process of tsp, as by its users, without keeping output.
 type taskSpooler struct {
 	place   *place
 	version string

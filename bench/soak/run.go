@@ -49,7 +49,7 @@ func (r *Result) Flat() bool {
 	return r.Failed == 0 && r.Decided() && r.grown() == 0
 }
 
-// Decided reports whether the run was long enough to tell.
+// Decided reports whether the run was long enough for a verdict.
 func (r *Result) Decided() bool {
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Points < LeastPoints {
@@ -173,7 +173,7 @@ func (s *series) run(ctx context.Context, done *atomic.Int64) error {
 		}
 		err := s.sample(ctx, done)
 		if ctx.Err() != nil {
-			return nil // the run is over, and what was read of some daemons is no sample
+			return nil // the run is over, and readings of only some daemons are no sample
 		}
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (s *series) sample(ctx context.Context, done *atomic.Int64) error {
 	return nil
 }
 
-// verdicts returns how many samples there are of every daemon, and what they show.
+// verdicts returns how many samples there are of each daemon, and what they show.
 func (s *series) verdicts() (samples int, list []Verdict) {
 	for i := range s.daemons {
 		for _, m := range s.daemons[i].measures() {

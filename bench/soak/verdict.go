@@ -1,6 +1,6 @@
 package soak
 
-// Measure is what is measured of a daemon.
+// Measure is a quantity measured of a daemon.
 type Measure string
 
 // The measures.
@@ -11,7 +11,7 @@ const (
 )
 
 // Share is how much a measure may grow in the second half, by its slope, relative to its
-// median there; always allowed is what Least says.
+// median there; growth up to Least is always allowed.
 const Share = 0.1
 
 // Least returns by how much a measure may grow in any case: a few connections open and
@@ -23,8 +23,8 @@ func Least(m Measure) float64 {
 	return 20
 }
 
-// LeastPoints is how many samples the second half must have: a series that is too short to tell
-// is not flat.
+// LeastPoints is how many samples the second half must have: a series that is too short for a
+// verdict is not flat.
 const LeastPoints = 5
 
 // Verdict is one measure of one daemon over a run.

@@ -8,8 +8,8 @@ import (
 )
 
 // Arrivals returns the times at which the jobs of a stream are submitted: a Poisson
-// process of so many a second, over the window. The same seed and stream have the
-// same times.
+// process of the given rate per second, over the window. The same seed and stream
+// have the same times.
 func Arrivals(seed, stream uint64, rate float64, window time.Duration) []time.Duration {
 	var at []time.Duration
 	random := rand.New(rand.NewPCG(seed, stream))

@@ -2,10 +2,10 @@
 // real daemons and real executors on this machine:
 //
 //	Waves    500 sleeping tasks on two slots: the cost of grants
-//	Sharing  three drivers with streams of short jobs beside one with a long job
+//	Sharing  three drivers with streams of short jobs alongside one with a long job
 //	Trip     how long a driver waits for a grant on an idle cluster
 //	First    from spark-submit to the end of the first task
-//	People   two owners with streams of short jobs beside a third one's flood of short tasks
+//	People   two owners with streams of short jobs during a third one's flood of short tasks
 //
 // The Spark drivers are those of bench/spark/driver, under spark-pigeon:// or
 // spark://.

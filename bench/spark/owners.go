@@ -28,7 +28,7 @@ const peopleRate = peopleLoad * sharedSlots / (streamTasks * float64(streamSleep
 // peopleTime bounds the streams, or the streams and the flood.
 const peopleTime = 8 * time.Minute
 
-// peopleLimit is how much longer the streams' jobs may take beside the flood, by the 99th
+// peopleLimit is how much longer the streams' jobs may take during the flood, by the 99th
 // percentile.
 const peopleLimit = 1.5
 
@@ -71,7 +71,7 @@ type served struct {
 	alone, beside []float64
 }
 
-// people runs the streams in each way, alone and beside the flood.
+// people runs the streams in each way, alone and during the flood.
 func (s *suite) people(ctx context.Context) (rows []Row, err error) {
 	machine := Machine{Nodes: sharedNodes, Slots: sharedSlots / sharedNodes}
 	var m *manager
@@ -105,7 +105,7 @@ func (s *suite) people(ctx context.Context) (rows []Row, err error) {
 	return peopleRows(got), nil
 }
 
-// serve runs the streams alone and then, with the same arrivals, beside the flood.
+// serve runs the streams alone and then, with the same arrivals, during the flood.
 func (s *suite) serve(ctx context.Context, m *manager, way people) (x served, err error) {
 	s.o.Progress(fmt.Sprintf("%d streams of short jobs beside %d tasks of somebody else: %s", peopleStreams, floodTasks, way.name))
 	x.way = way
@@ -250,7 +250,7 @@ func (s *suite) serveByPools(ctx context.Context, m *manager, way people) (x ser
 	return x, nil
 }
 
-// peopleRows tells for each way what the streams' jobs took alone, and beside the flood.
+// peopleRows returns for each way what the streams' jobs took alone, and during the flood.
 func peopleRows(got []served) (rows []Row) {
 	for _, x := range got {
 		way := x.way

@@ -35,7 +35,7 @@ func TestPeopleRows(t *testing.T) {
 	}
 }
 
-// TestPeopleWays: the work is what the page says, and the people are different owners.
+// TestPeopleWays: the work is as the page states, and the people are different owners.
 func TestPeopleWays(t *testing.T) {
 	if jobs := peopleRate * peopleWindow.Seconds(); jobs < 127 || jobs > 129 { // 0.2 of 8 slots for 40 s
 		t.Errorf("%v jobs in a stream", jobs)

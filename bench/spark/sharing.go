@@ -131,7 +131,7 @@ func (s *suite) share(ctx context.Context, m *manager, way sharing) (*shared, er
 	return out, work.Wait()
 }
 
-// stream is the command for a stream of jobs for so long.
+// stream returns the command for a stream of jobs of the given length.
 func (s *suite) stream(k int, lasts time.Duration) string {
 	at := Arrivals(s.o.Seed, uint64(k), streamRate, lasts) //nolint:gosec // a small number
 	return fmt.Sprintf("stream %d %d %s", streamTasks, streamSleep.Milliseconds(), seconds(at))

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bed is the hosts of a run, on a bridge in a namespace of its own, so that nothing of the
+// bed is the hosts of a run, on a bridge in its own namespace, so that nothing of the
 // machine's own network changes. Its names begin with a prefix of this process.
 type bed struct {
 	prefix string

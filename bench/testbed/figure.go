@@ -53,7 +53,7 @@ func (s *steps) figure(ctx context.Context) error {
 	return errors.Join(printFigure(&live, &sim), s.nothingLeft(ctx))
 }
 
-// printFigure prints live over simulated beside the limits.
+// printFigure prints live over simulated next to the limits.
 func printFigure(live, sim *measure.Result) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "class\tcompletion\tsimulated\tlive\tlive/simulated\tlimit\t\t")

@@ -21,7 +21,7 @@ import (
 // faster than in the trace.
 const replayJobs, replaySpeedup = 60, 20
 
-// replays has jobs replayed on the hosts, breaks one replay off and has a host fail in another, and
+// replays replays jobs on the hosts, interrupts one replay and makes a host fail in another, and
 // looks for what is left after each.
 func (s *steps) replays(ctx context.Context) error {
 	inventory, err := s.writeReplayInventory(len(s.nodes), slots)
@@ -43,8 +43,8 @@ func (s *steps) replays(ctx context.Context) error {
 	return nil
 }
 
-// writeReplayInventory has a master and a frontend for each of the first hosts, in groups of their
-// own as far as there are nodes for them.
+// writeReplayInventory writes an inventory with a master and a frontend on each of the first
+// hosts, in separate groups as far as there are nodes for them.
 func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	var b bytes.Buffer
 	groups := min(chiefs, nodes)
@@ -63,7 +63,7 @@ func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	return path, os.WriteFile(path, b.Bytes(), 0o600)
 }
 
-// runAs returns the settings of nodes where nobody proves who submits, as whom tasks could run.
+// runAs returns the settings of nodes where no submitter is proven, as whose user tasks could run.
 func (s *steps) runAs() string {
 	if s.opts.security == "tls" {
 		return ""
@@ -71,8 +71,8 @@ func (s *steps) runAs() string {
 	return "settings: {node: {run_as: " + person + "}}\n"
 }
 
-// replayed runs a replay on the hosts and returns its results: the live one, then what is set
-// beside it.
+// replayed runs a replay on the hosts and returns its results: the live one, then those set
+// next to it.
 func (s *steps) replayed(ctx context.Context, inventory string, args ...string) (list []measure.Result, err error) {
 	out, err := s.pigeon(ctx, slices.Concat([]string{"replay", "--hosts", inventory, "-o", "json"}, args)...)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *steps) replay(ctx context.Context, inventory string) error {
 	return nil
 }
 
-// interrupt breaks a replay off, as Ctrl-C does: it prints what was measured until then.
+// interrupt interrupts a replay, as Ctrl-C does: it prints what was measured until then.
 func (s *steps) interrupt(ctx context.Context, inventory string) error {
 	out, said, err := s.disturbed(ctx, inventory, func(p *os.Process) error { return p.Signal(os.Interrupt) })
 	if err != nil || !strings.Contains(out, `"partial":true`) {
@@ -121,7 +121,7 @@ func (s *steps) interrupt(ctx context.Context, inventory string) error {
 	return nil
 }
 
-// lose kills a daemon during a replay, which says on which host.
+// lose kills a daemon during a replay, which names its host.
 func (s *steps) lose(ctx context.Context, inventory string) error {
 	victim := s.nodes[0]
 	out, said, err := s.disturbed(ctx, inventory, func(*os.Process) error {
@@ -135,11 +135,11 @@ func (s *steps) lose(ctx context.Context, inventory string) error {
 	return nil
 }
 
-// begun is what a replay says when jobs are being submitted.
+// begun is what a replay prints when jobs are being submitted.
 const begun = "replaying on "
 
-// disturbed starts a replay of an hour, does something to it when it has begun, and returns what it
-// printed and said. It must end by itself, with a status other than 0.
+// disturbed starts a replay of an hour, does something to it when it has begun, and returns its
+// standard output and standard error. It must end by itself, with a status other than 0.
 func (s *steps) disturbed(ctx context.Context, inventory string, do func(*os.Process) error) (out, said string, err error) {
 	words := s.line("replay", "--hosts", inventory, "-o", "json", "--trace", "gen:ec2,jobs=20000")
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)

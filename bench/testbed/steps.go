@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// steps are what is done on a bed, in order.
+// steps are the steps carried out on a bed, in order.
 type steps struct {
 	bed     *bed
 	opts    options
@@ -62,7 +62,7 @@ func (s *steps) plan() string { return filepath.Join(s.bed.folder, "bed-plan") }
 func (s *steps) writeInventory() error {
 	var b bytes.Buffer
 	as := ""
-	if s.opts.security != "tls" { // nobody proves who submits, as whom tasks could run
+	if s.opts.security != "tls" { // no submitter is proven, as whose user tasks could run
 		as = ", node: {run_as: " + person + "}"
 	}
 	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}%s}\nhosts:\n", s.opts.security, s.bed.sshConfig(), as)
@@ -248,7 +248,7 @@ type result struct {
 	err                                         error
 }
 
-// loaders submit jobs at a time, each of so many tasks that take taskTime.
+// loaders submit jobs at a time, each of tasksOfLoad tasks that take taskTime.
 const (
 	loaders     = 4
 	tasksOfLoad = 30
@@ -336,7 +336,7 @@ func (s *steps) replace(ctx context.Context) error {
 	return nil
 }
 
-// remove removes the cluster and looks for what is left of it.
+// remove removes the cluster and looks for leftovers.
 func (s *steps) remove(ctx context.Context) error {
 	states, took, err := s.cluster(ctx, "remove", "--program", s.program, "--yes")
 	if err != nil || states["removed"] != s.opts.hosts {

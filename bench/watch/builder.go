@@ -122,7 +122,7 @@ func (b *builder) start(job int, t *taskState, at int64, where string) {
 	b.run(job, t, at, max(0, at-t.ready), atWorker)
 }
 
-// instant is too short to be seen: a launch under way does not count as waiting at a worker.
+// instant is too short to be seen: a launch in transit does not count as waiting at a worker.
 func (b *builder) instant() int64 { return b.options.Cutoff.Nanoseconds() / 20 }
 
 func (b *builder) run(job int, t *taskState, at, wait int64, atWorker bool) {
@@ -154,7 +154,7 @@ func (b *builder) end(job int, t *taskState, at int64, counts bool) {
 	t.ran = 0
 }
 
-// recording ends what is still open and sorts everything.
+// recording ends open intervals and sorts everything.
 func (b *builder) recording(name string) *Recording {
 	for key, t := range b.tasks { // they are independent of each other
 		b.end(key.job, t, b.last, true)

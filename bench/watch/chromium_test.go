@@ -27,7 +27,7 @@ func TestPageInChromium(t *testing.T) {
 	if got := b.Text(`document.querySelector("h2").textContent + " " + window.broken + " " + document.querySelectorAll("img").length`); got != r.Title+" undefined 0" {
 		t.Errorf("the title is %q", got)
 	}
-	// A long task runs in the first cell, a short one beside it.
+	// A long task runs in the first cell, a short one in the next.
 	colors := `[...new Set(Array.from({ length: 40 }, (_, i) => { const c = document.querySelector("canvas"), d = c.getContext("2d").getImageData(4 + 4 * i, 34, 1, 1).data; return [...d.slice(0, 3)].join(); }))].join(" ")`
 	b.Await(colors+`.includes("230,159,0") && `+colors+`.includes("0,114,178")`, colors)
 }

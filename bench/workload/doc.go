@@ -23,8 +23,8 @@
 // # Refusals
 //
 // Reading stops at the first fault with a *ParseError that names file, line
-// and column and names what was expected there. Everything that a file could
-// grow without end is bounded: MaxTasksPerJob, MaxJobs, MaxTasks, MaxSeconds.
+// and column and names what was expected there. Everything that could grow without
+// end in a file is bounded: MaxTasksPerJob, MaxJobs, MaxTasks, MaxSeconds.
 //
 // # The ec2 generator against the traces
 //

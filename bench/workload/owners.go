@@ -13,8 +13,8 @@ const FloodOwner = "flood"
 // MaxOwners bounds the owners of a workload.
 const MaxOwners = 100_000
 
-// Owners assigns jobs to owners. Who gets a job is drawn from (seed, key) alone, except that
-// as many short jobs flood as make the share.
+// Owners assigns jobs to owners. The owner of a job is drawn from (seed, key) alone, except
+// that enough short jobs flood to make the share.
 type Owners struct {
 	// Count is the number of owners. They are called o1, o2, ...; one that floods is the last
 	// of them and is called flood.
@@ -25,8 +25,8 @@ type Owners struct {
 	// Flood is the share of all work of short jobs that one owner submits. It submits
 	// nothing else. 0: none floods.
 	Flood float64 `json:"flood"`
-	// Burst is the number of tasks that the flood comes in: its jobs wait for
-	// each other until they have so many tasks, and then arrive together.
+	// Burst is the number of tasks that the flood comes in: its jobs wait for each
+	// other until they have this many tasks, and then arrive together.
 	Burst int `json:"burst"`
 	// Absent leaves the jobs of the flood out. All others are as with them.
 	Absent bool `json:"absent"`

@@ -55,7 +55,7 @@ func Read(src io.Reader, name string) (*Workload, error) {
 	}
 }
 
-// Next returns the next job, io.EOF after the last, a *ParseError for what is
+// Next returns the next job, io.EOF after the last, a *ParseError for input that is
 // not a trace, or the error of the underlying reader. The job is the caller's.
 func (r *Reader) Next() (Job, error) {
 	first, err := r.scan.next()

@@ -24,14 +24,14 @@ type Workload struct {
 
 // Job is one job of a workload. Times are in nanoseconds.
 type Job struct {
-	// Line is the line number in the trace, from 1. It is the job's key: what
-	// is drawn for a job is drawn from (seed, key), simulated and live alike.
+	// Line is the line number in the trace, from 1. It is the job's key: every draw
+	// for a job is from (seed, key), simulated and live alike.
 	Line int
 	// Arrival is when the job is submitted, on the workload's own time axis.
 	Arrival int64
 	// Estimate is the mean task duration as the submitter states it, 0 if it states none.
 	Estimate int64
-	// Owner is for whom the job runs, "" for nobody in particular.
+	// Owner is the owner for which the job runs, "" for none in particular.
 	Owner string
 	// Priority is that of the job among those of its owner, higher ones first.
 	Priority int32

@@ -9,7 +9,7 @@
 // program reads and writes. Nothing is left when the program ends: a namespace lives as long
 // as a process or an open file is in it.
 //
-// [Enter] starts the program again in a network namespace of its own, where it may do all
-// this without touching the machine's network: as root, or in a user namespace where the
+// [Enter] starts the program again in its own network namespace, where it may do all this
+// without touching the machine's network: as root, or in a user namespace where the
 // machine allows those. [New] works only there.
 package network

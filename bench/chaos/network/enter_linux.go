@@ -21,9 +21,9 @@ func Entered() bool { return os.Getenv(mark) != "" }
 // stopWithin bounds how long the program may take to end after a signal.
 const stopWithin = 2 * time.Minute
 
-// Enter runs this program again, with these arguments, in network and mount namespaces of its own, and
-// returns its exit status. When ctx ends it is asked to end. entered is false in the program
-// that was started so, and where it could not be; then the error says why.
+// Enter runs this program again, with these arguments, in its own network and mount namespaces, and
+// returns its exit status. When ctx ends it is asked to end. entered is false in the program that was
+// started that way, and where it could not be started; then the error says why.
 func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, entered bool, err error) {
 	if Entered() {
 		return 0, false, nil
@@ -57,7 +57,7 @@ func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, 
 		return max(1, exit.ExitCode()), true, nil
 	}
 	if err != nil {
-		return 1, true, nil // it was ended early, and has said so
+		return 1, true, nil // it was ended early, and has reported that
 	}
 	return 0, true, nil
 }

@@ -62,8 +62,8 @@ func newHost(i int) (tun, namespace *os.File, err error) {
 	return tun, namespace, err
 }
 
-// inThread calls do on a thread of its own, which ends afterwards: its network namespace is
-// no other goroutine's.
+// inThread calls do on its own thread, which ends afterwards: no other goroutine gets its
+// network namespace.
 func inThread(do func() error) error {
 	done := make(chan error)
 	go func() {

@@ -47,7 +47,7 @@ func Start(g *childproc.Group, command childproc.Command) (*Driver, error) {
 	go d.read(out)
 	go func() {
 		<-d.process.Exited()
-		d.process.SignalGroup(syscall.SIGKILL) // what it has started could keep its outputs open
+		d.process.SignalGroup(syscall.SIGKILL) // its children could keep its outputs open
 	}()
 	return d, nil
 }
@@ -165,11 +165,11 @@ const statusNotFound = 127
 // CloseInput makes the driver end by itself.
 func (d *Driver) CloseInput() { _ = d.in.Close() } // it may be closed
 
-// Kill kills the driver and what it has started.
+// Kill kills the driver and its children.
 func (d *Driver) Kill() { d.process.SignalGroup(syscall.SIGKILL) }
 
 // Close makes the driver end by itself, kills it after the given time, and returns when
-// it has ended. What it has not yet answered is lost.
+// it has ended. Commands that it has not yet answered are lost.
 func (d *Driver) Close(within time.Duration) {
 	d.CloseInput()
 	ended := time.AfterFunc(within, d.Kill)

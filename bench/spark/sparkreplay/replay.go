@@ -45,7 +45,7 @@ type Options struct {
 	Failed <-chan error
 }
 
-// Check returns why a replay of so many jobs is not possible.
+// Check returns why a replay of that many jobs is not possible.
 func (o *Options) Check(jobs int) error {
 	tried := "dealing the jobs to the drivers; nothing was started"
 	switch {
@@ -92,7 +92,7 @@ type event struct {
 	ended  bool
 }
 
-// run is a replay under way. It belongs to the goroutine of Run.
+// run is a replay in progress. It belongs to the goroutine of Run.
 type run struct {
 	o       *Options
 	work    *workload.Workload

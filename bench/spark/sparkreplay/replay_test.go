@@ -95,7 +95,7 @@ func record(job []string, failed bool) string {
 	return string(text)
 }
 
-// newLines returns what is read, line by line; closed at its end.
+// newLines returns a channel of the lines read, closed at their end.
 func newLines(f *os.File) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -249,7 +249,7 @@ func TestNoSuchProgramThere(t *testing.T) {
 	}
 }
 
-// TestADriverThatIsNotOurs is killed, and what it writes is ignored.
+// TestADriverThatIsNotOurs is killed, and its output is ignored.
 func TestADriverThatIsNotOurs(t *testing.T) {
 	o := options(t, 2, "works", "babbles")
 	var died []error
