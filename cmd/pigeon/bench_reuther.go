@@ -89,7 +89,7 @@ installed are left out, and named; "make peers" installs what there is.`,
 	return cmd
 }
 
-// given returns the command with the flags that say what is measured.
+// given returns the command with the flags that select what is measured.
 func given(cmd *cobra.Command) string {
 	text := cmd.CommandPath()
 	cmd.Flags().Visit(func(f *pflag.Flag) {

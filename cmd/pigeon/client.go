@@ -35,7 +35,7 @@ type clusterConfig struct {
 	securityConfig `mapstructure:",squash"`
 }
 
-// ownerConfig is for whom jobs run. The verbs that submit jobs have its flag.
+// ownerConfig is the owner for which jobs run. The verbs that submit jobs have its flag.
 type ownerConfig struct {
 	Owner string `mapstructure:"owner" doc:"for whom jobs run: a path such as team/alice; their share of the cluster is the owner's; empty: the user who calls"`
 }
@@ -77,7 +77,7 @@ func addClientFlags(cmd *cobra.Command) {
 type clusterClient struct {
 	*frontends.Client
 	timeout time.Duration // of one answer
-	proof   string        // by what calls prove who makes them
+	proof   string        // by what calls prove the caller's identity
 }
 
 // openCluster connects to the cluster of a verb with addClientFlags. A cluster that

@@ -47,7 +47,7 @@ func newHostsHere(t *testing.T) *hostsHere {
 	return h
 }
 
-// write writes the inventory: three hosts with all roles, and what is added.
+// write writes the inventory: three hosts with all roles, and the given lines.
 func (h *hostsHere) write(more string) {
 	h.t.Helper()
 	text := "cluster: here\nsecurity: insecure\nservice_manager: none\nhosts:\n"
@@ -65,8 +65,8 @@ func (h *hostsHere) run(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// cluster runs a verb of 'pigeon cluster', which must end with the status, and returns what it
-// says of each host.
+// cluster runs a verb of 'pigeon cluster', which must end with the status, and returns its
+// result for each host.
 func (h *hostsHere) cluster(status int, verb string, args ...string) []clusters.HostResult {
 	h.t.Helper()
 	code, out, errs := h.run(slices.Concat([]string{"cluster", verb, h.inventory, "-o", "json"}, args)...)
@@ -85,8 +85,8 @@ func states(results []clusters.HostResult) string {
 }
 
 // A cluster is installed by 'pigeon cluster apply', which changes nothing the second time and
-// mends what was changed by hand; one host that cannot be reached keeps no other from it. An
-// upgrade loses nothing, and nothing is left after the removal.
+// repairs what was changed by hand; one host that cannot be reached does not stop the others.
+// An upgrade loses nothing, and nothing is left after the removal.
 func TestClusterOnHosts(t *testing.T) {
 	h := newHostsHere(t)
 	h.write("  - {name: gone, address: " + h.network + "9, ssh: gone, roles: [node], slots: 1}\n")

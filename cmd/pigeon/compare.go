@@ -205,7 +205,7 @@ func keepRuns(dir string) (*compare.Kept, error) {
 	return compare.KeepIn(dir, program)
 }
 
-// remaining says how long something takes yet, if that is known.
+// remaining returns how long something will still take, if that is known.
 func remaining(left time.Duration) string {
 	if left < time.Second {
 		return ""
@@ -220,7 +220,7 @@ func commandLine(cmd *cobra.Command) []string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
 		case pflag.SliceValue:
-			if f.Name == shareFlag { // a value has commas of its own
+			if f.Name == shareFlag { // a value contains commas
 				for _, s := range v.GetSlice() {
 					words = append(words, "--"+f.Name, s)
 				}

@@ -104,8 +104,8 @@ func TestListKeepsParameters(t *testing.T) {
 	}
 }
 
-// A comparison that is interrupted keeps its runs and says so; it leaves no folder of figures, and
-// the same command goes on.
+// A comparison that is interrupted keeps its runs and reports that; it leaves no folder of
+// figures, and the same command continues it.
 func TestInterruptedCompare(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")

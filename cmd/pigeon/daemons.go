@@ -136,7 +136,7 @@ func reloadOnHangup(d reloader) (stop func()) {
 	return func() { signal.Stop(hangups); close(hangups) }
 }
 
-// restarter is a daemon that can leave what runs to its next process.
+// restarter is a daemon that can leave its running attempts to its next process.
 type restarter interface{ PrepareRestart() }
 
 // endForRestart returns a context that ends on SIGUSR2, for which the daemon is prepared
@@ -187,8 +187,8 @@ func (h *limitedHandler) WithGroup(name string) slog.Handler {
 	return &limitedHandler{h.Handler.WithGroup(name), h.limited}
 }
 
-// serve runs a daemon until ctx ends, which is no error, prints when it is ready, and tells the
-// service manager how it does.
+// serve runs a daemon until ctx ends, which is no error, prints when it is ready, and reports
+// its state to the service manager.
 func serve(ctx context.Context, d daemon, manager serviceManager, ready func() error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

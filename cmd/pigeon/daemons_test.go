@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// process is a daemon in a process of its own.
+// process is a daemon in its own process.
 type process struct {
 	cmd  *exec.Cmd
 	line readyLine

@@ -54,7 +54,7 @@ type devLine struct {
 
 	// With --secure, what clients need.
 	TLSCA     string `json:"tls_ca,omitempty"`     // file with the certificate of the authority, with --secure
-	TokenFile string `json:"token_file,omitempty"` // file with the access token of the user who called, with --secure
+	TokenFile string `json:"token_file,omitempty"` // file with the access token of the caller, with --secure
 }
 
 func devCommand() *cobra.Command {
@@ -339,7 +339,7 @@ Try in another terminal, Ctrl-C ends it:
 	return err
 }
 
-// close ends what was started, at any stage.
+// close ends everything that was started, at any stage.
 func (d *dev) close() (err error) {
 	if d.notice != nil {
 		err = d.notice.Withdraw()

@@ -98,7 +98,7 @@ func start(t *testing.T, args ...string) background {
 	return background{first: first, stop: func() (int, string) { asked = true; return stop() }}
 }
 
-// runDev runs "pigeon dev" for a user of its own.
+// runDev runs "pigeon dev" for a separate user.
 func runDev(t *testing.T, args ...string) (background, devLine) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
@@ -136,7 +136,7 @@ func TestDevUnderEveryPolicy(t *testing.T) {
 	}
 }
 
-// TestDevTellsWhereItIs: what is in its one line, the web page, and that
+// TestDevTellsWhereItIs: the content of its one line, the web page, and that
 // nothing is left at the end.
 func TestDevTellsWhereItIs(t *testing.T) {
 	b, line := runDev(t, "--frontends", "2")
@@ -190,7 +190,7 @@ func httpGet(t *testing.T, url string) string {
 	return string(body)
 }
 
-// TestDevWithoutReceiver: a dev whose traces nobody receives works and ends as another.
+// TestDevWithoutReceiver: a dev whose traces no process receives works and ends like any other.
 func TestDevWithoutReceiver(t *testing.T) {
 	b, _ := runDev(t, "--otlp", ports.Address(t), "--nodes", "2", "--trace-url", "http://jaeger:16686/trace/{trace}")
 	succeed(t, "submit", "--key", "traced", "--sleep", "1ms", "--wait")

@@ -30,7 +30,7 @@ type devSecurity struct {
 	failed    error // of the certificates
 }
 
-// The names of the files beside those of the authority.
+// The names of the files in addition to those of the authority.
 const (
 	devTokens = "tokens"
 	devToken  = "token"
@@ -85,8 +85,8 @@ func (d *devSecurity) makeToken() error {
 	return keepToken(d.path(devToken), text)
 }
 
-// configure gives a daemon its certificate, and the file of tokens. It notes what fails: the
-// start of the cluster, which calls it, has no way to say so.
+// configure gives a daemon its certificate, and the file of tokens. It records a failure:
+// the start of the cluster, which calls it, has no way to return it.
 func (d *devSecurity) configure(config any) {
 	switch c := config.(type) {
 	case *frontend.Config:
@@ -125,7 +125,7 @@ func (d *devSecurity) certificate(dir string, role identity.Role, name string) e
 	return err
 }
 
-// explain says what a client on another machine needs.
+// explain prints what a client on another machine needs.
 func (d *devSecurity) explain(out io.Writer, frontend string) {
 	s := d.settings()
 	fmt.Fprintf(out, `

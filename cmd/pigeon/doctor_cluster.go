@@ -34,13 +34,13 @@ func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 	for _, f := range c.Frontends() {
 		found.Frontends = append(found.Frontends, c.asked(cmd.Context(), f))
 	}
-	if groups, err := c.groups(cmd.Context()); err == nil { // else the findings say so
+	if groups, err := c.groups(cmd.Context()); err == nil { // else the findings report that
 		found.Groups = groups
 	}
 	return doctor.ClusterChecks(found), errors.Join(cmd.Context().Err(), c.Close())
 }
 
-// asked asks a frontend who it is.
+// asked asks a frontend for its identity.
 func (c *clusterClient) asked(ctx context.Context, f *frontends.Frontend) doctor.Frontend {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()

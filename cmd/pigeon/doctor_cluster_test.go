@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 )
 
-// doctor asks the cluster that is named, and says when nobody answers there.
+// doctor asks the cluster that is named, and reports when no frontend answers there.
 func TestDoctorAsksTheCluster(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())

@@ -65,7 +65,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 }
 
-// callFault says what is wrong with a call; "" when its verb and its flags exist.
+// callFault returns what is wrong with a call; "" when its verb and its flags exist.
 func callFault(root *cobra.Command, words []string) string {
 	verb, rest, err := root.Find(words)
 	if err != nil {
@@ -116,8 +116,8 @@ func TestCallFault(t *testing.T) {
 	}
 }
 
-// TestDocuments runs the commands of the pages, each page in a folder and with a "pigeon dev"
-// of its own if it starts one, as a reader would who copies them.
+// TestDocuments runs the commands of the pages, each page in its own folder and with its own
+// "pigeon dev" if it starts one, as a reader would who copies them.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {

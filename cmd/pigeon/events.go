@@ -45,7 +45,7 @@ said on standard error.`,
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(api.EventTypes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs)                                                                  // likewise
 	addClientFlags(cmd)
-	addOwnerFlag(cmd) // the setting of this name is for whom jobs run that are submitted; it selects none
+	addOwnerFlag(cmd) // the setting of this name is the owner of submitted jobs; it selects none
 	owner := fs.Lookup("owner")
 	owner.Usage = "events of jobs of this owner and of owners below it"
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -122,7 +122,7 @@ type eventPlace struct {
 	frontend string // its name
 	epoch    uint64 // of the process that answered; 0: none has
 	last     uint64
-	down     bool // the last call failed, and that was said
+	down     bool // the last call failed, and that was reported
 }
 
 func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, format outputFormat) *eventReader {
@@ -133,7 +133,7 @@ func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, for
 	return r
 }
 
-// run shows what is kept, and goes on if that is wanted.
+// run shows the kept events, and continues if asked to.
 func (r *eventReader) run(ctx context.Context) error {
 	var found []api.Event
 	err := r.c.Each(ctx, func(f *frontends.Frontend) error {
@@ -164,12 +164,12 @@ func (r *eventReader) anyRead() bool {
 	return false
 }
 
-// read returns the next events of a frontend, and says what is missing before them.
+// read returns the next events of a frontend, and reports what is missing before them.
 func (r *eventReader) read(ctx context.Context, f *frontends.Frontend, wait time.Duration) (api.EventPage, error) {
 	p, q := r.places[f], r.opts.query
 	q.Epoch, q.After, q.Wait = p.epoch, p.last, wait
 	if p.epoch != 0 {
-		q.Since = 0 // what is older has been read
+		q.Since = 0 // older events have been read
 	}
 	call, cancel := context.WithTimeout(ctx, r.c.timeout+wait)
 	defer cancel()
@@ -187,7 +187,7 @@ func (r *eventReader) read(ctx context.Context, f *frontends.Frontend, wait time
 	return page, nil
 }
 
-// follow shows what happens until ctx is done or nobody reads the output.
+// follow shows events until ctx is done or the output is closed.
 func (r *eventReader) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	found := make(chan []api.Event)
@@ -257,10 +257,10 @@ func (r *eventReader) sayf(format string, values ...any) {
 type eventPrinter struct {
 	out  io.Writer
 	json bool
-	told map[string]toldEvent // what frontends said of nodes, groups and each other, for text
+	told map[string]toldEvent // what frontends reported about nodes, groups and each other, for text
 }
 
-// toldEvent is who said the same last, and when.
+// toldEvent is the frontend that last reported the same, and when.
 type toldEvent struct {
 	frontend string
 	at       time.Time
@@ -288,7 +288,7 @@ func (p *eventPrinter) all(list []api.Event) error {
 		if p.repeats(e, at) {
 			continue
 		}
-		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, printable(e.Message)) //nolint:gosmopolitan // for the person who asks
+		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, printable(e.Message)) //nolint:gosmopolitan // for the user
 	}
 	if _, err := io.WriteString(p.out, text.String()); err != nil {
 		return fmt.Errorf("events could not be written: %w", err)
@@ -296,8 +296,8 @@ func (p *eventPrinter) all(list []api.Event) error {
 	return nil
 }
 
-// repeats reports whether another frontend has just said the same of a node, a group or a
-// frontend.
+// repeats reports whether another frontend has just reported the same about a node, a
+// group or a frontend.
 func (p *eventPrinter) repeats(e *api.Event, at time.Time) bool {
 	switch about, _, _ := strings.Cut(e.Type, "_"); {
 	case e.Type == api.EventNodeOrdered, e.Type == api.EventNodeForgotten, e.Type == api.EventFrontendStarted:

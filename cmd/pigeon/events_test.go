@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
-// followed is a verb that runs until it has nothing more to say, a process of its own.
+// followed is a verb that runs until it has nothing more to print, in its own process.
 type followed struct {
 	cmd     *exec.Cmd
 	readers sync.WaitGroup

@@ -76,7 +76,7 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 	return printTrace(out, e)
 }
 
-// printTrace says under which id a job is traced, and where that is shown.
+// printTrace prints the id under which a job is traced, and where the trace is shown.
 func printTrace(out io.Writer, e *api.Explanation) (err error) {
 	switch {
 	case e.TraceURL != "":

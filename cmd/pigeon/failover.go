@@ -84,7 +84,7 @@ func failoverApart(ctx context.Context, log io.Writer, kinds []string, o *failov
 	args := []string{"bench", "failover", "--runs", strconv.Itoa(o.Runs), "--kinds", strings.Join(kinds, ","), "-o", "json"}
 	status, there, err := network.Enter(ctx, args, &out, log)
 	switch {
-	case there && status != 0: // what was measured before counts
+	case there && status != 0: // measurements from before count
 		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: the measurement ended with status %d", strings.Join(kinds, ", "), status))
 		return nil
 	case !there:

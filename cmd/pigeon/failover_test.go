@@ -34,7 +34,7 @@ func (s *shared) String() string {
 }
 
 // The frontend is killed while programs run, returns, and is killed again when they have
-// ended: those who follow them see all that they write, once, and how they end.
+// ended: clients that follow them see all that they write, once, and how they end.
 func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 	t.Parallel()
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")
@@ -132,9 +132,9 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 	}
 }
 
-// The machine of a frontend is gone for good: its standby, at another address, goes on with its
-// job, and whoever follows the job sees all that it writes, once, and how it ends. Its key is
-// the same job at every frontend.
+// The machine of a frontend is gone for good: its standby, at another address, continues its
+// job, and a client that follows the job sees all that it writes, once, and how it ends. Its
+// key is the same job at every frontend.
 func TestClientsFollowATakeover(t *testing.T) {
 	t.Parallel()
 	nats := spawn(t, "nats", "--listen", "127.0.0.1:0", "--jetstream", "--name", "n1", "--store-dir", t.TempDir())

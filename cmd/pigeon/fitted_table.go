@@ -22,7 +22,7 @@ type fitted struct {
 	painted int   // the column that has a colour
 }
 
-// columnGap stands between two columns.
+// columnGap separates two columns.
 const columnGap = "  "
 
 func (f *fitted) add(colour int, cells ...string) {
@@ -148,8 +148,8 @@ func (f *fitted) line(b *strings.Builder, widths []int, t terminal, colour int, 
 	b.WriteByte('\n')
 }
 
-// shortened returns at most so many characters of a text, the last one an ellipsis where some are
-// left out.
+// shortened returns at most the given number of characters of a text, the last one an ellipsis
+// where some are left out.
 func shortened(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

@@ -45,7 +45,7 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 	fs.IntVar(&o.limit, "limit", 20, "with --jobs: how many")
 	fs.StringVar(&o.export, "export", "", "write the jobs to this file, as CSV (.csv) or Parquet (.parquet)")
 	addClientFlags(cmd)
-	addOwnerFlag(cmd) // the setting of this name is for whom jobs run that are submitted; it selects none
+	addOwnerFlag(cmd) // the setting of this name is the owner of submitted jobs; it selects none
 	owner := cmd.Flags().Lookup("owner")
 	owner.Usage = "jobs of this owner and of owners below it"
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -129,7 +129,7 @@ func instant(flag, text string, now time.Time) (float64, error) {
 	}
 	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"} {
 		if err != nil {
-			at, err = time.ParseInLocation(layout, text, time.Local) //nolint:gosmopolitan // a day is that of who asks
+			at, err = time.ParseInLocation(layout, text, time.Local) //nolint:gosmopolitan // a day is the user's
 		}
 	}
 	if err != nil || ago < 0 || at.Unix() < 0 || ago > 100*365*24*time.Hour {
@@ -159,7 +159,7 @@ func (o *historyOptions) show(cmd *cobra.Command, c *clusterClient, output outpu
 	return errors.Join(err, printSums(cmd.OutOrStdout(), o.by, lines, all))
 }
 
-// historyNotes says once for each frontend what is missing in what it returned.
+// historyNotes reports once for each frontend what is missing in its answer.
 type historyNotes struct {
 	w    io.Writer
 	seen map[string]bool
@@ -181,7 +181,7 @@ func (n *historyNotes) about(p *api.HistoryPage) {
 	}
 }
 
-// none says that nothing was found.
+// none reports that nothing was found.
 func (n *historyNotes) none(err error, found int) {
 	if err == nil && found == 0 {
 		fmt.Fprintln(n.w, "no such job has ended; unfinished ones are shown by 'pigeon status'")
@@ -224,9 +224,10 @@ func eachPage(ctx context.Context, c *clusterClient, f *frontends.Frontend, q ap
 	}
 }
 
-// usageLine is a line of pigeon history: jobs that are equal in what they are summed up by.
+// usageLine is a line of pigeon history: jobs that are equal in the fields by which they are summed
+// up.
 type usageLine struct {
-	Owner       *string  `json:"owner,omitempty"`   // for whom they ran, as far as they are summed up by it; the next four likewise
+	Owner       *string  `json:"owner,omitempty"`   // the owner for which they ran, if they are summed up by it; the next four likewise
 	Class       string   `json:"class,omitempty"`   // short or long
 	Day         string   `json:"day,omitempty"`     // of their end, in UTC
 	Name        *string  `json:"name,omitempty"`    // what the work is

@@ -19,7 +19,7 @@ import (
 // again, where it cannot be read twice.
 const keptInput = 1 << 20
 
-// stdinFlags say whether a program gets standard input.
+// stdinFlags set whether a program gets standard input.
 type stdinFlags struct{ forward, none bool }
 
 func (f *stdinFlags) add(fs *pflag.FlagSet) {
@@ -28,8 +28,8 @@ func (f *stdinFlags) add(fs *pflag.FlagSet) {
 }
 
 // open returns what the program gets as its standard input, nil for nothing. A terminal is read
-// when that was asked for only: whoever reads it in the background is stopped, and what its user
-// has typed for the shell would be gone.
+// only when that was asked for: a background process that reads it is stopped, and what its user
+// has typed for the shell would be lost.
 func (f *stdinFlags) open(in io.Reader, envFiles []string) (stdinSource, error) {
 	used := slices.Contains(envFiles, "-")
 	switch {
@@ -62,7 +62,7 @@ func (f *stdinFlags) open(in io.Reader, envFiles []string) (stdinSource, error) 
 	return &stdinStream{r: file}, nil
 }
 
-// hasTerminal reports whether a file is a terminal, of which isTerminal thinks more kinds.
+// hasTerminal reports whether a file is a terminal; isTerminal accepts more kinds of files.
 func hasTerminal(file *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS) //nolint:gosec // a descriptor is small
 	return err == nil
@@ -70,14 +70,14 @@ func hasTerminal(file *os.File) bool {
 
 // stdinSource is standard input, which a task that is started again gets from its beginning.
 type stdinSource interface {
-	// at returns what follows an offset, wire.MaxInput bytes at most, and whether the input
-	// ends with it. None and false say that nothing has come for so long. What it returns is
-	// valid until the next call.
+	// at returns the bytes after an offset, wire.MaxInput at most, and whether the input
+	// ends with them. None and false mean that nothing has arrived for as long as patience.
+	// The bytes are valid until the next call.
 	at(ctx context.Context, offset int64, patience time.Duration) (data []byte, last bool, err error)
 }
 
-// stdinFile is a regular file. It is read without moving its offset, which belongs to whoever
-// opened it: the loop of a shell, say, that reads the same file line by line.
+// stdinFile is a regular file. It is read without moving its offset, which belongs to the
+// process that opened it: the loop of a shell, say, that reads the same file line by line.
 type stdinFile struct {
 	file  io.ReaderAt
 	begin int64 // its offset when this program was started
@@ -138,7 +138,7 @@ func (s *stdinStream) at(ctx context.Context, offset int64, patience time.Durati
 	return nil, false, fmt.Errorf("its standard input cannot be given to it again: %d bytes were read, which can be read once only, and the first %d are kept. Give it a file (pigeon run ... < FILE)", s.read, len(s.head))
 }
 
-// next takes what was read ahead, and reports whether there was any in time.
+// next takes the input that was read ahead, and reports whether there was any in time.
 func (s *stdinStream) next(ctx context.Context, patience time.Duration) (bool, error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

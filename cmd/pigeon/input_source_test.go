@@ -38,8 +38,8 @@ func someInput(n int) []byte {
 	return text
 }
 
-// A file is read from where it was given to this program, as often as it is needed, and whoever
-// gave it finds it where it was.
+// A file is read from where it was given to this program, as often as it is needed, and its
+// giver finds its offset unchanged.
 func TestStdinFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
 	text := someInput(3 * wire.MaxInput)
@@ -68,8 +68,8 @@ func TestStdinFile(t *testing.T) {
 	}
 }
 
-// Of a pipe what was read last, and the first MiB, can be had again; the rest cannot, and that is
-// said.
+// The last read and the first MiB of a pipe can be read again; the rest cannot, which is an
+// error.
 func TestStdinStream(t *testing.T) {
 	for _, size := range []int{0, 1, wire.MaxInput, keptInput, keptInput + 3*wire.MaxInput} {
 		text := someInput(size)
@@ -100,7 +100,7 @@ func TestStdinStream(t *testing.T) {
 	}
 }
 
-// Nothing is read of what is not to be passed on.
+// An input that is not to be passed on is not read.
 func TestWhichStandardInput(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -24,9 +24,9 @@ const (
 
 // untilHangup returns a context that ends also when the terminal of the caller is closed
 // (SIGHUP, unless it is ignored, as by nohup), and makes a write to a closed pipe an error
-// (SIGPIPE), so that the caller can cancel what it started. stop restores both.
+// (SIGPIPE), so that the caller can cancel its job. stop restores both.
 func untilHangup(ctx context.Context) (_ context.Context, stop func()) {
-	pipe := make(chan os.Signal, 1) // nobody receives: the error of the write is enough
+	pipe := make(chan os.Signal, 1) // nothing receives from it: the error of the write is enough
 	signal.Notify(pipe, syscall.SIGPIPE)
 	restore := func() { signal.Stop(pipe) }
 	if signal.Ignored(syscall.SIGHUP) {
@@ -51,12 +51,12 @@ func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status in
 	return silentError{status}
 }
 
-// left says that a job goes on whose user no longer waits for it, and returns the exit
-// status as an error.
+// left reports that a job continues whose user no longer waits for it, and returns the
+// exit status as an error.
 func left(w io.Writer, id string) error {
 	fmt.Fprintf(w, "interrupted; job %s goes on. 'pigeon logs -f %s' follows it, 'pigeon cancel %s' ends it\n", id, id, id)
 	return silentError{exitInterrupted}
 }
 
-// isBrokenPipe reports whether nobody reads the output any more.
+// isBrokenPipe reports whether the reader of the output has closed it.
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

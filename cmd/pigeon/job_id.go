@@ -18,9 +18,9 @@ const (
 	namedCandidates = 5
 )
 
-// jobID returns the id of the only job whose id begins with what was given. What is the id of a
-// job or the name of an application stays as it is, and so does what fits no job that is
-// listed: the call about it will say what is wrong.
+// jobID returns the id of the only job whose id begins with the given text. The id of a job or
+// the name of an application stays as it is, and so does a text that fits no listed job: the
+// error of the call about it will say what is wrong.
 func (c *clusterClient) jobID(ctx context.Context, given string) (string, error) {
 	if len(given) >= wholeID || len(given) < leastPrefix {
 		return given, nil

@@ -18,7 +18,7 @@ const (
 	drawEvery, writeEvery = 500 * time.Millisecond, 10 * time.Second
 	// barWidth is the width of the bar, so that the whole line fits in 80 columns.
 	barWidth = 20
-	// queuedAfter is how long a job that is run waits before its user is told why.
+	// queuedAfter is how long a job of 'run' waits before its user is told why.
 	queuedAfter = time.Second
 )
 
@@ -46,7 +46,7 @@ func waitWithProgress(ctx context.Context, job *frontends.Job, out io.Writer) (a
 	}
 }
 
-// counts says how many tasks of a job have ended and run.
+// counts returns how many tasks of a job have ended and how many run.
 func counts(s *api.Status) string {
 	line := fmt.Sprintf("%d of %d done, %d running", s.Completed+s.Failed, s.Tasks, s.Running)
 	if s.Failed > 0 {
@@ -69,7 +69,7 @@ type queueNotice struct {
 	out   io.Writer
 	began time.Time // when the job was accepted
 	told  bool
-	over  bool // nothing more is to be said
+	over  bool // there is nothing more to report
 }
 
 // observe is given each state of the job.
@@ -84,7 +84,7 @@ func (n *queueNotice) observe(ctx context.Context, job *frontends.Job, s *api.St
 	case !n.told && waited >= queuedAfter:
 		e, err := job.Explain(ctx)
 		if err != nil || e.Status.State != api.StateQueued {
-			return // the next state says more
+			return // the next state shows more
 		}
 		n.told = true
 		fmt.Fprintf(n.out, "pigeon: job %s is queued: %s\n", job.ID, cmp.Or(waitReasons(e), "no reason is known yet."))
@@ -92,7 +92,7 @@ func (n *queueNotice) observe(ctx context.Context, job *frontends.Job, s *api.St
 }
 
 // waitReasons returns the sentences of an explanation that say why the job waits: those after
-// the counts, without how its class was decided and for whom it runs.
+// the counts, without those about its class and its owner.
 func waitReasons(e *api.Explanation) string {
 	var why []string
 	for i, sentence := range e.Why {
@@ -103,7 +103,7 @@ func waitReasons(e *api.Explanation) string {
 	return strings.Join(why, " ")
 }
 
-// isAboutTheJob reports whether a sentence says what the job is and not why it waits.
+// isAboutTheJob reports whether a sentence describes the job and not why it waits.
 func isAboutTheJob(e *api.Explanation, sentence string) bool {
 	return e.ClassReason != "" && strings.Contains(sentence, e.ClassReason) || strings.HasPrefix(sentence, "It runs for ")
 }

@@ -26,7 +26,7 @@ func TestBarAndCounts(t *testing.T) {
 	}
 }
 
-// What a run job waits for is what explain says, without what it says about the job itself.
+// The reasons why a run job waits are those of explain, without its sentences about the job itself.
 func TestWaitReasons(t *testing.T) {
 	e := &api.Explanation{ClassReason: "its estimate is below the cutoff", Why: []string{
 		"0 of 1 task has ended, 0 run, 1 waits in queues.", "Group 0: no worker is idle.",
@@ -37,7 +37,7 @@ func TestWaitReasons(t *testing.T) {
 	}
 }
 
-// A job that waits behind another one says so and why, and goes on when it may.
+// run reports that its job waits behind another one and why, and continues when the job may start.
 func TestRunSaysWhyItWaits(t *testing.T) {
 	runDev(t, "--groups", "1", "--nodes", "1", "--slots", "1", "--reserved", "0")
 	occupied := &signalWriter{written: make(chan struct{})}

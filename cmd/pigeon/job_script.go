@@ -55,7 +55,7 @@ func findScript(cmd *cobra.Command, argv []string) (*jobScript, error) {
 }
 
 // apply sets the flags of the script's head that were not set before, and keeps its variables. The head ends with the
-// first command. What looks like flags after it is said to count for nothing.
+// first command. Lines after it that look like flags are reported as ignored.
 func (s *jobScript) apply(cmd *cobra.Command, warn io.Writer) error {
 	before := alreadySet(cmd.Flags())
 	head := true

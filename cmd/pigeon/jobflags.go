@@ -144,7 +144,7 @@ func addOwnerFlag(cmd *cobra.Command) {
 	}
 }
 
-// userName returns the user who calls: the owner of a job for which no other one is said.
+// userName returns the name of the calling user: the owner of a job without another one.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

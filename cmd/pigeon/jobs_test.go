@@ -108,8 +108,8 @@ func testRun(t *testing.T) {
 	}
 }
 
-// withoutWaiting drops what run and submit --wait say about a job that waits, as any may on a busy
-// machine.
+// withoutWaiting drops the lines of run and submit --wait about a job that waits, as any may on a
+// busy machine.
 func withoutWaiting(errs string) string {
 	var rest []string
 	for line := range strings.Lines(errs) {
@@ -122,8 +122,8 @@ func withoutWaiting(errs string) string {
 	return strings.Join(rest, "")
 }
 
-// A job whose user goes away is cancelled when it was theirs alone to follow, and goes on
-// when they only watched it.
+// A job whose user goes away is cancelled when it was started by run, and continues when
+// the user only watched it.
 func testInterruptions(t *testing.T) {
 	sleeps := func(verb, key string, flags ...string) []string {
 		return append(append([]string{verb, "--key", key}, flags...), "--", "sh", "-c", "echo on; sleep 600")
@@ -166,7 +166,7 @@ func testInterruptions(t *testing.T) {
 	}
 	succeed(t, "cancel", "waited")
 
-	// Nobody reads the output.
+	// No process reads the output.
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func testInterruptions(t *testing.T) {
 	}
 	_ = w.Close()
 
-	// Somebody else cancels it.
+	// Another user cancels it.
 	out := &signalWriter{written: make(chan struct{})}
 	ended := make(chan int, 1)
 	errs.Reset()

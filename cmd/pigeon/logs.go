@@ -26,7 +26,7 @@ type taskOutput struct {
 	missing int64                                                // such bytes so far
 }
 
-// sayMissing returns a function that says what is missing where it would be.
+// sayMissing returns a function that prints what is missing, in its place.
 func sayMissing(w io.Writer) func(*taskOutput, int64, string) error {
 	return func(t *taskOutput, missing int64, why string) error {
 		_, err := fmt.Fprintf(w, "pigeon: %d bytes of the %s of task %d of job %s are missing from byte %d on: %s\n", missing, t.stream, t.task, t.job, t.offset, why)

@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	for _, name := range []string{"PIGEON_FRONTEND", "PIGEON_TOKEN_FILE", "PIGEON_TLS_CA"} {
-		_ = os.Unsetenv(name) // no test uses the cluster of whoever runs it
+		_ = os.Unsetenv(name) // no test uses the cluster of the user who runs it
 	}
 	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
 
-// testConfig stands for a daemon's configuration.
+// testConfig takes the place of a daemon's configuration.
 type testConfig struct {
 	Listen string        `mapstructure:"listen" doc:"Address, host:port."`
 	Wait   time.Duration `mapstructure:"wait" doc:"Patience, a duration."`
@@ -43,7 +43,7 @@ func testRoles() []role {
 	return []role{roleOf("lorry", "Settings of a lorry.", testConfig{Listen: "127.0.0.1:1", Wait: time.Second})}
 }
 
-// pigeon runs the program with a role of its own.
+// pigeon runs the program with an additional role.
 func pigeon(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer

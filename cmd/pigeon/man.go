@@ -27,7 +27,7 @@ have them already.`,
 // writeManual writes a page for the root and each verb below it. The pages have the date of the
 // commit, so that those of one commit are always the same.
 func writeManual(root *cobra.Command, folder string, v version) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // manual pages are for everybody
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // all users may read manual pages
 		return fmt.Errorf("the folder of the manual pages cannot be made: %w; name another one", err)
 	}
 	date, err := time.Parse(time.RFC3339, v.Time)

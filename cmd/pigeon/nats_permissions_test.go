@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
 )
 
-// What is printed is a configuration of NATS, with the permissions of each daemon.
+// The output is a configuration of NATS, with the permissions of each daemon.
 func TestNATSPermissionsAreAConfiguration(t *testing.T) {
 	var out strings.Builder
 	users := append(named(identity.Frontend, []string{"f1"}), append(named(identity.Master, []string{"0"}), named(identity.Node, []string{"n.1", "n2"})...)...)

@@ -47,7 +47,7 @@ application now, a warning names it.`,
 	return cmd
 }
 
-// checkDrain refuses an order that says nothing, or two things.
+// checkDrain refuses an order without a request, or with two.
 func checkDrain(o api.DrainOrder) error {
 	switch {
 	case o.Deadline < 0:

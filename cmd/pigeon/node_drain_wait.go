@@ -17,7 +17,7 @@ const drainPoll = 200 * time.Millisecond
 // it counts as gone: a node registers within seconds.
 const unknownFor = 30 * time.Second
 
-// drainWait waits until nodes are drained. What goes wrong with one node is said at once,
+// drainWait waits until nodes are drained. A failure of one node is reported at once,
 // since the others may take hours.
 type drainWait struct {
 	cmd      *cobra.Command
@@ -97,8 +97,8 @@ func (w *drainWait) interrupted() error {
 	return silentError{exitInterrupted}
 }
 
-// look prints the nodes that are drained, says which can not be any more, and keeps the
-// others.
+// look prints the nodes that are drained, reports those that cannot be any more, and
+// keeps the others.
 func (w *drainWait) look(states []api.MasterState, now time.Time) error {
 	var left []drainingNode
 	for _, d := range w.draining {
@@ -146,7 +146,7 @@ func notDrained(d *drainingNode, what, next string) error {
 	return &api.Error{Problem: api.NotReady, What: what, Subject: fmt.Sprintf("node %q", d.Node), Tried: "waiting until it is drained", Next: next}
 }
 
-// showProgress says what still runs, when that has changed.
+// showProgress prints what still runs, when that has changed.
 func (w *drainWait) showProgress(states []api.MasterState) {
 	var parts []string
 	for _, d := range w.draining {

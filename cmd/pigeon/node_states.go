@@ -131,7 +131,7 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 	return w.Flush()
 }
 
-// since says for how long a master has not been reached, and why, as far as it is known.
+// since returns for how long a master has not been reached, and why, as far as it is known.
 func since(d *api.DaemonState) string {
 	if d == nil {
 		return ""

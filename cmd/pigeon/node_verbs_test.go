@@ -62,8 +62,8 @@ func (j *gatedJob) open() {
 	}
 }
 
-// awaitEnd waits until the job is completed; it must have started so many times, and none of
-// its attempts be held against it.
+// awaitEnd waits until the job is completed; it must have started the given number of times,
+// and no attempt may count as a loss or a retry.
 func (j *gatedJob) awaitEnd(attempts int) {
 	j.t.Helper()
 	await.Until(j.t, j.id+" is completed", func() bool { return statusOfJob(j.t, j.id).State == api.StateCompleted })
@@ -172,8 +172,8 @@ func testNodeAnswers(t *testing.T) {
 	awaitShown(t, node, api.StateUp)
 }
 
-// A drain that leaves no node for the tasks of an application says so, also when one command
-// drains all of them.
+// A drain that leaves no node for the tasks of an application reports that, also when one
+// command drains all of them.
 func testLastNodes(t *testing.T) {
 	both := []string{"node-0-000", "node-0-001"}
 	for name, flags := range map[string][]string{"at once": nil, "waiting": {"--wait"}} {

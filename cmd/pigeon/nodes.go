@@ -102,7 +102,7 @@ func printNodes(out io.Writer, states []api.MasterState) error {
 	return errors.Join(w.Flush(), printDaemons(out, states, versions))
 }
 
-// applications names those that the slots of a node serve beside the built-in
+// applications names those that the slots of a node serve besides the built-in
 // backends.
 func applications(apps []string) string {
 	var names []string
@@ -120,7 +120,7 @@ func applications(apps []string) string {
 // shownOwners is how many owners the table of nodes names for each; JSON has all.
 const shownOwners = 3
 
-// ownersOf names for whom tasks run on a node.
+// ownersOf names the owners of the tasks that run on a node.
 func ownersOf(owners []string) string {
 	switch more := len(owners) - shownOwners; {
 	case len(owners) == 0:
@@ -150,7 +150,7 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 	return printMasters(out, states)
 }
 
-// printMasters shows who leads the groups that have standbys, and these.
+// printMasters prints the leaders of the groups that have standbys, and the standbys.
 func printMasters(out io.Writer, states []api.MasterState) error {
 	w, some := newTable(out), false
 	for i := range states {

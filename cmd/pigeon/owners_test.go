@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// TestOwners: for whom a job runs is said in many ways and shown in all places.
+// TestOwners: the owner of a job can be given in many ways and is shown in all places.
 func TestOwners(t *testing.T) {
 	b, line := runDev(t, "--groups", "1", "--nodes", "2", "--slots", "2")
 	defer b.stop()
@@ -61,7 +61,7 @@ func testOwnerShown(t *testing.T) {
 	})
 }
 
-// Without a word it is the user who calls; else the flag, the environment or the file.
+// By default it is the calling user; else the flag, the environment or the file.
 func testOwnerSettings(t *testing.T) {
 	submit := func(flags ...string) string {
 		return statusOfJob(t, succeed(t, append(append([]string{"submit"}, flags...), "--sleep", "1ms")...)).Owner

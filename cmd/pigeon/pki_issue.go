@@ -64,7 +64,7 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 	return cmd
 }
 
-// printIssued prints the settings of whom a certificate was issued for.
+// printIssued prints the settings for the subject of an issued certificate.
 func printIssued(out io.Writer, a *authority.Authority, i *authority.Issued, dir string) error {
 	s, _ := authority.SubjectOf(i.Certificate)
 	fmt.Fprintf(out, "certificate of %s until %s in %s\n\n", s, i.Certificate.NotAfter.Format(time.DateOnly), dir)

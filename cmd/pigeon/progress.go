@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// progress is one line about what goes on: on a terminal it is written over and over, elsewhere
-// a line of its own from time to time.
+// progress is one line about the state of a run: on a terminal it is rewritten in place,
+// elsewhere a new line is printed from time to time.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -17,7 +17,7 @@ type progress struct {
 	now      func() time.Time
 
 	mu    sync.Mutex
-	drawn bool      // the line stands on the terminal
+	drawn bool      // the line is on the terminal
 	last  time.Time // of a line elsewhere, or the start
 }
 

@@ -28,7 +28,7 @@ type prometheusServer struct {
 }
 
 // startPrometheus starts one with the configuration of deploy/monitoring, which scrapes target.
-// Somebody else may take the port between its choice and its use, then another one is tried.
+// Another process may take the port between its choice and its use, then another one is tried.
 func startPrometheus(t *testing.T, program, target string) *prometheusServer {
 	t.Helper()
 	folder := t.TempDir()
@@ -183,7 +183,7 @@ func TestPrometheus(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no prometheus; Debian has it in the package prometheus")
 	}
-	// Nobody listens there: jobs are traced, and the exports fail.
+	// No process listens there: jobs are traced, and the exports fail.
 	dev, line := runDev(t, "--otlp", ports.Address(t), "--owners-file", ownersFile(t))
 	succeed(t, "submit", "--tasks", "20", "--sleep", "10ms", "--owner", "team/alice", "--wait")
 	succeed(t, "submit", "--tasks", "5", "--sleep", "10ms", "--class", "long", "--wait")

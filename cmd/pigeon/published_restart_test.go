@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// launches is a backend as others wrote it, whose tasks end when the test says so.
+// launches is a backend as others wrote it, whose tasks end when the test ends them.
 type launches struct{ tasks chan *published.TFullTaskId }
 
 func (l launches) LaunchTask(_ context.Context, _ []byte, id *published.TFullTaskId, _ *published.TUserGroupInfo) error {
@@ -32,9 +32,9 @@ func (l launches) next(t *testing.T) *published.TFullTaskId {
 	}
 }
 
-// TestBackendOutlivesItsNodeMonitor is what docs/existing-applications.md says of a node monitor
-// that is killed and started again: the backend's connection breaks, it connects and registers
-// again, has its slot back, and the task that ran there is launched again.
+// TestBackendOutlivesItsNodeMonitor is the description in docs/existing-applications.md of a
+// node monitor that is killed and started again: the backend's connection breaks, it connects
+// and registers again, has its slot back, and the task that ran there is launched again.
 func TestBackendOutlivesItsNodeMonitor(t *testing.T) {
 	t.Parallel()
 	l := launches{make(chan *published.TFullTaskId, 10)}
@@ -45,7 +45,7 @@ func TestBackendOutlivesItsNodeMonitor(t *testing.T) {
 	at := master.line.Addresses["daemons"]
 	frontend := spawn(t, "frontend", "--masters", at, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http=", "--data", t.TempDir())
 	applications := frontend.line.Addresses["applications"]
-	// A loopback address of its own, so that nothing else takes the port in between.
+	// A separate loopback address, so that no other process takes the port in between.
 	host, work := fmt.Sprintf("127.77.%d.%d", os.Getpid()>>8&0xff, os.Getpid()&0xff), t.TempDir()
 	startNode := func(listen string) *process {
 		return spawn(t, "nodemonitor", "--id", "node", "--slots", "0", "--master", at, "--listen", listen, "--internal-listen", "127.0.0.1:0", "--http=", "--work-dir", work)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// homeAndClear moves to the top of the screen and clears what is below.
+	// homeAndClear moves to the top of the screen and clears it.
 	homeAndClear = "\x1b[H\x1b[J"
-	// leastEvery bounds how often a frontend is asked by one who watches.
+	// leastEvery bounds how often a watching verb asks a frontend.
 	leastEvery = 100 * time.Millisecond
 )
 
-// redraw draws at once, and again after every interval, until the verb is interrupted or nobody
-// reads the output any more. On a terminal each picture replaces the one before. Once there was
-// one, an error is shown in its place: the cluster may come back.
+// redraw draws at once, and again after every interval, until the verb is interrupted or its
+// output is closed. On a terminal each picture replaces the one before. Once there was one, an
+// error is shown in its place: the cluster may come back.
 func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) error) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	onTerminal := terminalOf(out).height > 0
@@ -53,8 +53,8 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) er
 	}
 }
 
-// asking is withCluster for verbs that only ask: whoever interrupts one knows why there is no
-// answer.
+// asking is withCluster for verbs that only ask: a user who interrupts one knows why there is
+// no answer.
 func asking(cmd *cobra.Command, use func(*clusterClient) error) error {
 	err := withCluster(cmd, use)
 	if _, said := errors.AsType[silentError](err); said {

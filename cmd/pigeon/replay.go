@@ -90,7 +90,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	return cmd
 }
 
-// check returns the runs that the flags ask for; what it refuses is wrong use.
+// check returns the runs that the flags ask for; its refusals are wrong use.
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	err := cmp.Or(local.Isolation(f.isolation).Check(), checkSpeedup(f.speedup), checkRuns(f.runs), checkDelay(f.delay))
 	if err == nil {
@@ -279,8 +279,8 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
 }
 
-// live makes the run. Only on a cluster of its own are there events, unless Spark's
-// drivers report them; only on hosts are there clocks.
+// live makes the run. Only a new cluster has events, unless Spark's drivers report
+// them; only hosts have clocks.
 func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
 	f := s.flags
 	switch {

@@ -112,7 +112,7 @@ func (h *hostFlags) check(runs []experiment.Run) error {
 	return nil
 }
 
-// Name says on what the outcome of a run depends.
+// Name names what the outcome of a run depends on.
 func (h *hostFlags) Name() string { return "hosts " + h.sum }
 
 // Run makes one live run on the hosts, from nothing to nothing. The figures are those of the hosts.
@@ -156,7 +156,7 @@ func (h *hostFlags) Run(ctx context.Context, run *experiment.Run, w *workload.Wo
 	return m, figures, err
 }
 
-// clocksOf joins what was read before and after a run.
+// clocksOf joins the readings before and after a run.
 func clocksOf(names []string, before, after []clusters.Clock) (list []measure.HostClock) {
 	for i, name := range names {
 		list = append(list, measure.HostClock{

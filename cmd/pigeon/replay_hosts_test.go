@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// TestHostsRefused: what cannot be run on hosts is refused before a host is looked at, with what is
-// wrong and where.
+// TestHostsRefused: a replay that cannot be run on hosts is refused before a host is contacted,
+// with what is wrong and where.
 func TestHostsRefused(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -147,13 +147,13 @@ func (s *sparkReplayFlags) instances() (n int, ok bool) {
 	for _, setting := range slices.Backward(s.settings) {
 		if value, found := strings.CutPrefix(setting, "spark.executor.instances="); found {
 			n, err := strconv.Atoi(value)
-			return n, err == nil && n >= 0 // what is no number Spark refuses
+			return n, err == nil && n >= 0 // Spark refuses a value that is no number
 		}
 	}
 	return 0, false
 }
 
-// nodesUp counts the nodes, each of which has an executor of every driver.
+// nodesUp counts the live nodes, each of which has an executor of every driver.
 func nodesUp(ctx context.Context, addresses []string) (up int, err error) {
 	c, err := dialCluster(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second})
 	if err != nil {

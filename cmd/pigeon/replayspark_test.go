@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
-// replayDriver stands for spark-submit with the driver of a replay. Every task takes
-// as long as it should, without sleeping.
+// replayDriver takes the place of spark-submit with the driver of a replay. Every
+// task takes as long as it should, without sleeping.
 const replayDriver = `#!/bin/sh
 echo "driver: $*" >> "$SPARK_HOME/drivers"
 jobs=""
@@ -87,8 +87,8 @@ func TestReplayViaSparkRefusals(t *testing.T) {
 	}
 }
 
-// TestReplayViaSpark: on a cluster of its own, next to its simulation, with a
-// history; every driver knows all frontends and has another one first.
+// TestReplayViaSpark: on its own cluster, next to its simulation, with a history;
+// every driver knows all frontends and has another one first.
 func TestReplayViaSpark(t *testing.T) {
 	u := withSpark(t, replayDriver)
 	dir := t.TempDir()

@@ -10,9 +10,9 @@ import (
 )
 
 // TestRestartable: under pigeon-x the first task of a job declared long is tried as
-// a short one, and suspends what has the only slot. After a cutoff it makes room
-// again: it is stopped and starts anew if it was submitted as --restartable, and else
-// continues as it is.
+// a short one, and suspends the task that has the only slot. After a cutoff it makes
+// room again: it is stopped and starts anew if it was submitted as --restartable, and
+// else continues as it is.
 func TestRestartable(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags    []string

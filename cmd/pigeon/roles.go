@@ -37,12 +37,12 @@ type role struct {
 	load  func(config.Source) (config.Origins, error)
 	write func(io.Writer, config.Source) error
 	keys  func() ([]config.Key, error)
-	// survives returns what the settings survive, "" when there is nothing to say.
+	// survives returns what the settings survive, "" for a role without such a line.
 	survives func(config.Source) (string, error)
 }
 
 // roleOf makes an entry of the table; heading is the first comment of its file, and survives, if
-// given, says what the settings survive.
+// given, returns what the settings survive.
 func roleOf[T any](name, heading string, defaults T, survives ...func(T) string) role {
 	return role{
 		name:  name,
@@ -143,8 +143,8 @@ func loadConfig[T any](cmd *cobra.Command, defaults T) (T, config.Source, error)
 }
 
 // daemonSource returns the sources of a daemon's settings. A shell may have PIGEON_CONFIG for the
-// commands that submit and watch jobs: a daemon that is started there says that it does not read
-// such a file, and has its other settings (docs/adr/0049-refused-daemons.md). A file that
+// commands that submit and watch jobs: a daemon that is started there logs that it does not read
+// such a file, and keeps its other settings (docs/adr/0049-refused-daemons.md). A file that
 // --config names is read, and its mistakes are.
 func daemonSource[T any](cmd *cobra.Command, defaults T) (config.Source, error) {
 	src, err := configSource(cmd, roles())
@@ -163,14 +163,15 @@ func daemonSource[T any](cmd *cobra.Command, defaults T) (config.Source, error) 
 	return src, nil
 }
 
-// isOf reports whether a file has settings of one role only, some of which another role has not.
+// isOf reports whether a file has settings of one role only, some of which another role does not
+// have.
 func isOf(role, other []config.Key, path string) bool {
 	has := func(keys []config.Key, name string) bool {
 		return slices.ContainsFunc(keys, func(k config.Key) bool { return k.Path == name || strings.HasPrefix(k.Path, name+".") })
 	}
 	names, err := config.FileKeys(path)
 	if err != nil {
-		return false // reading it says why
+		return false // reading it returns why
 	}
 	foreign := false
 	for _, name := range names {

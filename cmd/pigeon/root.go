@@ -163,7 +163,7 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	return wrongUse(fmt.Errorf("flag --%s is unknown to %q%s", given, cmd.CommandPath(), suggestion(cmd, nearest.Close("--"+given, names))))
 }
 
-// suggestion names what was perhaps meant by an unknown word.
+// suggestion names the word that was perhaps meant.
 func suggestion(cmd *cobra.Command, meant string) string {
 	if meant == "" {
 		return fmt.Sprintf(" and like nothing that it knows; '%s --help' lists that", cmd.CommandPath())

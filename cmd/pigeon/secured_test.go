@@ -152,8 +152,8 @@ func (c *securedCluster) call(token string, args ...string) []string {
 	return slices.Concat(args[:1], []string{"--frontend", c.frontend, "--retry-for", "0", "--tls-ca", filepath.Join(c.pki, "ca.pem"), "--token-file", token}, args[1:])
 }
 
-// TestSecuredDaemons: a cluster whose certificates 'pigeon pki' made runs jobs for who has a token,
-// and says to everybody else what is wrong.
+// TestSecuredDaemons: a cluster whose certificates 'pigeon pki' made runs jobs for callers with a
+// token, and tells all others what is wrong.
 func TestSecuredDaemons(t *testing.T) {
 	c := startSecured(t)
 	alice := c.token(t, "alice", "--user", "alice", "--role", "user")
@@ -166,7 +166,7 @@ func TestSecuredDaemons(t *testing.T) {
 	}
 	c.refuses(t, alice)
 
-	// Certificates are renewed while all runs, and jobs go on.
+	// Certificates are renewed while the daemons run, and jobs continue.
 	succeed(t, "pki", "renew", "--dir", c.pki, "--within", "10000d")
 	if got := succeed(t, c.call(alice, "run", "--", "echo", "again")...); got != "again" {
 		t.Errorf("%q", got)
@@ -182,7 +182,7 @@ func TestSecuredDaemons(t *testing.T) {
 	}
 }
 
-// refuses checks what callers are told who cannot prove who they are.
+// refuses checks the errors of callers that cannot prove their identity.
 func (c *securedCluster) refuses(t *testing.T, alice string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/client"
 )
 
-// securityConfig is how frontends are verified, and how they learn who calls. All verbs that
-// connect to a cluster have its flags.
+// securityConfig is how frontends are verified, and how they identify the caller. All verbs
+// that connect to a cluster have its flags.
 type securityConfig struct {
 	TokenFile string `mapstructure:"token_file" doc:"file of mode 0600 with the access token that proves who calls; empty: the file token in the folder pigeon of the user's configuration (~/.config/pigeon), if it is there, for clusters on other machines"`
 	TLSCA     string `mapstructure:"tls_ca" doc:"file with the certificate (PEM) of the cluster's authority, with which frontends are called by TLS; empty: ca.pem in that folder or in /etc/pigeon, if it is there, for clusters on other machines"`
@@ -35,8 +35,8 @@ const systemCA = "/etc/pigeon/ca.pem"
 const maxToken = 4096
 
 // places returns the settings with the files that are used for these frontends: those that are
-// named, else those that are in the default places. The latter are for other machines only: on
-// this one the kernel says who calls, and a pigeon dev here is not the cluster of /etc/pigeon.
+// named, else those that are in the default places. The latter are for other machines only: on this
+// one the kernel identifies the caller, and a pigeon dev here is not the cluster of /etc/pigeon.
 func (c securityConfig) places(frontends []string) securityConfig {
 	if onLoopback(frontends) {
 		return c
@@ -112,7 +112,7 @@ func (c securityConfig) clusterName() (string, error) {
 	return settings.DefaultSettings().Cluster, nil
 }
 
-// readToken reads the first line of a file that nobody else can read.
+// readToken reads the first line of a file that no other user can read.
 func readToken(path string) (string, error) {
 	text, err := files.ReadPrivate(path, "the access token", maxToken)
 	if err != nil {
@@ -129,7 +129,7 @@ func readToken(path string) (string, error) {
 	return first, nil
 }
 
-// proof says by what calls to these frontends prove who makes them.
+// proof returns by what calls to these frontends prove the caller's identity.
 func (c securityConfig) proof(frontends []string) string {
 	c = c.places(frontends)
 	switch {
@@ -143,7 +143,7 @@ func (c securityConfig) proof(frontends []string) string {
 	return "nothing: no token file is named (--token-file, PIGEON_TOKEN_FILE)"
 }
 
-// explainDenied adds to a refusal what only this side knows: how it proved who calls.
+// explainDenied adds to a refusal what only this side knows: how it proved its identity.
 func (c *clusterClient) explainDenied(err error) error {
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Denied {
 		return err

@@ -16,8 +16,8 @@ import (
 // shall not wait with it.
 const readyAtLatest = 20 * time.Second
 
-// serviceManager tells the service manager that started this process how it does, by the protocol
-// of sd_notify(3). The zero value tells nobody.
+// serviceManager reports the state of this process to the service manager that started it, by the
+// protocol of sd_notify(3). The zero value reports to none.
 type serviceManager struct {
 	conn     net.Conn
 	watchdog time.Duration // within which it wants a sign of life; 0: it wants none
@@ -55,8 +55,8 @@ func openServiceManager(getenv func(string) string, pid int) (m serviceManager, 
 	return m, nil
 }
 
-// follow tells the manager when a daemon is ready, or that it is taken for started after latest,
-// that it stops when ctx ends, and until the function that it returns is called that it lives.
+// follow tells the manager when a daemon is ready, or that it counts as started after latest,
+// that it stops when ctx ends, and, until the returned function is called, that it lives.
 func (m serviceManager) follow(ctx context.Context, ready <-chan struct{}, latest time.Duration) (end func()) {
 	if m.conn == nil {
 		return func() {}
@@ -95,11 +95,11 @@ func (m serviceManager) follow(ctx context.Context, ready <-chan struct{}, lates
 	return func() {
 		close(ended)
 		<-done
-		_ = m.conn.Close() // what was told has left
+		_ = m.conn.Close() // the last state has been sent
 	}
 }
 
-// tell sends a state. That nobody receives it changes nothing for a daemon.
+// tell sends a state. A daemon does not depend on its being received.
 func (m serviceManager) tell(state ...string) {
 	_, _ = m.conn.Write([]byte(strings.Join(state, "\n")))
 }

@@ -35,7 +35,7 @@ func newTestManager(t *testing.T, variables map[string]string) (testManager, ser
 	return testManager{l, t}, m
 }
 
-// told returns the next state but for signs of life, without its last line.
+// told returns the next state except for signs of life, without its last line.
 func (m testManager) told() string {
 	m.t.Helper()
 	for {
@@ -75,7 +75,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// A daemon that waits for others is taken for started, says that it waits, and later that it serves.
+// A daemon that waits for others counts as started, reports that it waits, and later that it
+// serves.
 func TestServiceManagerDoesNotWaitForOthers(t *testing.T) {
 	receiver, m := newTestManager(t, nil)
 	ready := make(chan struct{})
@@ -90,7 +91,7 @@ func TestServiceManagerDoesNotWaitForOthers(t *testing.T) {
 	}
 }
 
-// Signs of life go on while a daemon stops, which may take as long as stop_wait.
+// Signs of life continue while a daemon stops, which may take as long as stop_wait.
 func TestServiceManagerSeesLife(t *testing.T) {
 	receiver, m := newTestManager(t, map[string]string{"WATCHDOG_USEC": "3000", "WATCHDOG_PID": "7"})
 	ctx, stop := context.WithCancel(t.Context())

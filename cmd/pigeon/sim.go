@@ -221,7 +221,7 @@ func printMeasured(out io.Writer, format string, n measure.Number) {
 	}
 }
 
-// outputFiles are files that a verb writes beside its output.
+// outputFiles are files that a verb writes in addition to its output.
 type outputFiles []*os.File
 
 // openFiles creates the named files; an empty name stands for none.

@@ -31,7 +31,7 @@ type faultFlags struct {
 // faultRun makes a run, as [experiment.Run.SimulateFaults].
 type faultRun func(*experiment.Run, context.Context, *workload.Workload, time.Duration, sim.Faults) (*sim.Report, sim.Faults, int, error)
 
-// faultJobs is the default number of jobs of a run with faults, of which every step is
+// faultJobs is the default number of jobs of a run with faults, every step of which is
 // kept for the checks.
 const faultJobs = 30
 

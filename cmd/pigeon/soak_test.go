@@ -42,7 +42,7 @@ func TestBenchSoak(t *testing.T) {
 	}
 }
 
-// A run that ends before a sample was taken decides nothing, and says so.
+// A run that ends before a sample was taken decides nothing, and reports that.
 func TestBenchSoakThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "soak", "--tasks", "100", "--every", "1h")

@@ -14,7 +14,7 @@ import (
 // sparkProgram is one of Spark's commands, and the verb that runs it.
 type sparkProgram struct {
 	verb, name, short, example string
-	mixed                      bool // takes words of its own among the options
+	mixed                      bool // takes its own words among the options
 }
 
 var sparkPrograms = []sparkProgram{

@@ -17,8 +17,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/tokens"
 )
 
-// sparkUser is a user with a Spark of the test's making, in an environment of
-// their own. Its programs print what they are given.
+// sparkUser is a user with a Spark made by the test, in a separate environment. Its
+// programs print their arguments.
 type sparkUser struct {
 	home, jar string
 	env       environment
@@ -60,7 +60,7 @@ func newSparkUser(t *testing.T, version, script string) *sparkUser {
 	return u
 }
 
-// command is the program itself, in a process of its own: it becomes Spark.
+// command is the program itself, in its own process: it becomes Spark.
 func (u *sparkUser) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
@@ -149,7 +149,7 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 	}
 }
 
-// TestSparkProvesWhoCalls: the plugin gets the names of the files, never what is in them, and only
+// TestSparkProvesWhoCalls: the plugin gets the names of the files, never their content, and only
 // for clusters on other machines unless they are named.
 func TestSparkProvesWhoCalls(t *testing.T) {
 	t.Parallel()

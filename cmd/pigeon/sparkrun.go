@@ -138,15 +138,15 @@ func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string
 	return arguments.MasterOf(cfg.Frontend), cfg.securityConfig, nil
 }
 
-// addSecurity adds how the plugin proves who calls, unless the application's settings say it. Only
-// the names of files are on the command line, which every user of the machine can read.
+// addSecurity adds how the plugin proves the caller's identity, unless the application's settings
+// do. Only the names of files are on the command line, which every user of the machine can read.
 func addSecurity(line *arguments.Line, properties map[string]string, security securityConfig, frontends []string) error {
 	security = security.places(frontends)
 	for _, s := range []struct{ key, file string }{{"spark.pigeon.token.file", security.TokenFile}, {"spark.pigeon.tls.ca", security.TLSCA}} {
 		if _, said := line.Setting("", s.key, properties); said || s.file == "" {
 			continue
 		}
-		if s.file == security.TokenFile { // the plugin says it too, but only after Java has started
+		if s.file == security.TokenFile { // the plugin reports it too, but only after Java has started
 			if _, err := readToken(s.file); err != nil {
 				return err
 			}

@@ -123,8 +123,8 @@ func (s *sparkSetup) installed(ctx context.Context) (sparkhome.Home, error) {
 	return sparkhome.Find(ctx, places)
 }
 
-// do runs a program and shows its output. An interrupt ends it and what it
-// started, for instance pip's own build.
+// do runs a program and shows its output. An interrupt ends it and its child
+// processes, for instance pip's own build.
 func (s *sparkSetup) do(ctx context.Context, argv []string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdout, c.Stderr = s.out, s.out

@@ -9,7 +9,7 @@ import (
 )
 
 // fakePython makes an environment when called as "-m venv DIR", whose own
-// interpreter "installs" a PySpark of the version that it is asked for.
+// interpreter "installs" a PySpark of the requested version.
 const fakePython = `#!/bin/sh
 set -e
 case "$1 $2" in

@@ -38,9 +38,9 @@ func spawnCluster(t *testing.T) (node func(id string, flags ...string) *process)
 	}
 }
 
-// A node monitor that gets SIGTERM takes nothing new, waits for what runs up to stop_wait or a
-// second signal, and gives the rest back: it runs elsewhere, and nothing is held against it.
-// Its exit status is 0.
+// A node monitor that gets SIGTERM takes nothing new, waits for running tasks up to stop_wait
+// or a second signal, and gives the rest back: they run elsewhere, and no loss is counted. Its
+// exit status is 0.
 func TestStopWait(t *testing.T) {
 	node := spawnCluster(t)
 	for i, c := range []struct {
@@ -115,8 +115,8 @@ func testForget(t *testing.T, first, last string) {
 	}
 }
 
-// A drain that is waited for ends when the node stops meanwhile, and goes on when the node is
-// started again.
+// A command that waits for a drain ends when the node stops meanwhile, and the drain
+// continues when the node is started again.
 func TestDrainOfNodeThatStops(t *testing.T) {
 	node, folder := spawnCluster(t), t.TempDir()
 	flags := []string{"--stop-wait", "0s", "--work-dir", folder}

@@ -87,7 +87,7 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// command returns a command of the stranger's, who asks a frontend.
+// command returns a command of the stranger's that calls a frontend.
 func (s *stranger) command(frontend string, args ...string) *exec.Cmd {
 	cmd := exec.Command(s.program, args...)
 	cmd.Dir, cmd.SysProcAttr = s.home, &syscall.SysProcAttr{Credential: s.id}
@@ -110,8 +110,8 @@ func (s *stranger) pigeon(frontend string, args ...string) (code int, stdout, st
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// TestAStrangerRunsAsItself is the first attack of issue 13: with root's dev running, user nobody
-// ran programs as root, and read the daemon's environment.
+// TestAStrangerRunsAsItself is the first attack of issue 13: with root's dev running, the user
+// nobody ran programs as root, and read the daemon's environment.
 func TestAStrangerRunsAsItself(t *testing.T) {
 	s := newStranger(t, "nobody")
 	t.Setenv("SECRET_OF_ROOT", "hunter2")
@@ -125,7 +125,7 @@ func TestAStrangerRunsAsItself(t *testing.T) {
 	}
 	job := succeed(t, "submit", "--env", "PASSWORD=hunter2", "--", "sh", "-c", "echo hunter2; echo hunter2 > file; sleep 3600")
 	defer succeed(t, "cancel", job)
-	// What works of this is told by its name: its output may be anybody's secrets.
+	// An attempt that succeeds is reported by its name: its output may be someone's secrets.
 	script := `
 		for try in "cat /proc/$PPID/environ" "cat /proc/DEV/environ" "ls /proc/DEV/fd" "kill -0 $PPID" "kill -0 DEV" "ls DATA/work/node-0-000" "ls DATA/journal/frontend-0" "sudo -n true" \
 			"touch DATA/x" "touch DATA/work/x" "touch DATA/work/node-0-000/x" "cat DATA/work/node-0-000/ROOT/0.1.out" "cat DATA/work/node-0-000/ROOT/0.1/file" "ls DATA/work/node-0-000/ROOT"; do
@@ -144,8 +144,8 @@ func TestAStrangerRunsAsItself(t *testing.T) {
 	}
 }
 
-// TestADevOfAUserServesThatUser: without root a node monitor cannot become others, runs its own
-// user's tasks without a setting, and says to others why not theirs.
+// TestADevOfAUserServesThatUser: without root a node monitor cannot become other users, runs
+// its own user's tasks without a setting, and tells others why it refuses theirs.
 func TestADevOfAUserServesThatUser(t *testing.T) {
 	t.Parallel()
 	own, other := newStranger(t, "daemon"), newStranger(t, "nobody")

@@ -17,7 +17,7 @@ import (
 )
 
 // tokensFile is where the tokens of a cluster are when neither --file nor the variable of the
-// daemons' setting tokens_file says.
+// daemons' setting tokens_file names it.
 const (
 	tokensFile     = "/etc/pigeon/tokens"
 	tokensVariable = config.EnvPrefix + "TOKENS_FILE"
@@ -127,7 +127,7 @@ user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/t
 		if *out == "" {
 			line.Token = text
 		} else if err := keepToken(*out, text); err != nil {
-			_, undo := tokens.Revoke(*file, []string{t.ID}, time.Now()) // nobody has it
+			_, undo := tokens.Revoke(*file, []string{t.ID}, time.Now()) // no user has it
 			return errors.Join(err, undo)
 		}
 		if *output == outputJSON {

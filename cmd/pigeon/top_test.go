@@ -43,7 +43,7 @@ func TestTop(t *testing.T) {
 	succeed(t, "cancel", "long")
 }
 
-// A screen shows as many lines as it has, of any height and width, and says how many are left out.
+// A screen of any height and width is filled with lines, and shows how many are left out.
 func TestTopFitsTheScreen(t *testing.T) {
 	page := &topPage{at: time.Unix(0, 0), ByOwner: true, Slots: 4000, Busy: 3000, Owners: []api.OwnerShare{{}}}
 	page.add(&api.MasterState{Group: 7, Epoch: 1, QueuedLong: 3, OldestLong: 2.5, Nodes: []api.Node{{ID: "lost-one", State: api.StateLost, Slots: 4}}})

@@ -11,7 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/published"
 )
 
-// A trace that does not come as published is not kept; list shows what is there.
+// A download that differs from the published trace is not kept; list shows the traces that are
+// there.
 func TestTraceFetch(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -59,7 +59,7 @@ func withValue(variable string) (string, error) {
 }
 
 // readVariables reads the lines KEY=value of a file, or with the path - of the input. Empty lines
-// and those that begin with # say nothing; a value is all that follows the first =, quotes and
+// and those that begin with # are ignored; a value is all that follows the first =, quotes and
 // spaces included. KEY alone is taken from the caller's environment.
 func readVariables(path string, input io.Reader) (env []string, err error) {
 	in, name := input, "standard input"
@@ -96,7 +96,7 @@ func readVariables(path string, input io.Reader) (env []string, err error) {
 	return env, nil
 }
 
-// parseVariable reads a line; the fault says what is wrong with it, and shows no value.
+// parseVariable reads a line; the fault names what is wrong with it, and shows no value.
 func parseVariable(line string) (variable, fault string) {
 	name, _, given := strings.Cut(line, "=")
 	switch {

@@ -12,9 +12,9 @@ import (
 )
 
 // A program that tools/wallshift.sh built has another time.Now, whose wall clock is moved
-// by time.ShiftWall; its monotonic clock and its timers go on, as they do when the clock of a
-// machine is set. The process reads by how much from a file of its own that `pigeon bench
-// chaos` writes.
+// by time.ShiftWall; its monotonic clock and its timers run on, as they do when the clock of
+// a machine is set. The process reads the shift from its own file, which `pigeon bench chaos`
+// writes.
 func init() {
 	if path := chaos.ShiftFile(os.Getpid()); path != "" {
 		go func() {

@@ -10,8 +10,8 @@ import (
 // wholeBytes is a task's output of several pieces, above what was kept before.
 const wholeBytes = 3_000_001
 
-// What a program writes is copied whole; where its node does not keep all of it, run fails with
-// what is missing, and logs says where.
+// The output of a program is copied whole; where its node does not keep all of it, run fails
+// with what is missing, and logs shows where.
 func TestWholeOutput(t *testing.T) {
 	t.Parallel()
 	m := spawn(t, "master", "--listen", "127.0.0.1:0", "--http", "")

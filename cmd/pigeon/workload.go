@@ -35,8 +35,8 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	return w
 }
 
-// open reads or generates a workload and applies the flags. What it refuses is
-// wrong use: nothing has started.
+// open reads or generates a workload and applies the flags. Its refusals are wrong
+// use: nothing has started.
 func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
 	options, err := w.settings()
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
 	return ready, wrongUse(err)
 }
 
-// settings returns what the flags say, once they are checked.
+// settings returns the options of the flags, once they are checked.
 func (w *workloadFlags) settings() (workload.Options, error) {
 	o := w.options
 	o.Cutoff, o.Undeclared = w.cutoff.Nanoseconds(), 1-w.declared

@@ -46,7 +46,7 @@ func (r *release) writeArchive(p platform) error {
 	})
 }
 
-// create writes a file that everybody may read.
+// create writes a file that all users may read.
 func create(name string, write func(io.Writer) error) (err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // productModule is the module path of Pigeon.
 const productModule = "github.com/pigeon-sched/pigeon"
 
-// describe writes the licences and the bill of materials of a platform's program, the latter beside
-// the archives, too.
+// describe writes the licences and the bill of materials of a platform's program, the latter also
+// next to the archives.
 func (r *release) describe(ctx context.Context, p platform) error {
 	list, err := modules(ctx, r.source, p)
 	if err != nil {

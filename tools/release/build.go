@@ -57,7 +57,7 @@ func git(ctx context.Context, folder string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// output runs a program and returns what it prints; the error has what it says of its failure.
+// output runs a program and returns what it prints; the error has its standard error.
 func output(ctx context.Context, folder string, environ []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = folder, environ
@@ -70,7 +70,7 @@ func output(ctx context.Context, folder string, environ []string, name string, a
 	return out, nil
 }
 
-// buildAll builds the program of every platform and checks what it says it was built from.
+// buildAll builds the program of every platform and checks that it reports what it was built from.
 func (r *release) buildAll(ctx context.Context) error {
 	for _, p := range r.built() {
 		r.sayf("building %s", p)
@@ -99,7 +99,7 @@ func goEnviron() (environ []string) {
 	return append(environ, "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
 }
 
-// checkProgram compares what a program says of its version and commit with what was asked for.
+// checkProgram compares the version and commit of a program with the requested ones.
 func (r *release) checkProgram(program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

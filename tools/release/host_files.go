@@ -15,8 +15,8 @@ import (
 // shells are those with completions, and the names of their files.
 var shells = map[string]string{"bash": "pigeon.bash", "zsh": "_pigeon", "fish": "pigeon.fish"}
 
-// writeHostFiles has the program write what is the same on all platforms: manual pages, completions
-// and the settings of a host.
+// writeHostFiles makes the program write the files that are the same on all platforms: manual
+// pages, completions and the settings of a host.
 func (r *release) writeHostFiles(ctx context.Context) error {
 	program, all := r.staged(own(), "pigeon"), platform{}
 	environ := withoutSettings(os.Environ())

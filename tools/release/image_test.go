@@ -45,7 +45,7 @@ func extract(t *testing.T, file, folder string) {
 	}
 }
 
-// checkImage holds what a container of the image runs as, and what it has.
+// checkImage checks the user of the image's containers, and their content.
 func checkImage(t *testing.T, image v1.Image, p platform) {
 	t.Helper()
 	if err := validate.Image(image); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // hostScript installs a package into a throw-away root, starts a frontend, a master and a node monitor
 // as the users and with the rights that their units give them, and runs a program for two users. $1
-// is a folder on a disk, $2 the package. It runs in namespaces of its own, with which its daemons
+// is a folder on a disk, $2 the package. It runs in its own namespaces, with which its daemons
 // end.
 const hostScript = `set -e
 mkdir -p "$1/upper" "$1/work" "$1/root"
@@ -40,7 +40,7 @@ pigeon doctor || :'
 
 // A host on which the package was installed runs jobs: with the settings of the package, daemons as
 // the user pigeon, and a node monitor with no more of root's rights than its unit leaves it. A task
-// runs as who submitted it.
+// runs as its submitter.
 func TestInstalledHostRunsJobs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and packs the program")

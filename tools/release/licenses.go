@@ -105,7 +105,7 @@ func licensesOf(m goModule, s settings) (licensed, error) {
 	return l.judge(s, doubts)
 }
 
-// judge applies what was decided by people, and refuses what is not allowed.
+// judge applies the decisions in the settings, and refuses licences that are not allowed.
 func (l licensed) judge(s settings, doubts []string) (licensed, error) {
 	for _, d := range s.Decided {
 		if d.Module == l.String() {
@@ -141,7 +141,7 @@ func allLicenses(list []goModule, s settings) (all []licensed, err error) {
 	return all, err
 }
 
-// listLicenses prints the licences of what is in the programs of all platforms.
+// listLicenses prints the licences of the modules in the programs of all platforms.
 func listLicenses(ctx context.Context, source string, s settings, out io.Writer) error {
 	known := map[string]bool{}
 	var list []goModule

@@ -28,8 +28,8 @@ func readRepositorySettings(t *testing.T) settings {
 	return s
 }
 
-// staged returns a release of the repository's packaging with small files in place of what is built:
-// the program is a script that prints its version.
+// staged returns a release of the repository's packaging with small files in place of the built
+// ones: the program is a script that prints its version.
 func staged(t *testing.T, platforms ...platform) *release {
 	t.Helper()
 	source, err := filepath.Abs(repository)

@@ -66,7 +66,7 @@ func modules(ctx context.Context, source string, p platform) ([]goModule, error)
 	return list, nil
 }
 
-// readSums returns what go.sum says of the content of each module@version.
+// readSums returns the hash of the content of each module@version in go.sum.
 func readSums(source string) (map[string]string, error) {
 	text, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {

@@ -64,7 +64,7 @@ func (r *release) packageConfig(p platform) (config nfpm.Config, err error) {
 }
 
 // fix gives every file of a package the time of the commit, names the files of a folder one by one,
-// and reads what has a relative path from the clone.
+// and reads files with a relative path from the clone.
 func (r *release) fix(info *nfpm.Info) error {
 	*info = *nfpm.WithDefaults(info)
 	info.MTime, info.DisableGlobbing = r.time, true

@@ -159,7 +159,7 @@ func TestRpmContents(t *testing.T) {
 }
 
 // installScript installs a package into a throw-away root that shows this machine's, upgrades and
-// removes it. $1 is a folder on a disk, $2 the package. It runs in a mount namespace of its own.
+// removes it. $1 is a folder on a disk, $2 the package. It runs in its own mount namespace.
 const installScript = `set -e
 mkdir -p "$1/upper" "$1/work" "$1/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root" || exit 77

@@ -24,7 +24,7 @@ type release struct {
 	commit  string    // in full
 	time    time.Time // of the commit, which every file gets
 	source  string    // a clone of the commit
-	stage   string    // what is packed, a folder for each platform
+	stage   string    // the files to pack, a folder for each platform
 }
 
 // versionShape is a version as Go's modules have it, without v.

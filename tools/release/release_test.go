@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Two releases of one commit are the same bytes, and their program says its version and commit.
+// Two releases of one commit are the same bytes, and their program prints its version and commit.
 func TestReleasesAreReproducible(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program twice")
@@ -23,7 +23,7 @@ func TestReleasesAreReproducible(t *testing.T) {
 	folders := [2]string{t.TempDir(), t.TempDir()}
 	t.Setenv("SOURCE_DATE_EPOCH", "") // is set, and restored
 	for i, folder := range folders {
-		if i == 1 { // no part of the first build stands in for the second
+		if i == 1 { // no part of the first build is used for the second
 			t.Setenv("GOCACHE", filepath.Join(t.TempDir(), "cache"))
 		}
 		if err := run(t.Context(), []string{"-root", repository, "-commit", commit, "-version", "0.9.0-test.1", "-platforms", own().String(), "-out", filepath.Join(folder, "release")}, os.Stderr); err != nil {
@@ -58,8 +58,8 @@ func TestVersionsAreChecked(t *testing.T) {
 	}
 }
 
-// proxy returns a folder that serves the module at a version as a module proxy does, made from what
-// is committed.
+// proxy returns a folder that serves the module at a version as a module proxy does, made from the
+// committed files.
 func proxy(t *testing.T, version string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -98,8 +98,8 @@ func proxy(t *testing.T, version string) string {
 	return folder
 }
 
-// What is committed is a module that others can install: it has no replacements, and no file that
-// modules cannot have.
+// The committed files are a module that others can install: it has no replacements, and no file
+// that modules cannot have.
 func TestModuleCanBeInstalled(t *testing.T) {
 	proxy(t, "v0.9.0")
 	mod, err := os.ReadFile(filepath.Join(repository, "go.mod"))
@@ -113,7 +113,8 @@ func TestModuleCanBeInstalled(t *testing.T) {
 	}
 }
 
-// 'go install .../cmd/pigeon@version' works from a module proxy, and the program says that version.
+// 'go install .../cmd/pigeon@version' works from a module proxy, and the program prints that
+// version.
 func TestGoInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program from modules alone")

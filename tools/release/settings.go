@@ -12,7 +12,7 @@ import (
 // settingsFile is where [settings] stand, below the root of the repository.
 const settingsFile = "packaging/release.yaml"
 
-// settings say what is released.
+// settings are what is released.
 type settings struct {
 	Platforms []platform          `yaml:"-"`
 	Named     []string            `yaml:"platforms"`

@@ -19,7 +19,7 @@ type entry struct {
 	name  string // with slashes, without a leading one
 	mode  fs.FileMode
 	owner int
-	file  string // its content stands here, or in text; a folder has neither
+	file  string // the path of its content, which may be in text instead; a folder has neither
 	text  []byte
 	dir   bool
 }

@@ -34,8 +34,8 @@ func unitNames(t *testing.T) (names []string) {
 	return names
 }
 
-// unitsRoot returns a root folder with the units and something executable in the place of what
-// they start.
+// unitsRoot returns a root folder with the units and an executable file in place of each
+// program that they start.
 func unitsRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -114,8 +114,8 @@ func readUnit(t *testing.T, name string) string {
 	return string(text)
 }
 
-// What every unit must say, or its daemon would not come back, would be killed while it stops, or
-// would take what runs with it.
+// What every unit must contain, or its daemon would not come back, would be killed while it
+// stops, or would end the tasks that run below it.
 func TestUnitsFitTheDaemons(t *testing.T) {
 	for _, name := range unitNames(t) {
 		unit := readUnit(t, strings.Replace(name, "@0.", "@.", 1))

@@ -23,7 +23,7 @@ const (
 	askUse     = "use"     // and what they have used
 )
 
-// answer is what a host says.
+// answer is the answer of a host.
 type answer struct {
 	Now     int64          `json:"now"` // Unix time, ns
 	Daemons []daemonAnswer `json:"daemons,omitempty"`

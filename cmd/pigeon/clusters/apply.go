@@ -14,16 +14,16 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
-// work is what is to be done on a host.
+// work is the work to do on a host.
 type work struct {
 	*HostPlan
 	*difference
 	found found
 }
 
-// Apply gives the hosts what their plan says and they have not, and has their daemons run. A
-// host that runs another program is refused: that is an upgrade. The error joins those of the
-// hosts that failed; all others are as planned then.
+// Apply gives the hosts the parts of their plans that they lack, and makes their daemons run.
+// A host that runs another program is refused: that is an upgrade. The error joins those of
+// the hosts that failed; all others are as planned then.
 func (c *Cluster) Apply(ctx context.Context) error {
 	return c.bring(ctx, func(w *work) error {
 		if w.difference.program && w.found.program != "" && len(w.found.running) > 0 {
@@ -37,8 +37,8 @@ func (c *Cluster) Apply(ctx context.Context) error {
 }
 
 // Upgrade is Apply with another program: it is copied to all hosts first, then the daemons are
-// restarted one after another, role by role. One that does not come back ends the upgrade; what
-// was done stays, and the upgrade goes on there when it is repeated.
+// restarted one after another, role by role. One that does not come back ends the upgrade;
+// completed steps stay, and the upgrade continues there when it is repeated.
 func (c *Cluster) Upgrade(ctx context.Context) error {
 	return c.bring(ctx, func(w *work) error {
 		if w.found.program == "" || !w.difference.program {
@@ -100,7 +100,8 @@ func (c *Cluster) compare(ctx context.Context, w *work) (err error) {
 	return nil
 }
 
-// give copies the program and the files to a host, and stops what it shall not have any more.
+// give copies the program and the files to a host, and stops daemons that it shall not have any
+// more.
 func (c *Cluster) give(ctx context.Context, w *work) error {
 	at, do := pathsOf(w.Host), commands{w.Host}
 	if w.difference.program {
@@ -156,8 +157,8 @@ ln -sfn %[4]s %[5]s.new; mv -fT %[5]s.new %[5]s`, at.bin(), own, p.SHA256, p.nam
 	return err
 }
 
-// finish writes what the host was given, now that its daemons run with it, and removes former
-// programs; the one before this one stays for what it still runs.
+// finish records what the host was given, now that its daemons run with it, and removes
+// former programs; the previous one stays for processes that still run it.
 func (c *Cluster) finish(ctx context.Context, w *work) error {
 	at := pathsOf(w.Host)
 	m, err := w.manifest()

@@ -19,11 +19,11 @@ import (
 // is the same for every run, so that one finds what another one has left.
 const temporaryFolder = "/var/lib/pigeon-replay"
 
-// claims is the file there that says whose it is.
+// claims is the file there that names the run.
 const claims = "/run-of"
 
 // claim takes the folder on a host for this run, and refuses a host on which it is another run's, or
-// on which somebody listens on a port that the run needs.
+// on which a process listens on a port that the run needs.
 func (t *Temporary) claim(ctx context.Context, p *HostPlan) error {
 	folder := p.Host.Prefix
 	script := fmt.Sprintf(`set -e; umask 022; mkdir -p "$(dirname %[1]s)"
@@ -88,9 +88,10 @@ func kernelIP(text string) net.IP {
 	return ip
 }
 
-// clearHost ends what runs of a temporary cluster on a host and removes its folder. Nothing of value is
-// lost by killing: what is measured was fetched before. What a command that was broken off has just
-// started is found by its program, which others on this machine may run from their own folders.
+// clearHost ends the processes of a temporary cluster on a host and removes its folder. Nothing of
+// value is lost by killing: the measurements were fetched before. A process that an interrupted command
+// has just started is found by its program, which others on this machine may run from their own
+// folders.
 func clearHost(ctx context.Context, r *hosts.Remote, h *hosts.Host) error {
 	at := pathsOf(h)
 	script := fmt.Sprintf(`rm -f %[2]s

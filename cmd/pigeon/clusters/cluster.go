@@ -27,11 +27,11 @@ type Options struct {
 	Say      func(line string) // is called with each step; may be called from any goroutine
 }
 
-// HostResult is what was done on a host, or found there.
+// HostResult is what was changed on a host, or found there.
 type HostResult struct {
 	Host    string          `json:"host"`            // its name
 	State   string          `json:"state"`           // as planned, changed, different, failed, absent or removed
-	Changes []string        `json:"changes"`         // what was done, or, by status, what differs from the plan
+	Changes []string        `json:"changes"`         // the changes made, or, by status, the differences from the plan
 	Daemons []ServiceResult `json:"daemons"`         // its daemons, by status
 	Error   string          `json:"error,omitempty"` // why it failed
 	Seconds float64         `json:"seconds"`         // that it took
@@ -81,7 +81,7 @@ func (c *Cluster) Close() error {
 	return c.remote.Close(all)
 }
 
-// Results returns what was done on each host, in the order of the inventory.
+// Results returns the result for each host, in the order of the inventory.
 func (c *Cluster) Results() (list []HostResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

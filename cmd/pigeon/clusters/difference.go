@@ -16,7 +16,7 @@ type difference struct {
 	stop    []Service // of an earlier apply
 	start   []Service // do not run
 	again   []Service // run with other settings or another program
-	seal    bool      // its list of what it was given is not this plan's
+	seal    bool      // its list of the files it was given is not this plan's
 }
 
 // none reports whether the host is as planned.
@@ -24,7 +24,7 @@ func (d *difference) none() bool {
 	return !d.program && !d.seal && len(d.files)+len(d.stale)+len(d.stop)+len(d.start)+len(d.again) == 0
 }
 
-// words says what is to be done, for people.
+// words describes the differences for the user.
 func (d *difference) words() (list []string) {
 	if d.program {
 		list = append(list, "the program")
@@ -105,7 +105,7 @@ func (d *difference) leave(p *HostPlan, before *manifest) {
 	}
 }
 
-// accepts refuses a host that belongs to somebody else.
+// accepts refuses a host that belongs to another cluster.
 func accepts(p *HostPlan, f *found) error {
 	e := &api.Error{Problem: api.Invalid, Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "comparing it with its plan"}
 	switch m := f.manifest; {

@@ -7,5 +7,5 @@
 // same files, byte for byte; certificates are kept while they hold. Apply compares what a host has
 // with its plan, sends what differs, and starts or restarts the daemons that it concerns, role by
 // role (hosts.Roles): those that do not run all at once, those that run one after another, each
-// until it is ready. What was done stays done, so a command that failed is repeated.
+// until it is ready. Completed steps stay, so a command that failed is repeated.
 package clusters

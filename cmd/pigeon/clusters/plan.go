@@ -43,15 +43,15 @@ type File struct {
 	Mode   fs.FileMode `json:"mode"`
 	SHA256 string      `json:"sha256"`
 	// Of are the roles whose daemons read it at their start; without any it is read when it
-	// changes, or by nobody but its daemons' starter.
+	// changes, or only by the process that starts its daemons.
 	Of []hosts.Role `json:"of,omitempty"`
 
 	data []byte
-	// daemons may read it, where they run as a user of their own.
+	// daemons may read it, where they run as their own user.
 	daemons bool
 }
 
-// manifest is what a host keeps about what it was given.
+// manifest is what a host keeps about the files it was given.
 type manifest struct {
 	Cluster        string    `json:"cluster"`
 	Host           string    `json:"host"`
@@ -120,8 +120,8 @@ func (p *HostPlan) add(f File) {
 	p.Files = append(p.Files, f)
 }
 
-// readyOf returns the URL that says whether a daemon serves. A frontend with a standby is not
-// ready, as others see it, while it stands by: it is healthy.
+// readyOf returns the URL that shows whether a daemon serves. A frontend with a standby is
+// not ready, as others see it, while it stands by: it is healthy.
 func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 	page := map[hosts.Role]string{
 		hosts.NATS: local(h, natsMonitorPort) + "/healthz", hosts.Master: local(h, masterHTTP) + "/readyz",
@@ -130,7 +130,7 @@ func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 	if r == hosts.Frontend && all.frontendsOf[h.ID] > 1 {
 		page = local(h, frontendHTTP) + "/healthz"
 	}
-	return "http://" + page // on loopback, where the kernel says who asks
+	return "http://" + page // on loopback, where the kernel identifies the caller
 }
 
 // manifest returns what the host keeps, as a file.

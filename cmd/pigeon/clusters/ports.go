@@ -12,7 +12,7 @@ type Port struct {
 	Number int
 	Role   hosts.Role
 	Key    string // setting that has it
-	Caller string // who connects to it
+	Caller string // the role that connects to it
 	Local  bool   // only processes of the same host reach it
 }
 

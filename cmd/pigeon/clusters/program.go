@@ -20,7 +20,7 @@ type Program struct {
 	Path    string
 	SHA256  string
 	Size    int64
-	Version string // as 'pigeon version' says
+	Version string // as 'pigeon version' prints it
 }
 
 // versionLine is what 'pigeon version -o json' prints, as far as it is of use here.

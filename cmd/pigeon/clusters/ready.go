@@ -16,10 +16,10 @@ import (
 // one answer may take.
 const readyPoll, answerTime = 100 * time.Millisecond, 2 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds how much of an answer is read.
 const maxAnswer = 1 << 20
 
-// AwaitReady asks a URL until it answers 200. The error is what it answered last.
+// AwaitReady asks a URL until it answers 200. The error has its last answer.
 func AwaitReady(ctx context.Context, url string, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

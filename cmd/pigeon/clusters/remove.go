@@ -81,7 +81,7 @@ func (c *Cluster) clear(ctx context.Context, p *HostPlan, f *found, keepData boo
 	if !keepData {
 		script = append(script, do.noAccount())
 	}
-	if at.prefix != "" { // what is empty now was made for the cluster
+	if at.prefix != "" { // empty folders were made for the cluster
 		script = append(script, fmt.Sprintf("cd / && rmdir -p --ignore-fail-on-non-empty %[1]s/etc %[1]s/opt %[1]s/run %[1]s/var/lib %[1]s/var/log 2>/dev/null || :", at.prefix))
 	}
 	_, err := c.remote.Run(ctx, p.Host, "removing its files", strings.Join(script, "\n"), nil)

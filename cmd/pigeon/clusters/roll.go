@@ -103,7 +103,7 @@ func (c *Cluster) order(ctx context.Context, r hosts.Role, todo map[string]*work
 	return list
 }
 
-// leads reports whether a daemon leads others that stand by. One that does not say so does not.
+// leads reports whether a daemon leads others that stand by. One that does not report it does not.
 func (c *Cluster) leads(ctx context.Context, w *work, r hosts.Role) bool {
 	if r != hosts.Master && r != hosts.Frontend {
 		return false

@@ -13,7 +13,7 @@ import (
 // historyOf returns where the frontend of a host writes its history.
 func historyOf(h *hosts.Host) string { return pathsOf(h).lib() + "/history.jsonl" }
 
-// placed returns an inventory of which everything is in the temporary folder of each host.
+// placed returns an inventory with everything in the temporary folder of each host.
 func placed(inv *hosts.Inventory) (*hosts.Inventory, error) {
 	return inv.Derive(func(own *hosts.Inventory) {
 		own.ServiceManager = hosts.NoManager

@@ -68,7 +68,7 @@ func (c commands) stop(s Service) string {
 	return fmt.Sprintf("{ [ ! -x %s ] || %s; }", pathsOf(c.h).service(), c.own("stop", s))
 }
 
-// again restarts a daemon; a node monitor leaves what runs to its next process.
+// again restarts a daemon; a node monitor leaves its running attempts to its next process.
 func (c commands) again(s Service) string {
 	if s.Role == hosts.Node {
 		return c.choose(s, "systemctl reload %s", "reload")
@@ -86,7 +86,7 @@ func (c commands) log(s Service) string {
 	return c.choose(s, "journalctl -u %s -n 5 --no-pager -o cat", "log")
 }
 
-// account makes the user of the daemons, where they have one of their own.
+// account makes the user of the daemons, where they have their own.
 func (c commands) account() string {
 	if !c.systemd() {
 		return ":"

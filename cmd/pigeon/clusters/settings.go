@@ -92,7 +92,7 @@ func (s *settings) secure() error {
 	return nil
 }
 
-// security are the settings about who calls, which not every daemon has.
+// security are the settings about the identity of callers, which not every daemon has.
 func security() []string { return []string{"insecure", "tls_crl", "tokens_file", "cluster"} }
 
 // keysOf returns the settings that a daemon has.
@@ -193,7 +193,7 @@ func (s *settings) server(h *hosts.Host) values {
 }
 
 // overlay adds the settings of the inventory. Those that the plan makes are not taken from it:
-// other daemons are told what they say.
+// other daemons depend on their values.
 func (s *settings) overlay(h *hosts.Host, r hosts.Role, v values) error {
 	planned := maps.Clone(v)
 	for _, from := range []struct {

@@ -24,12 +24,12 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/client"
 )
 
-// Temporary is a cluster that is on its hosts for as long as one run takes, in a folder of its own
+// Temporary is a cluster that is on its hosts for as long as one run takes, in its own folder
 // there. Make one with [StartTemporary]; call Close.
 type Temporary struct {
 	*Cluster
 	run    string // name of the run, on the hosts
-	folder string // here: the authority, the token, what was fetched
+	folder string // here: the authority, the token, the fetched files
 	token  string
 	failed chan error
 	ended  chan struct{} // closed when the daemons are not watched any more
@@ -51,14 +51,14 @@ const user = "replay"
 const tokenLifetime = 30 * 24 * time.Hour
 
 // StartTemporary starts the cluster of an inventory from [ForRun] and returns when all its daemons
-// serve. After an error, which names the host, nothing is left there; what could not be removed is
-// said by the error.
+// serve. After an error, which names the host, nothing is left there; the error names what could
+// not be removed.
 func StartTemporary(ctx context.Context, inv *hosts.Inventory, o Options) (t *Temporary, err error) {
 	folder, err := os.MkdirTemp("", "pigeon-replay-")
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the run: %w; nothing was started", err)
 	}
-	name, _ := os.Hostname() // it only says to people who runs
+	name, _ := os.Hostname() // it only tells users who started the run
 	t = &Temporary{
 		run: fmt.Sprintf("process %d of %s, begun %s", os.Getpid(), name, time.Now().UTC().Format(time.RFC3339)), folder: folder,
 		failed: make(chan error, 1), ended: make(chan struct{}), talks: map[*HostPlan]*hosts.Conversation{},
@@ -305,7 +305,7 @@ func clearAll(ctx context.Context, r *hosts.Remote, list []*hosts.Host, parallel
 	return errors.Join(faults...)
 }
 
-// ClearTemporary removes from the hosts of an inventory what runs have left there.
+// ClearTemporary removes leftovers of runs from the hosts of an inventory.
 func ClearTemporary(ctx context.Context, inv *hosts.Inventory, parallel int) (err error) {
 	own, err := placed(inv)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
-// TestReadClock: the soonest answer counts, and the truth is within what is said.
+// TestReadClock: the soonest answer counts, and the truth is within the stated bound.
 func TestReadClock(t *testing.T) {
 	const ahead = 3 * time.Second
 	now := time.Unix(1000, 0)
@@ -123,7 +123,7 @@ func hostNames(inv *hosts.Inventory) string {
 	return strings.Join(names, " ")
 }
 
-// TestAnswer: a host says its time, and which of its daemons run.
+// TestAnswer: a host reports its time, and which of its daemons run.
 func TestAnswer(t *testing.T) {
 	var out bytes.Buffer
 	before := time.Now().UnixNano()

@@ -15,14 +15,15 @@ import (
 type Host struct {
 	Root  string    // of its files; tests name a folder
 	Now   time.Time // for what expires
-	Owner []int     // users who may own settings, keys and data: root, the daemons' user, who calls
-	// Load reads and checks the settings of a role; insecure reports whether they let everybody
-	// do everything.
+	Owner []int     // users who may own settings, keys and data: root, the daemons' user, the caller
+	// Load reads and checks the settings of a role; insecure reports whether they let every
+	// caller do everything.
 	Load func(role, path string) (insecure bool, err error)
 	// Program is what this program was built from, and Processes lists the daemons that run here.
 	Program   string
 	Processes func() ([]Process, error)
-	// State returns what the service manager says of a unit ("active"), "" where it cannot be asked.
+	// State returns the state of a unit according to the service manager ("active"), "" where it
+	// cannot be asked.
 	State func(ctx context.Context, unit string) string
 }
 
@@ -70,7 +71,7 @@ type faults struct {
 	advice []string
 }
 
-// addf notes what was found; the advice is given once.
+// addf records a finding; the advice is given once.
 func (f *faults) addf(s Status, advice, format string, values ...any) {
 	if f.status != Bad {
 		f.status = s
@@ -96,5 +97,5 @@ func (f *faults) finding(good string) Finding {
 	return Finding{Status: f.status, Found: strings.Join(found, "; "), Advice: strings.Join(f.advice, "; ")}
 }
 
-// ask says how what cannot be read as this user can.
+// ask says how to read what this user cannot.
 const ask = "run pigeon doctor as root"

@@ -13,8 +13,8 @@ import (
 // renewalDue is how long before its end a certificate should have been renewed.
 const renewalDue = 14 * 24 * time.Hour
 
-// certificates checks when the certificates in /etc/pigeon end, and that a key lies beside those
-// that are a daemon's.
+// certificates checks when the certificates in /etc/pigeon expire, and that each of a daemon has
+// a key next to it.
 func (h *Host) certificates() Finding {
 	var f faults
 	var first time.Time

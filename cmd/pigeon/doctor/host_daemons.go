@@ -66,7 +66,7 @@ func settingsOf(unit string) string {
 	return "/etc/pigeon/" + strings.Replace(name, "@", "-", 1) + ".yaml"
 }
 
-// SystemdState returns what systemd says of a unit, "" where it does not run.
+// SystemdState returns the state of a unit according to systemd, "" where systemd does not run.
 func SystemdState(ctx context.Context, unit string) string {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return ""

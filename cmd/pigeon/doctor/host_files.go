@@ -35,8 +35,8 @@ func roleOf(path string) string {
 	return ""
 }
 
-// settings reads every file of settings as its daemon would, which names what it would refuse, an
-// open listener among it.
+// settings reads every file of settings as its daemon would, and so finds what the daemon would
+// refuse, such as an open listener.
 func (h *Host) settings() Finding {
 	var f faults
 	read := 0
@@ -72,7 +72,8 @@ func (h *Host) secrets() Finding {
 	return f.finding(fmt.Sprintf("%d files in /etc/pigeon are readable for whom they are meant", len(paths)))
 }
 
-// judge notes what is wrong with the owner and mode of a file of settings, a key or a certificate.
+// judge records what is wrong with the owner and mode of a file of settings, a key or a
+// certificate.
 func (h *Host) judge(f *faults, path string, public bool) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -85,7 +86,7 @@ func (h *Host) judge(f *faults, path string, public bool) {
 	}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		return // what it leads to has an owner of its own
+		return // its target has its own owner
 	case mode&0o022 != 0:
 		f.addf(Bad, "chmod go-w", "%s has mode %04o: others may write it", h.name(path), mode)
 	case !public && mode&0o007 != 0:

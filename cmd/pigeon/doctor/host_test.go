@@ -16,8 +16,8 @@ import (
 
 var hostTime = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// newHost returns a host without daemons below a folder. Its settings are good unless they say
-// "bad" or "insecure".
+// newHost returns a host without daemons below a folder. Its settings are good unless they
+// contain "bad" or "insecure".
 func newHost(t *testing.T) *Host {
 	t.Helper()
 	h := &Host{
@@ -76,7 +76,7 @@ func TestHostIsChecked(t *testing.T) {
 		make   func(t *testing.T, h *Host)
 		check  string
 		status Status
-		parts  string // of what was found or advised
+		parts  string // of the finding or the advice
 	}{
 		"good settings":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/frontend-a.yaml", 0o640, "") }, "settings", Good, "1 files"},
 		"others' files":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/owners.yaml", 0o644, "bad") }, "settings", Good, "0 files"},
@@ -153,8 +153,8 @@ func TestHostWithoutDaemons(t *testing.T) {
 	}
 }
 
-// The daemons of this machine can be listed, and a program says what it was built from, also while
-// it runs.
+// The daemons of this machine can be listed, and a program shows what it was built from, also
+// while it runs.
 func TestRunning(t *testing.T) {
 	if _, err := Running(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxBytes bounds what is read of a file.
+// maxBytes bounds how much of a file is read.
 const maxBytes = 64 << 10
 
 // Dev is a running "pigeon dev".
@@ -87,7 +87,7 @@ func (n *Notice) Withdraw() error {
 	return err
 }
 
-// Find returns the running dev of this user. The error is ErrNone, with what was
+// Find returns the running dev of this user. The error is ErrNone, with what Find
 // found instead, or about the file.
 func Find(path string) (Dev, error) {
 	var d Dev
@@ -160,8 +160,8 @@ func isAt(f *os.File, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(opened, there)
 }
 
-// isLocked asks without taking the lock, so two who ask do not disturb each
-// other.
+// isLocked checks without taking the lock, so two processes that check do not
+// disturb each other.
 func isLocked(f *os.File) (bool, error) {
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &whole); err != nil {
