@@ -26,8 +26,8 @@ func newAbsence(masterLost, now sched.Time) absence {
 func (a *absence) hello(name string, now sched.Time) { a.hellos[name] = now }
 
 // begin is called with each batch of the owner goroutine, and at least with each sweep. It
-// returns the frontends that are absent since now, in the order of their names. Of a
-// process that was stopped these are all.
+// returns the frontends that are absent since now, in the order of their names. If this
+// process was stopped these are all frontends.
 func (a *absence) begin(now sched.Time) []string {
 	stopped := now-a.batch > a.after
 	a.batch = now

@@ -19,7 +19,7 @@ func TasksRefused(m *Master) float64 {
 	return d.GetCounter().GetValue()
 }
 
-// SetVersion has a master that does not run yet state a version.
+// SetVersion makes a master that does not run yet state a version.
 func SetVersion(m *Master, version string) { m.owner.version = version }
 
 // ForgetAfter makes a master that does not run yet forget peers that have been gone for that long.
@@ -49,8 +49,8 @@ func Crash(d *Daemon) {
 	d.current().life.Fail(errors.New("the test ended it"))
 }
 
-// Pause has a leader send nothing any more, as if its leadership were over; it accepts
-// connections and does not know.
+// Pause makes a leader send nothing any more, as if its leadership were over,
+// without its knowing; it still accepts connections.
 func Pause(d *Daemon) {
 	m := d.current()
 	m.standing.candidate.Store(leadership.New(leadership.Options{}))

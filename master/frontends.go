@@ -134,8 +134,8 @@ func (f *frontends) sweep() {
 	}
 }
 
-// returnRefused has the tasks returned that wait for silent frontends. The messages wait in
-// their links until the frontends are reached again.
+// returnRefused makes the core return the tasks that wait for silent frontends. The
+// messages wait in their links until the frontends are reached again.
 func (f *frontends) returnRefused() {
 	for _, name := range slices.Sorted(maps.Keys(f.silent)) {
 		if !f.registry.Silent(name) {

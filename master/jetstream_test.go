@@ -55,8 +55,8 @@ func TestLeadershipInJetStream(t *testing.T) {
 	}
 }
 
-// What JetStream refuses for good ends the master with the reason; it does not wait as a
-// standby for ever.
+// A permanent refusal of JetStream ends the master with the reason; it does not wait as
+// a standby for ever.
 func TestRefusedLeadership(t *testing.T) {
 	url := natsservertest.Start(t, 1).URL()
 	daemontest.Run(t, jetStreamMaster(t, url, func(c *master.Config) { c.ClusterID = "one" }))

@@ -176,7 +176,7 @@ func TestFigures(t *testing.T) {
 	})
 }
 
-// Idle notices come over NATS; what cannot be read is counted.
+// Idle notices come over NATS; unreadable ones are counted.
 func TestNotices(t *testing.T) {
 	nats := daemontest.NATS(t)
 	cfg := settings()

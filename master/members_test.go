@@ -67,7 +67,7 @@ func TestHelloIsRefused(t *testing.T) {
 	}
 }
 
-// Of two daemons with one name the live one keeps it, whatever its role.
+// The live one of two daemons with one name keeps it, whatever its role.
 func TestTwoWithOneName(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -204,8 +204,8 @@ func TestNodeOutOfReachForAMoment(t *testing.T) {
 }
 
 // A node monitor that was restarted and has taken over attempts of its former process:
-// attempts that its hello names are not reported lost, the others are. When it was handed
-// everything in order, that is no loss.
+// attempts that its hello names are not reported lost, the others are. When the former
+// process handed everything over in order, that is no loss.
 func TestRestartedNodeGoesOn(t *testing.T) {
 	for complete, outcome := range map[bool]sched.Outcome{true: sched.Yielded, false: sched.Unfinished} {
 		t.Run(fmt.Sprintf("complete=%v", complete), func(t *testing.T) {

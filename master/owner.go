@@ -81,7 +81,7 @@ func (o *owner) frontendUp(frontend sched.Addr) {
 	o.core.StepShell(&sched.Message{Kind: sched.DistributorUp, Distributor: frontend})
 }
 
-// frontendAway has the core return the tasks that wait for a frontend.
+// frontendAway makes the core return the tasks that wait for a frontend.
 func (o *owner) frontendAway(frontend sched.Addr, why awayReason) {
 	ref, _ := o.addrs.Ref(frontend)
 	o.metrics.away[why].Inc()
@@ -90,7 +90,7 @@ func (o *owner) frontendAway(frontend sched.Addr, why awayReason) {
 }
 
 // seen is called with each message of a node before it is stepped. If a frontend is silent
-// when a node refuses a launch by itself, that may be for want of room for its results. Its
+// when a node refuses a launch by itself, that may be for lack of room for its results. Its
 // tasks would be launched and refused for as long as it is away, so they are returned before
 // the slot is idle again.
 func (o *owner) seen(m *sched.Message) {

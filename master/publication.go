@@ -10,7 +10,7 @@ import (
 )
 
 // publication publishes the membership as fast as its readers allow. It belongs to the
-// owner goroutine, but for its publisher.
+// owner goroutine, except its publisher.
 type publication struct {
 	publisher *membership.Publisher
 	pace      protocol.Pace

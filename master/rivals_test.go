@@ -332,7 +332,7 @@ func TestCentralMasterOfHawk(t *testing.T) {
 		if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; lost.First != l.Msg.First {
 			t.Errorf("%s: lost is %s", p, sched.Describe(&lost))
 		}
-		// What had not begun as far as is known may have: it needs another number.
+		// A task that has not begun as far as is known may have: it needs another number.
 		if r := f.AwaitGot(sched.Returned, 1)[0].Msg; !r.Resent || r.First == l.Msg.First {
 			t.Errorf("%s: returned is %s", p, sched.Describe(&r))
 		}

@@ -36,7 +36,7 @@ type siblings struct {
 	list   []*sibling
 }
 
-// sibling is the master of another group. It belongs to the owner goroutine, but for group,
+// sibling is the master of another group. It belongs to the owner goroutine, except group,
 // address and peer, which never change.
 type sibling struct {
 	group       int

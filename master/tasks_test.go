@@ -205,7 +205,8 @@ func TestRecovery(t *testing.T) {
 	if v, err := m.client.JobView(t.Context(), resent.Msg.Job, ""); err != nil || v.Share.Queued < 2 || v.Share.Running != 1 {
 		t.Errorf("meanwhile the master shows %+v, %v", v, err)
 	}
-	// After the wait, what no node reported is returned: an earlier master may have launched it.
+	// After the wait, tasks that no node reported are returned: an earlier master may have launched
+	// them.
 	var returned []int32
 	for _, r := range f.AwaitGot(sched.Returned, 2) {
 		if !r.Msg.Resent || r.Msg.Count != 1 || r.Msg.Attempt != 1 {

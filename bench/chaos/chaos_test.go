@@ -144,7 +144,7 @@ func TestTaskWritesItsHistory(t *testing.T) {
 	}
 }
 
-// TestRefusedOptions: what cannot run is refused by name.
+// TestRefusedOptions: options that cannot run are refused by name.
 func TestRefusedOptions(t *testing.T) {
 	good := Options{Policy: "hawk", Lasts: time.Minute, Rate: 1, Jobs: 1}
 	if err := good.Check(); err != nil {

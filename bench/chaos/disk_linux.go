@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskSize is the size of a small disk in bytes: what a journal keeps free, and a little.
+// diskSize is the size of a small disk in bytes: the space that a journal keeps free, and a little
+// more.
 const diskSize = 320 << 20
 
 // disk is a small file system in memory, which only this program and its child processes see.

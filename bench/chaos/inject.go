@@ -234,8 +234,8 @@ func (in *injector) hold(v victim, down bool) {
 	in.down[v] = down
 }
 
-// take has a daemon not run until it is released by hold. It reports false where another fault
-// has done so and starts the daemon again: a rolling restart overlaps with other faults.
+// take keeps a daemon from running until hold releases it. It reports false where another
+// fault has done so and starts the daemon again: a rolling restart overlaps with other faults.
 func (in *injector) take(v victim) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

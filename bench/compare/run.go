@@ -15,7 +15,8 @@ type Progress struct {
 	Done, All int
 	Kept      int    // of Done: taken from an earlier comparison that was ended
 	What      string // the step that is done, or in progress when it is live
-	// Left is about how long the simulated runs take yet, by those that were made; 0: not known.
+	// Left is about how long the simulated runs will still take, by those that were made; 0: not
+	// known.
 	Left time.Duration
 }
 

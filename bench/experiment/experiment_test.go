@@ -126,7 +126,7 @@ func TestRunsAreSeedsOfEachPolicy(t *testing.T) {
 }
 
 // TestSpeedupLeavesResultsAlone: a run in a tenth of the time gives the same
-// result when its times are multiplied back, but for what does not shrink.
+// result when its times are multiplied back, except for delays that do not shrink.
 func TestSpeedupLeavesResultsAlone(t *testing.T) {
 	d := small()
 	plain, w := one(t, d)

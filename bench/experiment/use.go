@@ -84,8 +84,8 @@ func (u *Use) set(at int64, job, task int, to taskState) {
 			u.Runs(at, owner, class, n)
 		}
 	}
-	// What begins is counted first: a task that turns from one to the other leaves no instant
-	// at which nothing waits.
+	// A beginning is counted before an end: a task that turns from one to the other leaves no
+	// instant at which nothing waits.
 	count(to, 1)
 	count(*state, -1)
 	*state = to

@@ -129,7 +129,7 @@ func (w *world) revive() {
 	}
 }
 
-// fail makes one failure happen, measures the pause, and heals.
+// fail makes one failure happen, measures the pause, and ends the failure.
 func (w *world) fail(ctx context.Context, k kind, run int) (time.Duration, error) {
 	switch k.name {
 	case FrontendLost:

@@ -56,9 +56,9 @@ func TestWeights(t *testing.T) {
 	})
 }
 
-// shares measures until check accepts what the owners got, three times at most. What else runs on
-// the machine makes single tasks many times as long, which their owner is charged for; shares that
-// are wrong are so each time.
+// shares measures until check accepts what the owners got, three times at most. Other programs on
+// the machine make single tasks many times as long, for which their owner is charged; wrong shares
+// are wrong each time.
 func shares(t *testing.T, o fairness.SharesOptions, check func(*fairness.SharesRun) error) {
 	t.Helper()
 	var wrong []error

@@ -22,7 +22,7 @@ type Load struct {
 	Duration time.Duration // of each task
 }
 
-// SharesOptions describe owners that always have work. Of Tasks and Window one is given.
+// SharesOptions describe owners that always have work. Either Tasks or Window is given.
 type SharesOptions struct {
 	Policy string
 	Loads  []Load

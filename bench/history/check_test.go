@@ -166,7 +166,7 @@ func TestEachCheckFinds(t *testing.T) {
 	}
 }
 
-// TestReasonsCount: what looks like a contradiction has a reason.
+// TestReasonsCount: an apparent contradiction has a reason.
 func TestReasonsCount(t *testing.T) {
 	for name, harm := range map[string]func(*Run){
 		"a policy that binds tasks to workers": func(r *Run) {

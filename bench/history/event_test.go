@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestReadFolder: what tasks append is read back in order of time, without the line at
-// which a task was killed.
+// TestReadFolder: the lines that tasks append are read back in order of time, without
+// the one at which a task was killed.
 func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	want := append(ran("b", 1, 3, "node-1", 1, 2, 4), ran("a", 0, 1, "node-0", 0, 1, 3)...)

@@ -45,7 +45,7 @@ type Live struct {
 	OthersCPU *Number `json:"others_cpu,omitempty"` // share of the machine's processor time that other programs used during the run; left out where it is not known
 }
 
-// NoteOthers notes what others used during a live run that has ended with its daemons.
+// NoteOthers records what others used during a live run that has ended with its daemons.
 func (r *Result) NoteOthers(o *Others) {
 	if share, known := o.Share(); known && r.Live != nil {
 		n := Number(share)

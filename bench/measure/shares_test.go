@@ -70,8 +70,8 @@ func TestSharesCountWindowsOfCompetition(t *testing.T) {
 	near(t, "index", f.Jain, Jain([]float64{20 / (50./3 + 5), 40 / (100. / 3), 10 / 15.}))
 }
 
-// Two teams have half each when both have work, however many members compete; what the team's
-// own jobs get is that of one member more.
+// Two teams have half each when both have work, however many members compete; the team's own
+// jobs get the part of one more member.
 func TestEntitledInATree(t *testing.T) {
 	owners := []string{"a", "a/x", "a/y", "b/z", "c"}
 	tr := newTree(owners, []sched.Share{{Owner: "a/x", Weight: 2}, {Owner: "c", Weight: 4}})

@@ -75,7 +75,7 @@ func Spec(run *experiment.Run) cluster.Spec {
 	}
 	groups := d.Groups
 	if run.Cores.SingleMaster() && slots > 1 {
-		groups = []int{d.Workers()} // what does not divide a group may divide the cluster
+		groups = []int{d.Workers()} // a number that does not divide a group may divide the cluster
 	}
 	for _, workers := range groups {
 		spec.Groups = append(spec.Groups, workers/slots)

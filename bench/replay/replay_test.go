@@ -115,7 +115,7 @@ func checkLives(t *testing.T, w *workload.Workload, events []measure.Event) {
 	}
 }
 
-// TestEndedEarlyIsPartial: what had ended counts, and the rest is not waited for.
+// TestEndedEarlyIsPartial: jobs that had ended count, and the replay does not wait for the rest.
 func TestEndedEarlyIsPartial(t *testing.T) {
 	run, w := described(t, "gen:uniform,jobs=40,mean=1s,fanout=1", 10)
 	ctx, stop := context.WithCancel(t.Context())

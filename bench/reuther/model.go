@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Fit is the paper's model of a scheduler (section 4): what T_total has over the work of a
-// slot is t_s n^alpha_s.
+// Fit is the paper's model of a scheduler (section 4): the excess of T_total over the work
+// of a slot is t_s n^alpha_s.
 type Fit struct {
 	Latency  measure.Number `json:"t_s"`     // seconds
 	Exponent measure.Number `json:"alpha_s"` // 1: each task costs the same

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// nomad may be asked for and is always absent: Debian 12 has no package of it, from which the
-// other peers are.
+// nomad may be asked for and is always absent: Debian 12 has no package of it; the other
+// peers are Debian's packages.
 type nomad struct{}
 
 func (nomad) Name() string { return "nomad" }

@@ -125,7 +125,7 @@ func TestPeersRunTheSame(t *testing.T) {
 	}
 }
 
-// tried returns the names of all peers; with -short of those that start no daemons of others.
+// tried returns the names of all peers; with -short those that start no foreign daemons.
 func tried() []string {
 	if testing.Short() {
 		return []string{"floor", "pigeon", "xargs", "parallel"}

@@ -5,10 +5,10 @@
 //	              │            │        │
 //	              └── /metrics, every two seconds ──▶ samples ─▶ slopes ─▶ verdicts
 //
-// What a daemon keeps after a collection of garbage is half of the size at which the next
-// one begins (go_memstats_next_gc_bytes, with the collector's default settings); unlike
-// resident memory it neither rises nor falls between two collections. The NATS server has
-// no such page; of it resident memory is taken.
+// The memory that a daemon keeps after a garbage collection is half of the size at which
+// the next one begins (go_memstats_next_gc_bytes, with the collector's default settings);
+// unlike resident memory it neither rises nor falls between two collections. The NATS
+// server has no such page; its resident memory is measured.
 //
 // The slope is that of Theil and Sen (P. K. Sen, "Estimates of the regression coefficient
 // based on Kendall's tau", JASA 63, 1968): the median of the slopes between all pairs of

@@ -57,7 +57,7 @@ func TestRecordedRunIsFlat(t *testing.T) {
 	}
 }
 
-// What leaks is found, and nothing else: in this run of real daemons the frontends kept every
+// The leak is found, and nothing else: in this run of real daemons the frontends kept every
 // job that had ended.
 func TestRecordedLeakIsFound(t *testing.T) {
 	r := verdictsOf(recorded(t, "leak.txt"))

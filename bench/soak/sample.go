@@ -76,8 +76,8 @@ func (d *daemon) read(ctx context.Context) (s sample, err error) {
 }
 
 // readPage reads what a daemon keeps after a collection, its goroutines and its descriptors
-// from its page of metrics. What the store of a frontend's journal holds is not counted: it
-// grows in steps of 32 MiB up to a bound, and would hide what grows without one.
+// from its page of metrics. The store of a frontend's journal is not counted: it grows in
+// steps of 32 MiB up to a bound, and would hide memory that grows without one.
 func readPage(page string) (s sample) {
 	store := 0.0 // of the heap, but bounded
 	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {

@@ -41,7 +41,7 @@ const (
 const streamRate = streamLoad * sharedSlots / (streamTasks * float64(streamSleep) / float64(time.Second)) / streams
 
 // sharingTime bounds one way of sharing: the streams, and behind them the long job
-// or, one after another, what the others could not run meanwhile.
+// or, one after another, the jobs that the others could not run meanwhile.
 const sharingTime = 6 * time.Minute
 
 // sharing is a way for drivers to share a cluster.
@@ -94,8 +94,8 @@ func (s *suite) sharing(ctx context.Context) ([]Row, error) {
 	return sharingRows(got), pigeon.end()
 }
 
-// share starts the drivers, the long job's first, and has them all begin at once.
-// A driver whose work has ended is closed, so that its executors are free for others.
+// share starts the drivers, the long job's first, and makes them all begin at once. A
+// driver whose work has ended is closed, so that its executors are free for others.
 func (s *suite) share(ctx context.Context, m *manager, way sharing) (*shared, error) {
 	s.o.Progress(fmt.Sprintf("%d streams of short jobs beside a long job: %s", streams, way.name))
 	ctx, cancel := context.WithTimeoutCause(ctx, sharingTime, fmt.Errorf("it took longer than %v", sharingTime))

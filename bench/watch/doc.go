@@ -8,7 +8,7 @@
 // the picture is derived from it:
 //
 //   - The class of a job: short when the mean time its tasks ran is at most the
-//     cutoff. Of a live history that is the time as run, with the overhead of a
+//     cutoff. For a live history that is the time as run, with the overhead of a
 //     launch and of a report.
 //   - The group of a worker: that of the master that launched a task there, or the
 //     number in a node's name as pigeon replay makes them (node-GROUP-NUMBER).
@@ -16,7 +16,7 @@
 //     before it started; else at the worker where it started. With late binding
 //     that is where the reservation waited that brought it to run. A live history
 //     has no launches: there tasks count as waiting at their group's
-//     master, unless the caller has them wait at workers.
+//     master, unless the caller makes them wait at workers.
 //
 // # Failures and bounds
 //

@@ -48,8 +48,8 @@ func decoded(t *testing.T, text string, each int) (rows [][]int64) {
 	return rows
 }
 
-// What the page holds adds up to the run's result: work, delays and
-// completion times, by class.
+// The data of the page adds up to the run's result: work, delays and completion
+// times, by class.
 func TestPageHoldsTheRun(t *testing.T) {
 	for _, policy := range []string{"pigeon", "sparrow", "eagle"} {
 		d := experiment.Description{Trace: "gen:ec2,jobs=500", Policies: []string{policy}, Groups: []int{8, 8}, Frontends: 3,

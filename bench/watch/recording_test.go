@@ -85,7 +85,7 @@ func TestPigeonsHistory(t *testing.T) {
 	}
 }
 
-// Of Sparrow: the distributor launches, so the task's reservation waited at the
+// With Sparrow the distributor launches, so the task's reservation waited at the
 // worker.
 func TestSparrowsHistory(t *testing.T) {
 	r := recording(t, Options{},

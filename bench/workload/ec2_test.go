@@ -129,7 +129,7 @@ func TestEC2ResemblesTheTraces(t *testing.T) {
 	}
 }
 
-// What holds of the model without comparing it to a trace.
+// Properties of the model that need no trace to compare with.
 func TestEC2KeepsTheClassItDrew(t *testing.T) {
 	for _, job := range made(t, "gen:ec2,jobs=20000").Jobs {
 		work, n := float64(job.Work()), float64(len(job.Durations))

@@ -30,7 +30,8 @@ type Owners struct {
 	Burst int `json:"burst"`
 	// Absent leaves the jobs of the flood out. All others are as with them.
 	Absent bool `json:"absent"`
-	// Priorities is the number of priorities, from 0, that are drawn for jobs; 0 and 1: none are.
+	// Priorities is the number of priorities, from 0, that are drawn for jobs; 0 and 1: none is
+	// drawn.
 	Priorities int `json:"priorities,omitempty"`
 }
 

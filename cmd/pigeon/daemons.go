@@ -61,8 +61,8 @@ type daemonVerb[C any] struct {
 	name, short, long, example string
 	defaults                   C
 	open                       func(C, *slog.Logger) (listening, error)
-	// runsTasks is set for the daemon whose umask is that of tasks; what the others make is their
-	// user's alone.
+	// runsTasks is set for the daemon whose umask is that of tasks; only their user may read the
+	// files that the others make.
 	runsTasks bool
 	// again, if set, has the daemon read the settings of owners again from a file.
 	again func(d daemon, file string, load func() (C, error)) reloader

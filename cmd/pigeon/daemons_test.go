@@ -138,7 +138,7 @@ func TestShippedConfiguration(t *testing.T) {
 	}
 }
 
-// TestDaemonsRefuse: what cannot work is reported before, or instead of, serving.
+// TestDaemonsRefuse: settings that cannot work are reported before, or instead of, serving.
 func TestDaemonsRefuse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

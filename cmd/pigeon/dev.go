@@ -127,7 +127,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	return f
 }
 
-// check refuses, before anything is started, what cannot work.
+// check refuses options that cannot work, before anything is started.
 func (f *devFlags) check() error {
 	if f.groups < 1 || f.nodes < f.groups || f.groups > experiment.MaxGroups {
 		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group a node, and at most %d groups", f.nodes, f.groups, experiment.MaxGroups)

@@ -63,7 +63,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 		return silent.code
 	}
 	fmt.Fprintf(std.err, "pigeon: %v\n", err)
-	// What cobra refuses (flags, arguments) it refuses before the verb runs.
+	// cobra refuses flags and arguments before the verb runs.
 	if _, ok := errors.AsType[usageError](err); ok || !started {
 		fmt.Fprintf(std.err, "Run '%s --help' for what it takes.\n", cmd.CommandPath())
 		return exitUsage
@@ -71,7 +71,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	return exitFailed
 }
 
-// markStarted notes when a verb's own code begins.
+// markStarted records that a verb's own code has begun.
 func markStarted(cmd *cobra.Command, started *bool) {
 	if verb := cmd.RunE; verb != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

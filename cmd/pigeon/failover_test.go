@@ -121,7 +121,7 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 		t.Errorf("%d jobs of %d submissions", n, len(followers))
 	}
 
-	// Once more, when all have ended: what ran where is in the journal.
+	// Once more, when all have ended: the journal records which task ran where.
 	kill()
 	f0 = front("f0", at, internal)
 	if out := succeed(t, append([]string{"logs", job}, both...)...); !strings.HasSuffix(out, "last") {

@@ -43,7 +43,7 @@ type jobFlags struct {
 
 func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs := cmd.Flags()
-	fs.SetInterspersed(false) // what follows the program's name is the program's
+	fs.SetInterspersed(false) // arguments after the program's name are the program's
 	j := &jobFlags{cmd: cmd, flags: fs}
 	addOwnerFlag(cmd)
 	fs.Var(&j.priority, "priority", fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))

@@ -68,8 +68,8 @@ func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
 	}
 }
 
-// copyNew copies what the task has written since the last call. Of an ended job all output
-// must be there: it is looked for as long as the client tries.
+// copyNew copies what the task has written since the last call. All output of an ended job
+// must be there: the client looks for it as long as it retries.
 func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool) error {
 	for {
 		piece, err := job.Log(ctx, wire.LogRequest{

@@ -146,8 +146,8 @@ func testNodeMistakes(t *testing.T) {
 	}
 }
 
-// What the verbs print of idle nodes, as text and as JSON. One that fails keeps none of the
-// others from it.
+// The output of the verbs about idle nodes, as text and as JSON. One that fails keeps none
+// of the others from it.
 func testNodeAnswers(t *testing.T) {
 	const node = "node-0-000"
 	if got := succeed(t, "node", "drain", node); got != node+" is draining: 0 still running" && got != node+" is drained" {
@@ -197,8 +197,8 @@ func testLastNodes(t *testing.T) {
 	}
 }
 
-// saysLast reports whether the last line is the one that is wanted, but for the end of what a node
-// runs, which may be seen before the node is drained.
+// saysLast reports whether the last line is the wanted one, except for the end of a node's tasks,
+// which may be seen before the node is drained.
 func saysLast(lines, want, node string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(lines, "\n"+node+": 0 running"), want)
 }

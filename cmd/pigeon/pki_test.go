@@ -127,7 +127,7 @@ func TestToken(t *testing.T) {
 	failing(t, "pigeon token list", "token", "revoke", "x")
 	failing(t, "viewer, user, operator, admin", "token", "create", "--user", "x", "--role", "king")
 	failing(t, "role", "token", "create", "--user", "x")
-	// A token that cannot be kept is none.
+	// A token that cannot be kept does not count.
 	failing(t, "--out", "token", "create", "--user", "eve", "--role", "user", "--out", filepath.Join(t.TempDir(), "absent", "x"))
 	for _, l := range lines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
 		if l.User == "eve" && l.State != "revoked" {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// readyAtLatest is after how long the service manager takes a daemon for started although it is
-// not ready yet: a node monitor waits for its master without a limit, and the start of a host
-// shall not wait with it.
+// readyAtLatest is the time after which the service manager counts a daemon as started although
+// it is not ready yet: a node monitor waits for its master without a limit, and the start of a
+// host shall not wait with it.
 const readyAtLatest = 20 * time.Second
 
 // serviceManager reports the state of this process to the service manager that started it, by the

@@ -101,8 +101,8 @@ func TestSimShowsViolations(t *testing.T) {
 	}
 }
 
-// TestSimIsDeterministic: one seed has byte-identical actions, and results
-// that differ in nothing but how long they took.
+// TestSimIsDeterministic: one seed has byte-identical actions, and results that
+// differ only in how long they took.
 func TestSimIsDeterministic(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,9 +9,9 @@
 //	internal/queue  internal/ledger  internal/membership/protocol     layer 2
 //	internal/sched  internal/nearest                                  layer 1
 //
-// A package imports its own layer or lower ones. Layers 1 to 3 are pure: what is
-// measured in the simulator is what runs in production only as long as a
-// decision cannot see a clock, a socket or its own random source.
+// A package imports its own layer or lower ones. Layers 1 to 3 are pure: the
+// simulator measures the code that runs in production only as long as a decision
+// cannot see a clock, a socket or its own random source.
 //
 // The tests of imports look at code that ships. Test files may reach further: a test of a
 // policy may run it in the simulator, a test of a daemon may speak the published

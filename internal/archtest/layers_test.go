@@ -145,7 +145,7 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// TestDirectionRules: the rules find what they are for, on packages made up.
+// TestDirectionRules: the rules find what they are for, on made-up packages.
 func TestDirectionRules(t *testing.T) {
 	for _, c := range []struct {
 		from, to string

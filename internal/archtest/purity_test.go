@@ -126,7 +126,7 @@ func impureImport(path string) string {
 	return reason
 }
 
-// TestPurityRules: the rules find what they are for, in files made up.
+// TestPurityRules: the rules find what they are for, in made-up files.
 func TestPurityRules(t *testing.T) {
 	for _, c := range []struct{ source, fault string }{
 		{`import ("fmt"; "math"; "slices"; "encoding/binary"; "hash/fnv")`, ""},

@@ -15,8 +15,8 @@ import (
 // warned is a row of the table of warnings in docs/operations.md.
 var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\|$")
 
-// warnings returns the messages that a file logs as warnings. Of one that is put together,
-// its beginning.
+// warnings returns the messages that a file logs as warnings. For one that is put
+// together, its beginning.
 func warnings(f *ast.File) (messages []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

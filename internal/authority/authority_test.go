@@ -249,7 +249,7 @@ func TestAnotherAuthorityIsRefused(t *testing.T) {
 			t.Errorf("%s: its server is believed", name)
 		}
 	}
-	// A person's certificate is none of a server.
+	// A person's certificate is not accepted as a server's.
 	if _, c := handshake(issue(ours, identity.User), issue(ours, identity.Node)); c == nil {
 		t.Error("a person's certificate serves")
 	}

@@ -104,7 +104,7 @@ func (a *Authority) encodeList(entries []x509.RevocationListEntry, number *big.I
 }
 
 // Certificates returns the copies of all certificates that were issued, those of one subject
-// next to each other, the newest first. A file in their folder that is none is left out.
+// next to each other, the newest first. A file in their folder that is no certificate is left out.
 func (a *Authority) Certificates() ([]*x509.Certificate, error) {
 	dir := filepath.Join(a.dir, issuedFolder)
 	names, err := os.ReadDir(dir)

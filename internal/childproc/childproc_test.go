@@ -122,8 +122,8 @@ func TestAwaitLog(t *testing.T) {
 	}
 }
 
-// TestStop: the process has the time to end by itself; what it has started, and a
-// process that ignores the signal, is killed.
+// TestStop: the process has the time to end by itself; its children, and a process
+// that ignores the signal, are killed.
 func TestStop(t *testing.T) {
 	g := group(t)
 	for _, c := range []struct {

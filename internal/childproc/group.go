@@ -27,8 +27,8 @@ type Command struct {
 	Watchdog bool
 }
 
-// waitDelay bounds how long outputs are read after the end of a process: what it has
-// started may hold them open.
+// waitDelay bounds how long outputs are read after the end of a process: its
+// children may hold them open.
 const waitDelay = time.Second
 
 // Group starts processes, and ends with Close those that still run. Its methods may

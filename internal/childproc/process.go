@@ -77,8 +77,8 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
-// Stop asks the process group to stop, and kills what is left of it when the process
-// has ended or the time is over.
+// Stop asks the process group to stop, and kills the rest of it when the process has
+// ended or the time is over.
 func (p *Process) Stop(within time.Duration) {
 	p.SignalGroup(syscall.SIGTERM)
 	p.Wait(within)

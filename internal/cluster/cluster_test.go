@@ -105,8 +105,8 @@ func TestBothIsolations(t *testing.T) {
 	}
 }
 
-// TestKilledFrontendResumes: what a killed frontend had accepted is done after
-// its restart.
+// TestKilledFrontendResumes: jobs that a killed frontend had accepted are done
+// after its restart.
 func TestKilledFrontendResumes(t *testing.T) {
 	t.Parallel()
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process})

@@ -194,8 +194,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainDeadline: what still runs at the deadline of a drain starts at once elsewhere, as
-// the next attempt, and the job does not fail for it, however often that happens.
+// TestDrainDeadline: a task that still runs at the deadline of a drain starts at once
+// elsewhere, as the next attempt, and the job does not fail for it, however often that happens.
 func TestDrainDeadline(t *testing.T) {
 	t.Parallel()
 	for _, policy := range policies() {

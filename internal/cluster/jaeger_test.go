@@ -99,7 +99,7 @@ func (j *jaeger) get(path string) (body []byte, ok bool) {
 	return body, err == nil && answer.StatusCode == http.StatusOK
 }
 
-// spans asks Jaeger's API for all traces. What Jaeger itself finds wrong with a span is an error.
+// spans asks Jaeger's API for all traces. A fault that Jaeger itself finds in a span is an error.
 func (j *jaeger) spans(most int) (list []span) {
 	j.t.Helper()
 	body, ok := j.get(fmt.Sprintf("/api/traces?service=pigeon-frontend&lookback=1h&limit=%d", most))

@@ -16,7 +16,7 @@ import (
 )
 
 // attempts submits a job of one process that waits for the file "end", and returns a
-// function that awaits so many starts of it.
+// function that awaits a number of starts of it.
 func attempts(t *testing.T, s *wire.SchedulerClient) (awaitStarts func(n int), end func()) {
 	t.Helper()
 	dir := t.TempDir()

@@ -84,8 +84,8 @@ type Spec struct {
 	Classes string
 
 	Isolation Isolation // default Goroutine
-	// TLS has the daemons call each other by mutual TLS, and callers need [Cluster.Security].
-	// Only for the isolation Goroutine.
+	// TLS makes the daemons call each other by mutual TLS, and callers need
+	// [Cluster.Security]. Only for the isolation Goroutine.
 	TLS bool
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
 	// by Close.

@@ -289,8 +289,8 @@ func TestStructsThatAreRefused(t *testing.T) {
 
 func keysError[T any](v T) error { _, err := Keys(v); return err }
 
-// TestWriteLoad: what Write writes, Load reads back to the same values, each
-// from the file.
+// TestWriteLoad: Load reads back what Write writes, with the same values, each from
+// the file.
 func TestWriteLoad(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

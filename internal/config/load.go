@@ -39,7 +39,7 @@ type Origins []Origin
 // value and where it came from.
 type FieldError struct {
 	Key     string // path, "journal.sync"
-	Problem string // what is wrong and what would be right
+	Problem string // the mistake and the remedy
 }
 
 func (e *FieldError) Error() string { return e.Key + ": " + e.Problem }

@@ -86,7 +86,7 @@ func (c *Credentials) To(role identity.Role, name string) client.Security {
 
 // Identify returns the principal at the other end of a connection, after the TLS handshake if
 // there is one: by its certificate, else by what the kernel knows. A caller about whom nothing
-// is known is no error; the error says why something that the caller offered as proof is none.
+// is known is no error; the error says why the caller's proof is not valid.
 func (c *Credentials) Identify(conn net.Conn) (identity.Principal, error) {
 	if c == nil {
 		return identity.Principal{}, nil

@@ -271,7 +271,7 @@ func TestRevocationAndReload(t *testing.T) {
 	await.Until(t, "the renewed certificate is used", func() bool { return generation() > before && server.DaysLeft() > 2 })
 }
 
-// TestExpiry: a principal whose proof has ended is none any more.
+// TestExpiry: a principal whose proof has expired is not accepted any more.
 func TestExpiry(t *testing.T) {
 	var c *credentials.Credentials
 	for proof, until := range map[identity.Proof]time.Time{identity.Token: time.Now().Add(-time.Second), identity.Certificate: time.Now().Add(-time.Hour)} {

@@ -10,7 +10,7 @@ import (
 // ByteLimit bounds the bytes of the batches that wait for a daemon's owner goroutine. It is
 // safe for concurrent use.
 type ByteLimit struct {
-	setting string // or what the limit is, where it is none
+	setting string // or a description of a limit that is no setting
 	limit   int64
 	waiting atomic.Int64
 	refused atomic.Uint64

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Batches wait up to the limit, one beyond it is refused, and one alone is accepted however
-// large.
+// Batches wait up to the limit, one beyond it is refused, and a single one is accepted
+// however large.
 func TestByteLimit(t *testing.T) {
 	batch := &wire.Batch{Items: []wire.Item{{Extra: wire.Extra{Payloads: []api.Payload{{Message: make([]byte, 10_000)}}}}}}
 	l := daemon.NewByteLimit("inbox_bytes", 25_000)

@@ -37,8 +37,8 @@ func TestKindRefusals(t *testing.T) {
 	}
 }
 
-// What a peer does not know is counted, logged once for each kind, and answered to the core
-// that sent it as the peer would have: tasks are returned, launches are refused.
+// A message that a peer does not know is counted, logged once for each kind, and answered to
+// the core that sent it as the peer would have: tasks are returned, launches are refused.
 func TestWithheld(t *testing.T) {
 	var log bytes.Buffer
 	u := daemon.NewKindRefusals(telemetry.NewMetrics("master"))

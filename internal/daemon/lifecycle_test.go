@@ -20,7 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
-// small is a daemon with one of everything. It notes what happens to it, in order.
+// small is a daemon with one of everything. It records what happens to it, in order.
 type small struct {
 	*daemon.Lifecycle
 	loop    *runloop.Loop[func()]

@@ -15,8 +15,8 @@ type StatusSettings struct {
 	AuditLog  string   `mapstructure:"audit_log" doc:"file to which is written who asked this daemon for what and whether it was allowed, as lines of JSON; mode 0600, 64 MiB and 5 earlier files of that size; empty: none"`
 }
 
-// openAudit opens the audit log of a daemon, which its end closes, and notes by which names its
-// pages are reached.
+// openAudit opens the audit log of a daemon, which its end closes, and records the names by
+// which its pages are reached.
 func (l *Lifecycle) openAudit(s Settings, daemon string, m *telemetry.Metrics) error {
 	l.hosts = append(l.hosts, s.HTTPHosts...)
 	if s.Advertise != "" {

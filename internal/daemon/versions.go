@@ -44,7 +44,7 @@ func minorOf(version string) (major, minor int, ok bool) {
 // Incompatible returns why two daemons of these versions cannot work next to each other, ""
 // when they can: their major versions are the same and their minor ones differ by at most one
 // (docs/adr/0035-versions.md). A build that belongs to no release works next to any, because
-// nothing is known of it; messages that one side does not know are refused all the same.
+// nothing is known about it; messages that one side does not know are refused all the same.
 func Incompatible(one, other string) string {
 	major1, minor1, ok1 := minorOf(one)
 	major2, minor2, ok2 := minorOf(other)

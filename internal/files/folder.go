@@ -83,8 +83,8 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// tightenFiles takes the permissions of others from the files in a folder. What another user owns
-// there is refused.
+// tightenFiles takes the permissions of others from the files in a folder. A file there that
+// another user owns is refused.
 func tightenFiles(path string, list []fs.DirEntry) (tightened bool, err error) {
 	for _, e := range list {
 		info, err := e.Info()

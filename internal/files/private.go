@@ -44,7 +44,7 @@ func ReadPrivate(path, what string, most int64) ([]byte, error) {
 }
 
 // CheckFolder refuses a folder that other users may read or write, or that belongs to another
-// user than this one and root, with the command that mends it.
+// user than this one and root, with the command that fixes it.
 func CheckFolder(dir, what string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func CheckFolder(dir, what string) error {
 }
 
 // CheckOwned refuses a file that other users may write, or that belongs to another user than
-// this one and root, with the command that mends it. Others may read it.
+// this one and root, with the command that fixes it. Others may read it.
 func CheckOwned(path, what string, info fs.FileInfo) error {
 	return checkPrivate(path, what, info, 0o022)
 }

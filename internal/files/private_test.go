@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// A secret that others can read or change is refused with the command that mends it.
+// A secret that others can read or change is refused with the command that fixes it.
 func TestReadPrivate(t *testing.T) {
 	dir := t.TempDir()
 	for mode, good := range map[fs.FileMode]bool{

@@ -142,7 +142,7 @@ func MakeFolder(root string, names ...string) error {
 }
 
 // RemoveAll removes what the names lead to below a folder that is trusted, and all that
-// is in it. What is not there is no error.
+// is in it. A missing one is no error.
 func RemoveAll(root string, names ...string) error {
 	last := len(names) - 1
 	in, err := Below(root, names[:last]...)
@@ -156,8 +156,8 @@ func RemoveAll(root string, names ...string) error {
 }
 
 // Size returns the bytes of the disk that the regular files at and below a name in a
-// folder occupy. It follows no link. A file with holes occupies less than its length; what
-// cannot be read counts nothing.
+// folder occupy. It follows no link. A file with holes occupies less than its length; a
+// file that cannot be read counts as empty.
 func Size(in *os.Root, names ...string) (n int64) {
 	for _, name := range names {
 		info, err := in.Lstat(name)

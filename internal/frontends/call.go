@@ -30,7 +30,7 @@ type call struct {
 }
 
 // do makes the call until it is answered, and returns the frontend that answered. The error is
-// the answer's, or what all frontends said when the time was up.
+// the answer's, or the answers of all frontends when the time was up.
 func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
 	var (
 		began  = time.Now()

@@ -34,7 +34,7 @@ type checker struct {
 	faults []error
 }
 
-// refuse notes a mistake when it is one.
+// refuse records a mistake when wrong is set.
 func (c *checker) refuse(wrong bool, h *Host, key, what, next string) {
 	if wrong {
 		c.faults = append(c.faults, c.inv.Fault(h, key, what, next))

@@ -5,8 +5,8 @@
 //   - the servers are NATS 2.11 or newer, with JetStream;
 //   - each has sync_interval: always, so that an acknowledged write survives a loss of power;
 //   - their cluster has at least one server for each replica;
-//   - what is kept under the cluster's name belongs to this cluster (its id is in the
-//     metadata of every stream) and has the replicas configured.
+//   - streams and buckets under the cluster's name belong to this cluster (its id is
+//     in the metadata of every stream) and has the replicas configured.
 //
 // A state that passes by itself, such as a server that starts or an election, is waited for
 // until the context ends.

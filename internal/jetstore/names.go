@@ -50,7 +50,7 @@ func SnapshotPrefix(frontend string) string { return short(frontend) + "/" }
 // maxShort bounds what short returns.
 const maxShort = 64
 
-// short is plain for names of any length: what is too long becomes "_h" and a hash. Two names
+// short is plain for names of any length: one that is too long becomes "_h" and a hash. Two names
 // whose streams would still be the same have different metadata, and the second is refused.
 func short(name string) string {
 	text := plain(name)

@@ -25,9 +25,9 @@ type Options struct {
 	Store Store
 	// OnLead is called when this process begins to lead, OnLost when it has stopped, in turn,
 	// from Run's goroutine. They must return at once, since renewals wait for them, and must
-	// not call the Candidate but for Leads and Leader. Leads may be false when OnLead is
-	// called, and OnLost comes after the end: what must not happen without the leadership
-	// asks Leads, or states the token.
+	// not call the Candidate except for Leads and Leader. Leads may be false when OnLead is
+	// called, and OnLost comes after the end: an action that must not happen without the
+	// leadership checks Leads, or states the token.
 	OnLead func(token uint64)
 	OnLost func(reason error)
 	// OnLeader, if set, is called from Run's goroutine when another leader is known or the

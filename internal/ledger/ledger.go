@@ -41,12 +41,12 @@ type Job struct {
 	Retries       uint8
 	Estimate      sched.Time
 	Arrival       sched.Time
-	MaxDisconnect sched.Time // nodes that are cut off for so long stop its tasks; 0: never
+	MaxDisconnect sched.Time // nodes that are cut off for this long stop its tasks; 0: never
 	First         int32      // number of the first attempts; a lower one is of an earlier submission
 	Tasks         []Task
 	Unplaced      int32 // unfinished tasks that no group holds and that do not wait for their time
 	Waiting       int32 // unfinished tasks that wait for the time of their next attempt, or are throttled
-	MaxRunning    int32 // at most so many tasks are with groups or workers; 0: no limit
+	MaxRunning    int32 // at most this many tasks are with groups or workers; 0: no limit
 	Held          bool  // the distributor keeps it for when a group comes
 
 	unfinished int32
@@ -85,7 +85,7 @@ type Ledger struct {
 func New() *Ledger { return NewLife(1, 0) }
 
 // NewLife returns an empty ledger that numbers new attempts from first on, 0 is 1, and in
-// which a loss counts for so long, 0 is [DefaultLossWindow].
+// which a loss counts for that long, 0 is [DefaultLossWindow].
 func NewLife(first int32, lossWindow sched.Time) *Ledger {
 	if lossWindow <= 0 {
 		lossWindow = DefaultLossWindow

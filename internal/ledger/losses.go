@@ -25,7 +25,7 @@ type loss struct {
 }
 
 // lose records that an attempt ended without a result. Where its node is known that is
-// a loss of the node; a message that names none counts for nothing.
+// a loss of the node; a message that names no node is not counted.
 func (l *Ledger) lose(now sched.Time, j *Job, m *sched.Message, out *sched.Actions) Verdict {
 	t := &j.Tasks[m.First]
 	if t.Losses < 255 {

@@ -12,8 +12,8 @@ import (
 )
 
 // A task fails exactly when three distinct nodes were lost while they ran it within the
-// window, whatever else happens to it; a restart in between changes nothing but that
-// losses count as of then.
+// window, whatever else happens to it; a restart in between changes only that losses
+// count as of then.
 func TestDistinctLosses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		led, now, life := ledger.NewLife(1, window), sched.Time(0), int32(1)

@@ -203,7 +203,7 @@ func (b *checked) comeBack(t *rapid.T) {
 	b.led.Alive(m.AttemptID(), &b.out)
 }
 
-// wake has the ledger return the tasks whose wait is over.
+// wake makes the ledger return the tasks whose wait is over.
 func (b *checked) wake(t *rapid.T) {
 	b.now += sched.Time(rapid.Int64Range(0, 40).Draw(t, "seconds")) * sched.Second
 	for j, task := b.led.Due(b.now, &b.out); j != nil; j, task = b.led.Due(b.now, &b.out) {
@@ -448,7 +448,7 @@ func (b *checked) restart(t *rapid.T) {
 			led.Restore(b.now, m)
 		}
 	}
-	for _, a := range b.jobs { // what no record was written of is forgotten
+	for _, a := range b.jobs { // tasks without a record are forgotten
 		for i := range a.tasks {
 			a.tasks[i].Attempt, a.tasks[i].Place, a.tasks[i].Moved = a.written[i].Attempt, a.written[i].Place, a.written[i].Moved
 			a.tasks[i].Waits, a.losses[i] = false, slices.Clone(a.kept[i])

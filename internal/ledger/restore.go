@@ -3,8 +3,8 @@ package ledger
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // Restore enters one journal record (Placed, NewAttempt, NotLost, TaskEnded, Reclass) of a
-// job that was submitted before it. Records of unknown jobs mean nothing: the job
-// ended later in the same journal. A loss counts as of now.
+// job that was submitted before it. Records of unknown jobs are ignored: the job ended
+// later in the same journal. A loss counts as of now.
 func (l *Ledger) Restore(now sched.Time, m *sched.Message) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) {

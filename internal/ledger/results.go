@@ -14,10 +14,10 @@ const (
 )
 
 // Report records the end of an attempt (a Report message): Done and Failed end the
-// task, unless it has retries left; Killed and Lost count as a loss; Yielded counts
-// for nothing and the task is tried again. The first Done of any attempt counts; a
-// failure counts only from the attempt that counts. A node that reports an attempt that
-// was counted lost is alive.
+// task, unless it has retries left; Killed and Lost count as a loss; Yielded is not
+// counted and the task is tried again. The first Done of any attempt counts; a failure
+// counts only from the attempt that counts. A node that reports an attempt that was
+// counted lost is alive.
 func (l *Ledger) Report(now sched.Time, m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) || !l.possible(j, m.Attempt) || j.Tasks[m.First].Outcome != sched.Unfinished {
@@ -52,7 +52,7 @@ func (l *Ledger) Report(now sched.Time, m *sched.Message, out *sched.Actions) (*
 
 // Lost records the loss of an attempt (an AttemptLost message): the next attempt
 // is due, or, with the last of MaxLosses nodes, the task has failed with that reason.
-// What a node gave back in order was not lost.
+// An attempt that a node gave back in order was not lost.
 func (l *Ledger) Lost(now sched.Time, m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) {
@@ -144,14 +144,14 @@ func (l *Ledger) endJob(j *Job, o sched.Outcome, reason string, out *sched.Actio
 	l.remove(j)
 }
 
-// Cancel ends a job at once; whatever still runs of it is the caller's to drop.
+// Cancel ends a job at once; the caller drops its running tasks.
 func (l *Ledger) Cancel(j *Job, reason string, out *sched.Actions) {
 	l.endJob(j, sched.Killed, reason, out)
 }
 
 // CancelTask ends a task that is no longer wanted; its job continues with the others,
-// and ends as if it had never had this one. Whatever runs of it is the caller's to
-// drop.
+// and ends as if it had never had this one. The caller drops its running
+// tasks.
 func (l *Ledger) CancelTask(j *Job, task int32, reason string, out *sched.Actions) {
 	if t := &j.Tasks[task]; t.Outcome == sched.Unfinished {
 		l.end(j, task, t.Attempt, sched.Killed, reason, out)

@@ -92,7 +92,7 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 }
 
 // Forget drops the state of a sender that has been gone for so long that no batch of it is
-// on its way: such a batch would be taken as new.
+// in transit: such a batch would be taken as new.
 func (in *Inbox) Forget(peer wire.Ref) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -101,9 +101,9 @@ func TestMisdirected(t *testing.T) {
 	}
 }
 
-// What a sender meant for another process of this daemon is not taken, also when the sender is
-// known here already: that process may have acted on it. One that names no process comes from a
-// sender that knows none, or from an earlier version.
+// A batch that its sender meant for another process of this daemon is not taken, even if the
+// sender is known here already: that process may have acted on it. One that names no process
+// comes from a sender that knows none, or from an earlier version.
 func TestMeantForAnotherProcess(t *testing.T) {
 	in := NewInbox(master, 42)
 	for i, tc := range []struct {

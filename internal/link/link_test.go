@@ -16,8 +16,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// A message that finds the link quiet leaves at once; what comes meanwhile leaves
-// together.
+// A message that finds the link quiet leaves at once; messages that come meanwhile
+// leave together.
 func TestBatchesFormWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReceiver(1)

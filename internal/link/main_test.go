@@ -32,7 +32,7 @@ func numbered(first, last int) []wire.Item {
 	return items
 }
 
-// receiver is a peer: what reached its cores, and through which calls.
+// receiver is a peer: the messages that reached its cores, and the calls that carried them.
 type receiver struct {
 	inbox *Inbox
 

@@ -14,8 +14,8 @@ var ErrStale = errors.New("the peer is another process than before; register aga
 // ErrClosed refuses messages after Close.
 var ErrClosed = errors.New("the link is closed")
 
-// Send queues messages in order, all or none, and never blocks. The link owns
-// what they point to from then on. The error is ErrStale, ErrClosed, or an
+// Send queues messages in order, all or none, and never blocks. From then on the
+// link owns the data to which they point. The error is ErrStale, ErrClosed, or an
 // *api.Error (api.Busy) that names the limit.
 func (l *Link) Send(items ...wire.Item) error {
 	bytes := 0

@@ -33,7 +33,7 @@ func (s State) String() string {
 	return fmt.Sprintf("%v for %v: %v", s.Status, s.For, s.Err)
 }
 
-// Stats are counts since the link was made, but for the first three.
+// Stats are counts since the link was made, except the first three.
 type Stats struct {
 	Status  Status
 	Queued  int    // messages queued or in progress

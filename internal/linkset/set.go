@@ -147,8 +147,8 @@ const ForgetAfter = 10 * time.Minute
 
 // Forget closes the links to the peers that have been removed for that long, and forgets them; it
 // returns them, in no order. The link to such a peer that returns numbers its batches above those of
-// the closed ones, since the peer, if it still is the same process, drops what it takes for a
-// repetition.
+// the closed ones, since the peer, if it still is the same process, drops batches that look like
+// repetitions.
 func (s *Set) Forget(after time.Duration, now time.Time) (forgotten []wire.Ref) {
 	for peer, w := range s.links {
 		if w.removed && now.Sub(w.since) >= after {

@@ -82,8 +82,8 @@ func tasksOf(items []wire.Item) (list []int32) {
 	return list
 }
 
-// What is queued for a peer arrives there, in order, with the slot it is for; what
-// is for one peer does not go to another.
+// Messages queued for a peer arrive there, in order, with the slot that they are
+// for; those for one peer do not go to another.
 func TestOrder(t *testing.T) {
 	m, _ := newSet(t)
 	a, b := daemontest.Node(t, "a", noMaster), daemontest.Node(t, "b", noMaster)
@@ -164,8 +164,8 @@ func TestLostAndFound(t *testing.T) {
 	}
 }
 
-// What was queued for a process does not reach its successor, at its address or at
-// another, whether it was queued or on its way.
+// Messages for a process do not reach its successor, at its address or at another,
+// whether they were queued or in transit.
 func TestSuccessor(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		m, h := newSet(t)
@@ -224,7 +224,7 @@ func TestSuccessorNotMetYet(t *testing.T) {
 	})
 }
 
-// OnRefused is called for what a peer will never take, and for an address that is none.
+// OnRefused is called for messages that a peer will never take, and for an invalid address.
 func TestRefusals(t *testing.T) {
 	m, h := newSet(t)
 	p := daemontest.Node(t, "a", noMaster)

@@ -19,14 +19,14 @@ type Heartbeat struct {
 }
 
 // NewHeartbeat returns a heartbeat that Run starts. Each call of beat begins a period
-// after the one before, and at once if that took longer. When beat fails the next call
-// follows a pause of retry for so many failures in a row; nil: after the period as well.
+// after the one before, and at once if that took longer. When beat fails the next call follows
+// a pause of retry, called with the number of failures in a row; nil: after the period as well.
 func NewHeartbeat(every time.Duration, retry func(failures int) time.Duration, beat func(context.Context) error) *Heartbeat {
 	return &Heartbeat{every: every, retry: retry, beat: beat, beatNow: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
-// BeatNow has the next beat follow at once, unless the last one failed. It may be called
-// from anywhere.
+// BeatNow makes the next beat follow at once, unless the last one failed. It may be
+// called from anywhere.
 func (h *Heartbeat) BeatNow() {
 	select {
 	case h.beatNow <- struct{}{}:
@@ -34,8 +34,8 @@ func (h *Heartbeat) BeatNow() {
 	}
 }
 
-// Wake has the next beat follow at once, also after one that failed: something has happened
-// that lets it succeed. It may be called from anywhere.
+// Wake makes the next beat follow at once, also after one that failed: something has
+// happened that lets it succeed. It may be called from anywhere.
 func (h *Heartbeat) Wake() {
 	select {
 	case h.wake <- struct{}{}:

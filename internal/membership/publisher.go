@@ -57,8 +57,8 @@ func (p *Publisher) stamp() {
 	p.current.Incarnation, p.current.Version = at.Incarnation, at.Version
 }
 
-// Begin has the time in which the daemons of an earlier master may register begin now. It is
-// called before the first answer, by a master that was a standby until now.
+// Begin starts the time in which the daemons of an earlier master may register. It is called
+// before the first answer, by a master that was a standby until now.
 func (p *Publisher) Begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -37,7 +37,7 @@ func allowed(t *rapid.T, role identity.Role, name string) Permissions {
 	return p
 }
 
-// Of two daemons neither publishes under the other's name, and neither reads what is meant for
+// Neither of two daemons publishes under the other's name, and neither reads what is meant for
 // the other.
 func TestNobodySpeaksForAnother(t *testing.T) {
 	name := rapid.OneOf(rapid.StringMatching(`[a-z0-9.*> =_-]{1,8}`), rapid.StringN(1, 128, 128))

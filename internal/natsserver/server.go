@@ -174,7 +174,7 @@ func (l *logger) why() string {
 	return ": " + strings.TrimSuffix(*text, ".")
 }
 
-// What the server merely notes is for debugging: it describes itself in thirty lines.
+// The server's notices are for debugging: it describes itself in thirty lines.
 
 func (l *logger) Noticef(format string, args ...any) { l.line(slog.LevelDebug, format, args) }
 func (l *logger) Warnf(format string, args ...any)   { l.line(slog.LevelWarn, format, args) }

@@ -148,7 +148,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// What one server kept is there when it is started again, and its address serves it.
+// The data of one server is there when it is started again, and its address serves it.
 func TestRestart(t *testing.T) {
 	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.Monitor = "127.0.0.1:0" })
 	open := func() *jetstore.Store {

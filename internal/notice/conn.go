@@ -36,7 +36,7 @@ type Conn struct {
 	active sync.WaitGroup // goroutines of subscriptions, and the outbox's
 }
 
-// Stats are counts since the connection was made, but for Connected and Queued.
+// Stats are counts since the connection was made, except Connected and Queued.
 type Stats struct {
 	Connected  bool
 	Queued     int    // notices published and not handed on yet

@@ -20,11 +20,11 @@ type Options struct {
 	// yet. Defaults 8,192 notices and 8 MiB.
 	MaxQueued, MaxQueuedBytes int
 	// MaxPending and MaxPendingBytes bound what a subscription has received and
-	// its function has not taken yet; beyond, the newest is dropped. Defaults
+	// its function has not taken yet; beyond that, the newest is dropped. Defaults
 	// 8,192 notices and 32 MiB.
 	MaxPending, MaxPendingBytes int
-	// ReconnectWait is the pause between attempts to connect, plus up to half of
-	// it by chance. Default 100 ms.
+	// ReconnectWait is the pause between attempts to connect, plus a random part of
+	// up to half of it. Default 100 ms.
 	ReconnectWait time.Duration
 	// OnState is called at every change of Connected, in order. It must not call the
 	// Conn.

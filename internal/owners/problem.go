@@ -2,7 +2,8 @@ package owners
 
 import "time"
 
-// Problem is why settings could not be read again, and since when. The zero Problem is none.
+// Problem is why settings could not be read again, and since when. The zero Problem means that
+// there is none.
 type Problem struct {
 	Text  string
 	since time.Time

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestMistakes: what cannot be is refused, and the refusal names the entry or its owner.
+// TestMistakes: impossible settings are refused, and the refusal names the entry or its owner.
 func TestMistakes(t *testing.T) {
 	deep := strings.Repeat("a/", 999) + "a"
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ func openPigeonSort(p *sched.Params) (func() sched.Policy, []parameter) {
 	return func() sched.Policy { return pigeon.SortPolicy(o) }, append(sorting(&o), weight(p), reserved(p))
 }
 
-// openPigeonX adds patience, how long a short task waits for a worker before it has
-// a long one suspended (none by default), and canary, which finds out jobs of a wrong
+// openPigeonX adds patience, how long a short task waits for a worker before a long
+// one is suspended for it (none by default), and canary, which finds jobs of a wrong
 // class at the cost of one cutoff of work (yes by default).
 func openPigeonX(*sched.Params) (func() sched.Policy, []parameter) {
 	o := pigeon.XOptions()

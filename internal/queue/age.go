@@ -30,7 +30,7 @@ func (x *Index) PushByAge(c sched.Class, since sched.Time, j *Job, first, count,
 	if at != nil {
 		next = at.next
 	}
-	// Of runs of equal number the lane has the order.
+	// The lane has the order of runs of equal number.
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: since, seq: next.seq, prev: at, next: next}
 	next.prev = r
 	if at != nil {

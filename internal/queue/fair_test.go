@@ -292,7 +292,7 @@ func TestOwnersAgainstModel(t *testing.T) {
 	})
 }
 
-// Of one owner's jobs those with a higher priority come first, and one that is put to the
+// Those of one owner's jobs with a higher priority come first, and one that is put at the
 // head comes first of its priority. Other owners are not affected.
 func TestPriorities(t *testing.T) {
 	x := queue.NewIndex()

@@ -75,7 +75,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Whatever was posted without an error is handled, once, and in the order of each
+// Every input posted without an error is handled, once, and in the order of each
 // poster, also when the loop ends in the middle.
 func TestNothingIsLost(t *testing.T) {
 	for range 50 {

@@ -8,7 +8,7 @@ import (
 )
 
 // Stepper steps inputs into cores and passes their actions to the daemon. It belongs
-// to the owner goroutine, but for Messages.
+// to the owner goroutine, except Messages.
 type Stepper struct {
 	act      func(self sched.Addr, a *sched.Action)
 	record   *Recorder // nil when nothing is recorded

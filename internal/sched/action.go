@@ -9,8 +9,8 @@ type ActionKind uint8
 const (
 	// Send: deliver Msg to the core To, in order per receiver, at least once.
 	Send ActionKind = iota
-	// Timer: send Timeout(Token) at the instant At or soon after. Timers are
-	// never cancelled; a core ignores those that came to mean nothing.
+	// Timer: send Timeout(Token) at the instant At or soon after. Timers are never
+	// cancelled; a core ignores those that have become stale.
 	Timer
 	// Start (worker): run the attempt of Msg in the slot's backend; its end comes
 	// back as Ended.

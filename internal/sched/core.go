@@ -53,8 +53,8 @@ type (
 		// Serving returns the number of workers that serve the application.
 		Serving(app string) int
 		WorkerView(worker Addr) WorkerView
-		// Share returns what the group holds of a job, with at most so many of the tasks
-		// at workers, in order of launch.
+		// Share returns what the group holds of a job, with at most that many of the
+		// tasks at workers, in order of launch.
 		Share(id JobID, most int) JobShare
 		// Running yields the job of every task at a worker, with the distributor of the job, in
 		// the order of workers: a job once for each of its tasks.

@@ -36,6 +36,6 @@
 //
 // # Room for the published rivals
 //
-// docs/cores.md lists the messages and timers of each role of every policy. What only
-// some policies send travels in [Message.More], so that Pigeon's messages stay small.
+// docs/cores.md lists the messages and timers of each role of every policy. Fields that
+// only some policies send travel in [Message.More], so that Pigeon's messages stay small.
 package sched

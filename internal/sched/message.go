@@ -14,8 +14,8 @@ const (
 	// Owner, Priority, Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
 	// back from the journal: it is placed only after the Restored that ends the reading.
 	Submit
-	// Cancel: the application no longer wants the job, or, with a Count, so many of
-	// its unfinished tasks, the last ones. Job, Count, Reason.
+	// Cancel: the application no longer wants the job, or, with a Count, that many
+	// of its unfinished tasks, the last ones. Job, Count, Reason.
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
 	// incarnation. Peer, Serves. Tasks that were sent to an earlier one are sent again.
@@ -269,9 +269,9 @@ type Message struct {
 
 	Owner      string `json:"For,omitempty"` // the owner of the job: a path such as "team/alice", "" for none in particular
 	Priority   int32  // of the job among those of its owner: higher ones are served first
-	MaxRunning int32  `json:",omitempty"` // Submit: at most so many of the job's tasks are given to groups or workers at a time; 0: no limit
+	MaxRunning int32  `json:",omitempty"` // Submit: at most this many of the job's tasks are given to groups or workers at a time; 0: no limit
 
-	MaxDisconnect Time // Submit: nodes that are cut off for so long stop its tasks; 0: never
+	MaxDisconnect Time // Submit: nodes that are cut off for this long stop its tasks; 0: never
 
 	More *More // sent by some policies only, else nil; shared and never changed
 }

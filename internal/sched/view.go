@@ -27,7 +27,7 @@ type JobView struct {
 	Bound   int  // unfinished tasks held by one of them
 	Waiting int  // unfinished tasks that wait for the time of their next attempt
 
-	// Of a job with a limit of running tasks.
+	// For a job with a limit of running tasks.
 	MaxRunning int // that limit
 	Throttled  int // unfinished tasks that wait for others of the job to end
 
@@ -35,7 +35,7 @@ type JobView struct {
 	Next     Time  // the time of the first next attempt
 	NextTask int32 // its task
 
-	// Of a job that is bound late.
+	// For a job that is bound late.
 	NoWorker bool       // there was no worker to send a reservation to
 	Tasks    []TaskView // the first of the bound tasks, in order
 }

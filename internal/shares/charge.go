@@ -174,7 +174,7 @@ func (t *Tree) virtual(n *Node, c sched.Class, used sched.Time) float64 {
 	return v
 }
 
-// shift has the virtual time of a node begin anew.
+// shift makes the virtual time of a node begin anew.
 func (t *Tree) shift(n *Node, c sched.Class) {
 	by := n.inner.now[c]
 	n.inner.now[c] = 0

@@ -91,8 +91,8 @@ func (n *Node) Parent() *Node { return n.parent }
 // Root returns the node that stands for all owners.
 func (t *Tree) Root() *Node { return t.root }
 
-// Tag returns the virtual time of the node's next task, in nanoseconds. Of siblings that
-// wait the one with the least is served first.
+// Tag returns the virtual time of the node's next task, in nanoseconds. The sibling with
+// the least among those that wait is served first.
 func (n *Node) Tag(c sched.Class) float64 { return n.tag[c] }
 
 // Below reports whether the node runs less than its min: it is served before siblings.

@@ -15,8 +15,8 @@ func (unwatched) Shifted(*shares.Node, sched.Class) {}
 func (unwatched) Split(_, _ *shares.Node)           {}
 func (unwatched) Forgotten(*shares.Node)            {}
 
-// BenchmarkOwners is what a master's view of many owners costs, who all want workers and
-// have one parent.
+// BenchmarkOwners is the cost of a master's view of many owners that all want workers
+// and have one parent.
 func BenchmarkOwners(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -66,7 +66,7 @@ func (c *checker) over(id sched.AttemptID) {
 
 // startAgain checks an attempt that starts against the one of its task that started before:
 // when the number was given, that one had ended, or had not been running for long, or its
-// node had had trouble, perhaps while the launch was on its way.
+// node had had trouble, perhaps while the launch was in transit.
 func (c *checker) startAgain(later sched.AttemptID, node *node, now sched.Time) {
 	task := taskID{later.Job, later.Task}
 	earlier, some := c.twice.last[task]

@@ -64,7 +64,7 @@ type daemon struct {
 
 	journal *journal // of a frontend
 
-	// Of a master:
+	// For a master:
 	registrations
 	core       sched.MasterCore // nil under a policy without masters
 	epoch      uint64

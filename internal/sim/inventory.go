@@ -7,8 +7,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 const (
 	inventoryEvery = 5                // heartbeats
 	noMasterEvery  = 2                // heartbeats, between inventories while the node cannot reach its master
-	noMasterAfter  = 2 * sched.Second // a node that its master has not answered for so long
-	keptAfter      = 5 * sched.Second // a result that is kept for so long is reported to the master
+	noMasterAfter  = 2 * sched.Second // a node that its master has not answered for this long
+	keptAfter      = 5 * sched.Second // a result that is kept for this long is reported to the master
 )
 
 // firstAttempt returns the first number of the attempts of a frontend's present life; 0
@@ -52,8 +52,8 @@ func (sh *nodeShells) reachesMaster(n *node) bool {
 	return m.alive && m.resumes <= sh.now && !sh.net.blocked(route{n.daemonID, m.daemonID}) && !sh.net.blocked(route{m.daemonID, n.daemonID})
 }
 
-// sendInventory reports to a frontend what a node has of it, a message for each worker
-// that has something.
+// sendInventory reports to a frontend what a node holds of it, a message for each
+// worker that holds something.
 func (sh *nodeShells) sendInventory(n *node, f *daemon) {
 	if !n.alive {
 		return

@@ -25,7 +25,7 @@ type journal struct {
 	// A replicated journal that another process writes by now:
 	next    *journal // the other's
 	late    int      // records that it had when it was taken over
-	fenced  bool     // what a former writer sends is refused
+	fenced  bool     // records of a former writer are refused
 	refused func()   // is called then
 	counted func(*sched.Message)
 }

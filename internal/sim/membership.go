@@ -114,8 +114,8 @@ func (pub *publisher) senderUnknown(e *envelope) bool {
 	return from.alive && from.life == e.fromLife && !pub.process(e.to).lists(e.by.number)
 }
 
-// refuseUnknown refuses the messages of a sender that their receiver does not know. Of an
-// inventory a frontend learns nevertheless that a node holds these attempts, as often as a
+// refuseUnknown refuses the messages of a sender that their receiver does not know. From
+// an inventory a frontend learns nevertheless that a node holds these attempts, whenever a
 // node repeats one.
 func (pub *publisher) refuseUnknown(queue []*envelope) {
 	for _, e := range queue {

@@ -48,7 +48,7 @@ func medians(t *testing.T, w *workload.Workload, cfg sim.Config, seeds int) (m [
 
 // docs/policies.md, What the definitions should yield: "ngo_90 file, sparrow / eagle /
 // hawk over pigeon, short p50/p90/p99 | 212/100/57, 2.1/26/16, 16/34/33 (within 20 %);
-// long within 5 % of pigeon, sparrow 0.86". Of sparrow's long percentiles that is the
+// long within 5 % of pigeon, sparrow 0.86". For sparrow's long percentiles that is the
 // median. Eagle and Hawk place long jobs alike and without a draw; their medians are
 // 0.948 of Pigeon's, which is 5 % in whole percents.
 func TestRivalsOverPigeonOnNGO90(t *testing.T) {

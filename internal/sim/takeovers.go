@@ -16,7 +16,7 @@ const (
 	lapses        = 1500 * sched.Millisecond
 	lapseLeads    = 2500 * sched.Millisecond // it leads after a hang or a partition, at the latest
 	wakesWithin   = 6 * sched.Second         // a former leader that hangs
-	overlapAtMost = 3 * sched.Second         // for so long two clocks that drift let two processes lead
+	overlapAtMost = 3 * sched.Second         // for this long two clocks that drift let two processes lead
 	replacedAfter = 5 * sched.Second         // a machine that never returns
 )
 
@@ -220,7 +220,7 @@ func (sh *frontendShells) follow(i, written int) {
 	sh.start(i)
 }
 
-// retire ends a former frontend that has noticed that another one has its name.
+// retire ends a former frontend that has found that another one has its name.
 func (sh *frontendShells) retire(f *daemon, keep int) {
 	if !f.alive {
 		return

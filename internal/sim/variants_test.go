@@ -264,7 +264,7 @@ func TestVariantsWithWrongClasses(t *testing.T) {
 }
 
 // Issue 4 wants the long p99 of pigeon-x at nyh and load 0.9 down to Pigeon's, for at
-// most 2 % of the long mean and nothing of the short jobs: what the tail changes
+// most 2 % of the long mean and nothing of the short jobs: the changes of the tail
 // against the order by age, seed by seed.
 func TestTailOfPigeonX(t *testing.T) {
 	var mean, p99 float64

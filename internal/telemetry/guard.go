@@ -37,11 +37,11 @@ type Identifier interface {
 	// Server returns the settings of TLS, nil for connections in clear.
 	Server() *tls.Config
 	// Identify returns the principal at the other end of a connection, after the handshake.
-	// The error is why what the caller offered as a proof is none.
+	// The error is why the caller's proof is not valid.
 	Identify(c net.Conn) (identity.Principal, error)
 	// Authenticate returns whose access token it is.
 	Authenticate(token string) (identity.Principal, error)
-	// Valid returns why a principal identified earlier is none any more.
+	// Valid returns why a principal identified earlier is not valid any more.
 	Valid(p identity.Principal) error
 }
 

@@ -30,7 +30,7 @@ func page(t *testing.T, list Instances) string {
 }
 
 // TestInstances: two daemons of a role and one of another serve one page, which the format
-// allows; what belongs to the process is there once.
+// allows; metrics of the process are there once.
 func TestInstances(t *testing.T) {
 	var list Instances
 	for _, name := range []string{"frontend-0", "frontend-1"} {

@@ -61,7 +61,7 @@ func resumed(ctx context.Context) (trace.SpanContext, bool) {
 	return span, ok
 }
 
-// spanIDs draws ids, but for spans that begin again.
+// spanIDs draws ids, except for spans that begin again.
 type spanIDs struct{}
 
 func (spanIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {

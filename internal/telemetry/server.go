@@ -52,7 +52,7 @@ type Server struct {
 	addr    string
 	opts    ServerOptions
 	mux     *http.ServeMux
-	guarded *http.ServeMux // what only some may see
+	guarded *http.ServeMux // pages that only some may see
 	http    *http.Server
 	log     *slog.Logger
 	scheme  string // http, or https where it has TLS

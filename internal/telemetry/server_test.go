@@ -116,7 +116,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 // TestStopContract: blocks until gone, safe twice and at once, safe unstarted;
-// what goleak finds at the end of the package would be ours.
+// goroutines that goleak finds at the end of the package would be the server's.
 func TestStopContract(t *testing.T) {
 	unstarted := NewServer(ServerOptions{})
 	unstarted.Stop()

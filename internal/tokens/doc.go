@@ -1,5 +1,5 @@
-// Package tokens keeps the access tokens of people: the file of those that count, which
-// 'pigeon token' writes and daemons read, and what a token is.
+// Package tokens keeps the access tokens of people: the file of the valid ones, which
+// 'pigeon token' writes and daemons read, and the form of a token.
 //
 //	pigeon_0123456789ab_<64 hexadecimal digits>
 //	       the id       the secret: 256 random bits

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// Prefix begins every token, so that people and programs that look for secrets in places
-	// where they do not belong recognise one.
+	// Prefix begins every token, so that people and programs that look for misplaced secrets
+	// recognise one.
 	Prefix = "pigeon_"
 
 	idBytes     = 6

@@ -96,7 +96,7 @@ func TestPrincipal(t *testing.T) {
 	}
 }
 
-// What the file has cannot be used as a token, and nothing but its owner can read it.
+// The content of the file cannot be used as a token, and only its owner can read it.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	token := create(t, path, Order{User: "alice", Role: identity.User})

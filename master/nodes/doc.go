@@ -9,7 +9,7 @@
 //	                          └── slot has left ──▶ resting (30 s, of a lost process 2 min) ──▶ none
 //
 // The slots of a lost node are lost workers to the core. When a node registers with a new
-// incarnation, its old slots are lost first. Of two nodes with one name the one that is alive
-// keeps it, and the other is refused. Nothing is launched at a node that messages do not
-// reach, even when messages of the node reach the master.
+// incarnation, its old slots are lost first. The live one of two nodes with one name keeps
+// it, and the other is refused. Nothing is launched at a node that messages do not reach,
+// even when messages of the node reach the master.
 package nodes

@@ -26,8 +26,8 @@ type Options struct {
 	// keep it below the server's idle limit. Default 1 min.
 	IdleTimeout time.Duration
 	// BackoffMin and BackoffMax bound the pause after a failed dial: the n-th
-	// lasts min(BackoffMin * 2^n, BackoffMax), less up to half of it by chance.
-	// Defaults 10 ms and 1 s.
+	// lasts min(BackoffMin * 2^n, BackoffMax), less a random part of up to half of
+	// it. Defaults 10 ms and 1 s.
 	BackoffMin, BackoffMax time.Duration
 	// FailFast makes calls fail during that pause instead of waiting.
 	FailFast bool

@@ -21,7 +21,7 @@ type caller struct {
 	remote    context.Context // of calls, without the principal
 	ctx       context.Context // of calls
 	principal identity.Principal
-	refusal   error  // why the proof that the caller offered is none
+	refusal   error  // why the caller's proof is not valid
 	failed    int    // tokens that proved nothing
 	subject   string // of the call that runs, as its handler named it
 }

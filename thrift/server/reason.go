@@ -20,7 +20,7 @@ const (
 	Panicked                // a handler panicked
 	Declined                // a call was answered with an exception of Options.EndAfter
 	Unsecured               // TLS' handshake failed, or was not complete after HandshakeTimeout
-	Unproven                // the caller's proof of its identity is none, or has expired
+	Unproven                // the caller's proof of its identity is invalid, or has expired
 	reasons
 )
 

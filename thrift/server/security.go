@@ -27,11 +27,11 @@ type Identifier interface {
 	// Server returns the settings of TLS, nil for connections in clear.
 	Server() *tls.Config
 	// Identify returns the principal at the other end of a connection, after the handshake.
-	// The error is why what the caller offered as a proof is none; it answers every call.
+	// The error is why the caller's proof is not valid; it answers every call.
 	Identify(c net.Conn) (identity.Principal, error)
 	// Authenticate returns the principal that an access token proves.
 	Authenticate(token string) (identity.Principal, error)
-	// Valid returns why a principal identified earlier is none any more; it is called
-	// before every call.
+	// Valid returns why a principal identified earlier is not valid any more; it is
+	// called before every call.
 	Valid(p identity.Principal) error
 }

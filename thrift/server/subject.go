@@ -4,7 +4,7 @@ import "context"
 
 type subjectKey struct{}
 
-// Concerns notes what a call is about, such as `job "x"` or `node "n"`, for the audit log. A
+// Concerns records what a call is about, such as `job "x"` or `node "n"`, for the audit log. A
 // handler calls it on the goroutine that was called, before it returns. Outside a call of a server
 // it does nothing.
 func Concerns(ctx context.Context, what string) {

@@ -73,7 +73,7 @@ type Extra struct {
 	Secret    int64
 	ReportKey launchsecret.JobKey
 
-	// Of a report.
+	// For a report.
 	Elapsed   time.Duration // by the node's monotonic clock
 	Suspended time.Duration // for how much of that it was suspended
 	Started   time.Time     // by the node's wall clock, to be shown only

@@ -23,7 +23,7 @@ type row struct {
 	name string
 	call string
 	args fields
-	want string // the line that the port notes; "" when it is not asked
+	want string // the line that the port records; "" when it is not called
 	back string // the fields of the reply
 }
 

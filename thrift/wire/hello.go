@@ -41,8 +41,8 @@ type Hello struct {
 	Memory int64    // MB for the processes of applications
 	Host   string   // as applications know it
 	// Continues is the processes before it whose attempts it has taken over, the latest last.
-	// Complete means that the last of them has handed over everything: what the hello does not
-	// name never began, or its result is acknowledged.
+	// Complete means that the last of them has handed over everything: an attempt that the
+	// hello does not name never began, or its result is acknowledged.
 	Continues []int64
 	Complete  bool
 	// Draining is set when the node takes nothing new.
@@ -62,9 +62,9 @@ type HelloReply struct {
 	// process; messages that it has sent since the number before may have been dropped.
 	Registration int64
 	// Numbers are those of the node's slots plus one, in the order of its hello,
-	// under a policy whose workers are known to all by number. Of a node that was
-	// not accepted: those of its numbers that other live slots have. It cannot continue
-	// as the same process.
+	// under a policy whose workers are known to all by number. For a node that was not
+	// accepted: those of its numbers that other live slots have. It cannot continue as
+	// the same process.
 	Numbers []int32
 	Standby bool   // the answering master does not lead, and registers no daemon
 	Leader  string // of a standby: where the master that leads serves; "" when it does not know

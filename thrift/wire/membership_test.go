@@ -42,7 +42,7 @@ func TestRoll(t *testing.T) {
 	}
 }
 
-// What a slot holds is read with the care that messages are: tables are made by it.
+// The content of a slot is read as carefully as messages: tables are sized by it.
 func TestHeldIsRefused(t *testing.T) {
 	fake, ctx := &fakePeer{}, context.Background()
 	c := dialPeer(t, wire.PeerPorts{Registrar: fake}, wire.NewCodec(newNames(), at(0)))

@@ -109,7 +109,7 @@ func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
 	return masterStateFrom(s), err
 }
 
-// ForgetNode has a master stop showing a node or frontend that is not registered any more.
+// ForgetNode makes a master stop showing a node or frontend that is not registered any more.
 func (p *PeerClient) ForgetNode(ctx context.Context, name string) (bool, error) {
 	return invoke(ctx, p.caller, "having a master forget a node", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return peer.NewPeerServiceClient(c).ForgetNode(ctx, name)

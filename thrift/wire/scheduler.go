@@ -49,7 +49,7 @@ type Cluster interface {
 	Shares(ctx context.Context) (api.OwnerShares, error)
 	// Identify returns which frontend answers.
 	Identify(ctx context.Context) (api.FrontendIdentity, error)
-	// DrainNode has a node take nothing new; repeated, it changes the deadline.
+	// DrainNode makes a node take nothing new; repeated, it changes the deadline.
 	DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error)
 	// ResumeNode ends the drain of a node. It is an error when the node is not drained.
 	ResumeNode(ctx context.Context, node string) (api.NodeDrain, error)

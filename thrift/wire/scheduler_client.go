@@ -117,7 +117,7 @@ func (s *SchedulerClient) Identify(ctx context.Context) (api.FrontendIdentity, e
 	return frontendIdentityFrom(t), err
 }
 
-// DrainNode has a node take nothing new.
+// DrainNode makes a node take nothing new.
 func (s *SchedulerClient) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
 	t, err := invoke(ctx, s.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
 		return published.NewSchedulerServiceClient(c).DrainNode(ctx, node, millisUp(o.Deadline), o.Kill)

@@ -114,7 +114,7 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 	}
 }
 
-// What the caller still waits travels with a submission and ends the handler's
+// The caller's remaining time travels with a submission and ends the handler's
 // context then.
 func TestSubmitCarriesTheDeadline(t *testing.T) {
 	fake := &fakeScheduler{}
@@ -172,7 +172,7 @@ type broken struct{ err error }
 
 func (b broken) Do(context.Context, func(context.Context, thrift.TClient) error) error { return b.err }
 
-// Whatever goes wrong under a call has the four parts, but for the caller's own
+// Every failure below a call has the four parts, except the caller's own
 // cancellation.
 func TestCallFailures(t *testing.T) {
 	for _, c := range []struct {

@@ -100,7 +100,7 @@ func payloadSize(p *api.Payload) int {
 }
 
 // split removes as many tasks from the front of a Tasks message as fit room bytes. It
-// returns false if that is none or all of them.
+// returns false if that is none of them, or all.
 func (it *Item) split(room int) (head, rest Item, ok bool) {
 	if it.Msg.Kind != sched.Tasks {
 		return Item{}, Item{}, false

@@ -89,8 +89,8 @@ func TestCutKeepsLargestTask(t *testing.T) {
 	}
 }
 
-// Size is a bound from above for every message, each field of which is set, and
-// for every part of it that can grow.
+// Size is an upper bound for every message, each field of which is set, and for
+// every part of it that can grow.
 func TestSizeIsABound(t *testing.T) {
 	check := func(t interface{ Fatalf(string, ...any) }, dir *names, it wire.Item) {
 		b := &wire.Batch{Sender: node, Receiver: frontend}

@@ -1,11 +1,11 @@
 // Command wiregen writes thrift/wire/conversions.go: the functions that copy a
 // plain struct of Pigeon into its Thrift struct and back, field by field.
 //
-// The pairs of structs are listed in pairs.go. Two fields belong together when
-// their names are equal but for their case, or when the Thrift name has the unit
-// behind it (Ran and ranNanos), or when aliases lists them; their types decide how
-// the value is carried. A field on either side without a counterpart is an error, so
-// that no field is forgotten on the way.
+// The pairs of structs are listed in pairs.go. Two fields belong together when their
+// names are equal except for case, or when the Thrift name has the unit appended
+// (Ran and ranNanos), or when aliases lists them; their types decide how the value
+// is carried. A field on either side without a counterpart is an error, so that no
+// field is forgotten on the way.
 //
 // A translation that checks what it reads, or that lays fields out differently, is
 // not generated: those of messages, slots and requests are written by hand in

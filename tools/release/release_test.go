@@ -48,7 +48,7 @@ func TestReleasesAreReproducible(t *testing.T) {
 	}
 }
 
-// A version that the module's path cannot have, or that is none, is refused with the reason.
+// A version that the module's path cannot have, or that is malformed, is refused with the reason.
 func TestVersionsAreChecked(t *testing.T) {
 	for version, problem := range map[string]string{"": "VERSION=1.2.3", "v1.2.3": "of the form", "1.2": "of the form", "01.2.3": "of the form"} {
 		err := run(t.Context(), []string{"-root", repository, "-version", version, "-out", filepath.Join(t.TempDir(), "release")}, os.Stderr)

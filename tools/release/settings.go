@@ -30,7 +30,7 @@ type imageSettings struct {
 	Source      string `yaml:"source"`
 }
 
-// decision has the licences of a module whose files a program cannot read for certain.
+// decision has the licences of a module whose files a program cannot identify with certainty.
 type decision struct {
 	Module   string   `yaml:"module"` // path@version
 	Licenses []string `yaml:"licenses"`

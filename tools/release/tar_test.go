@@ -63,7 +63,7 @@ func TestTarIsSortedAndComplete(t *testing.T) {
 	}
 }
 
-// The archive of a platform has one folder; what belongs to Linux alone is not in others.
+// The archive of a platform has one folder; files for Linux only are not in others.
 func TestArchive(t *testing.T) {
 	darwin := platform{"darwin", "arm64"}
 	r := staged(t, amd64, darwin)

@@ -41,8 +41,8 @@ func packet(to int, mark byte) []byte {
 	return b
 }
 
-// TestRules: packets arrive, but for those that a rule loses, in the direction and between
-// the hosts of the rule and for as long as it is there.
+// TestRules: packets arrive, except those that a rule loses, in the direction and between
+// the hosts of the rule and for as long as it is in force.
 func TestRules(t *testing.T) {
 	hosts := []*pipe{newPipe(), newPipe(), newPipe()}
 	x := newExchange([]port{hosts[0], hosts[1], hosts[2]})

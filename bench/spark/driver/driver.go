@@ -177,5 +177,5 @@ func (d *Driver) Close(within time.Duration) {
 	for range d.answers { // it may be about to write one
 	}
 	<-d.process.Exited()
-	d.Kill() // what is left of its group
+	d.Kill() // the rest of its group
 }

@@ -86,7 +86,7 @@ func TestDriverThatIsSilent(t *testing.T) {
 	}
 }
 
-// What the driver has started is ended with it.
+// Processes that the driver has started end with it.
 func TestGroupEnds(t *testing.T) {
 	d := script(t, `sleep 600 & echo '{"ready":0}'; echo $! >&2; cat`)
 	if err := d.Ready(bounded(t)); err != nil {

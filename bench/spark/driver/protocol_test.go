@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted is one kind of answer, and each list of a record has all tasks.
+// FuzzParse: an accepted line is one kind of answer, and each list of a record has all tasks.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"ready":2}`))
 	f.Add([]byte(`{"seconds":[1,2]}`))

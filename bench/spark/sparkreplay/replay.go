@@ -58,7 +58,7 @@ func (o *Options) Check(jobs int) error {
 }
 
 const (
-	// startAllowance is what a driver may take beyond Options.Within to start.
+	// startAllowance is the time beyond Options.Within that a driver may take to start.
 	startAllowance = 2 * time.Minute
 	// grace is the time a driver has to end by itself at the end of its input.
 	grace = 15 * time.Second

@@ -268,8 +268,8 @@ func TestAProgramThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestEndedEarly: what had ended counts, and no driver is left, at whatever time the
-// replay is ended.
+// TestEndedEarly: jobs that had ended count, and no driver is left, at whatever time
+// the replay is ended.
 func TestEndedEarly(t *testing.T) {
 	t.Run("before all are ready", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -314,8 +314,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOnHost: what a shell on the host makes of the words is what spark-submit would
-// have been given here.
+// TestOnHost: the shell of the host turns the words into the arguments that
+// spark-submit would have been given here.
 func TestOnHost(t *testing.T) {
 	dir := t.TempDir()
 	ssh := "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\necho \"host $1\"; shift\nexec sh -c \"$*\"\n"

@@ -98,7 +98,7 @@ func (c *Cluster) on(p *HostPlan, change func(*HostResult)) {
 	change(c.results[p.Host.Name])
 }
 
-// fail notes why a host failed; nothing more is done there.
+// fail records why a host failed; nothing more is done there.
 func (c *Cluster) fail(p *HostPlan, err error) {
 	c.on(p, func(r *HostResult) { r.State, r.Error = Failed, err.Error() })
 	c.opts.Say("failed: " + err.Error())

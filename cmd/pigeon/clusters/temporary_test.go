@@ -33,7 +33,7 @@ func TestReadClock(t *testing.T) {
 	}
 }
 
-// TestListening reads a table of the kernel: what listens at the host's address, on loopback or at
+// TestListening reads a table of the kernel: a listener at the host's address, on loopback or at
 // every address is in the way, other addresses and connections are not.
 func TestListening(t *testing.T) {
 	const table = `  sl  local_address rem_address   st

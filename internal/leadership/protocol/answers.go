@@ -89,7 +89,7 @@ func (c *Candidate) fault(now sched.Time, free int) {
 func (c *Candidate) Found(now sched.Time, s Seen) {
 	c.done(now)
 	if !c.known {
-		c.accept(now, s) // even a lower revision: what was believed is wrong
+		c.accept(now, s) // even a lower revision: the revision known so far is wrong
 		return
 	}
 	c.faults = 0

@@ -24,11 +24,11 @@ type Contact struct {
 // NewContact returns the contact with a peer that was not called yet.
 func NewContact(now sched.Time) Contact { return Contact{last: now} }
 
-// Answered notes an answer.
+// Answered records an answer.
 func (c *Contact) Answered(now sched.Time) { *c = Contact{last: now} }
 
-// Missed notes a hello without an answer. first reports whether the one before it was
-// answered; lost whether the peer is lost with this one, which it is once.
+// Missed records a hello without an answer. first reports whether the one before it
+// was answered; lost whether the peer is lost with this one, which it is once.
 //
 // Time in which this process itself did not run does not count, and a hello during
 // which it did not run decides nothing: the peer may have answered meanwhile.

@@ -38,9 +38,9 @@ func NewDepartures(most int) *Departures {
 	return &Departures{most: most, list: map[departed]Departure{}}
 }
 
-// Record records a departure. Of one that is recorded already, and has the same state, only
-// the reason, the version and the end change. A refusal, which has an end, does not shorten
-// the time for which an earlier departure without one is shown.
+// Record records a departure. If one is recorded already with the same state, only its
+// reason, its version and its end change. A refusal, which has an end, does not shorten the
+// time for which an earlier departure without one is shown.
 func (d *Departures) Record(x Departure) {
 	key := departed{x.Name, x.Address}
 	if old, known := d.list[key]; known {
@@ -85,7 +85,7 @@ func (d *Departures) Has(name string) bool {
 	return false
 }
 
-// Expire forgets the departures of at least so long ago, and those whose end has come.
+// Expire forgets the departures of at least that long ago, and those whose end has come.
 func (d *Departures) Expire(after, now sched.Time) {
 	maps.DeleteFunc(d.list, func(_ departed, x Departure) bool {
 		return now-x.Since >= after || x.Until > 0 && now >= x.Until

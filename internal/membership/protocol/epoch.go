@@ -16,7 +16,7 @@ func (e *Epoch) Observe(seen Epoch) {
 	}
 }
 
-// Raise has a master of the incarnation work under an epoch above the one that a peer
+// Raise makes a master of the incarnation work under an epoch above the one that a peer
 // reports of an earlier master, and reports whether it changed. An equal number raises
 // it too unless it is this master's own: a peer has it from a predecessor that did not
 // live long enough to answer other peers with it. At sched.MaxEpoch, which only a forged

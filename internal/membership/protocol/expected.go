@@ -32,11 +32,11 @@ func Begin(members []Peer, read, now sched.Time) (e Expected, known bool) {
 	return e, true
 }
 
-// Registered notes that a daemon has registered, and reports whether it was the last: no
-// other is expected, which is reported once.
+// Registered records that a daemon has registered, and reports, once, whether it was the
+// last: no other is expected.
 func (e *Expected) Registered(p Peer) (all bool) { delete(e.missing, p); return e.all() }
 
-// Gone notes that a daemon will not register, because its process has ended.
+// Gone records that a daemon will not register, because its process has ended.
 func (e *Expected) Gone(p Peer) (all bool) { return e.Registered(p) }
 
 // Nobody reports, once, whether no daemon is expected from the start.

@@ -2,7 +2,7 @@ package protocol
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Publication is what a master publishes, but for the list itself.
+// Publication is what a master publishes, except the list itself.
 type Publication struct {
 	position  Position
 	heldUntil sched.Time // followers of an earlier master hear nothing new before

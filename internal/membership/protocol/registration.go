@@ -34,8 +34,8 @@ func (r *Registration) Answered(master int64, known bool) bool {
 	return r.registered
 }
 
-// Unanswered notes a snapshot without an answer and reports whether it is the first since
-// the last answer.
+// Unanswered records a snapshot without an answer and reports whether it is the first
+// since the last answer.
 func (r *Registration) Unanswered() (first bool) {
 	first, r.silent = !r.silent, true
 	return first

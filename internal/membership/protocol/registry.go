@@ -103,7 +103,7 @@ func (r *Registry) Gone(name string, incarnation int64) {
 	}
 }
 
-// Heard notes a message of a process; false when that is not the one registered.
+// Heard records a message of a process; false when that is not the one registered.
 func (r *Registry) Heard(name string, incarnation int64, now sched.Time) bool {
 	if !r.Registered(name, incarnation) {
 		return false

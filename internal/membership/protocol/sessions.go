@@ -80,7 +80,7 @@ func (t *Sessions) Status(peer Peer, incarnation int64) Status {
 	}
 }
 
-// NewMaster notes the master of the next membership, and reports whether it succeeds another one.
+// NewMaster records the master of the next membership, and reports whether it succeeds another one.
 func (t *Sessions) NewMaster(incarnation int64, now sched.Time) (successor bool) {
 	successor = t.master != 0 && t.master != incarnation
 	if successor {
@@ -108,8 +108,8 @@ func (t *Sessions) Enter(peer Peer, incarnation int64) (changed bool) {
 	return changed
 }
 
-// Retain notes which peers the membership has now, and removes those that have been
-// missing for too long. It returns those that it removed, in order.
+// Retain records which peers the membership has now, and removes those that have
+// been missing for too long. It returns those that it removed, in order.
 func (t *Sessions) Retain(members map[Peer]bool, now sched.Time) (left []Peer) {
 	for peer, s := range t.peers {
 		switch {

@@ -23,8 +23,8 @@ type failer interface {
 }
 
 // world is a master, nodes and frontends joined by a network that loses, repeats, delays
-// and reorders messages, and any of which may be restarted. Every daemon is nothing but
-// the state machines of this package.
+// and reorders messages, and any of which may be restarted. Every daemon consists only
+// of the state machines of this package.
 type world struct {
 	t       failer
 	now     sched.Time
@@ -283,8 +283,8 @@ func (w *world) pass(d sched.Time) {
 	}
 }
 
-// probe has the master call the registered daemons: where another process answers, the
-// registered one is gone.
+// probe makes the master call the registered daemons: where another process answers,
+// the registered one is gone.
 func (w *world) probe() {
 	for name, n := range w.nodes {
 		if member, is := w.master.now.nodes[name]; is && member.incarnation != n.incarnation {

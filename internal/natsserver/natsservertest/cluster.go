@@ -62,7 +62,8 @@ func (c *Cluster) Stop(i int) {
 	c.Servers[i] = nil
 }
 
-// AwaitPeers waits until so many servers know each other and have a leader for what they keep.
+// AwaitPeers waits until the given number of servers know each other and have a leader for their
+// streams.
 func (c *Cluster) AwaitPeers(n int) {
 	c.t.Helper()
 	if len(c.Servers) == 1 {

@@ -19,10 +19,10 @@
 // # Sticky batch probing (section 4.2) and order (section 4.3)
 //
 // A reservation that got a task stays in its place, and is considered again when
-// the task ends, until its job has no unbound task. Of its queue a worker serves
-// the reservation with the least remaining work (estimate x unbound tasks, as its
-// distributor sent last), but one may overtake only if its estimate is at most
-// the smallest slack of the short reservations ahead of it; slack is 5 x the
+// the task ends, until its job has no unbound task. A worker serves the reservation
+// of its queue with the least remaining work (estimate x unbound tasks, as its
+// distributor sent last), but one may overtake only if its estimate is at most the
+// smallest slack of the short reservations ahead of it; slack is 5 x the
 // reservation's estimate less the delay already imposed on it. Long work at the
 // head is always taken. All ahead of the pick are charged its estimate.
 //

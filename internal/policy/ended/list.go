@@ -14,7 +14,7 @@ import (
 // Bounds of a list.
 const (
 	Keep = 10 * sched.Second // how long an end is remembered
-	most = 4096              // attempts kept per place; of more, the oldest are taken for acknowledged
+	most = 4096              // attempts kept per place; beyond that the oldest are taken for acknowledged
 )
 
 // List holds the attempts that by the master's knowledge ended in one place, a slot

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Of what ends in no time, the last 4,096 or so are kept.
+// Of attempts that end in no time, the last 4,096 or so are kept.
 func TestBound(t *testing.T) {
 	var l List
 	const many = 3 * most
@@ -108,7 +108,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What an index answered for counts as ended at that time.
+// An attempt for which an index answered counts as ended at that time.
 func TestAnsweredFor(t *testing.T) {
 	lists := make([]List, 2)
 	each := func(yield func(*List) bool) { _ = yield(&lists[0]) && yield(&lists[1]) }

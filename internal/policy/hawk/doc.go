@@ -18,10 +18,10 @@
 // of its queue, else behind its first long one. With s short and L long, a queue
 // s1 L1 s2 s3 L2 s4 gives s2 and s3, or s1 while a long task runs.
 //
-// Where the paper is silent: a worker does not ask itself; what arrives while it
-// asks is served at once, and the asking ends there. A worker remembers for a minute which
-// reservations a thief took, and serves them itself if the thief is taken for lost:
-// messages on their way there have been dropped, even if the thief lives.
+// Where the paper is silent: a worker does not ask itself; a reservation that arrives
+// while it asks is served at once, and the asking ends there. A worker remembers for a
+// minute which reservations a thief took, and serves them itself if the thief is taken for
+// lost: messages in transit to it have been dropped, even if the thief lives.
 package hawk
 
 import (

@@ -177,8 +177,8 @@ func TestNobodyToAsk(t *testing.T) {
 	}
 }
 
-// What a thief was given is served here when it is taken for lost: it may live, and
-// never get it. Once.
+// Reservations given to a thief are served here when it is taken for lost: it may
+// live, and never get them. Once.
 func TestThiefTakenForLost(t *testing.T) {
 	all := func(but int32) sched.Message {
 		m := sched.Message{Kind: sched.Members, More: &sched.More{}}

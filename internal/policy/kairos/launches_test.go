@@ -33,8 +33,8 @@ func newLink(t *rapid.T) *link {
 	return l
 }
 
-// newMaster starts a master, which the node registers with. What an earlier one was given
-// and had not started is returned by its recovery, with new numbers.
+// newMaster starts a master, which the node registers with. Tasks that an earlier one was
+// given and had not started are returned by its recovery, with new numbers.
 func (l *link) newMaster() {
 	l.epoch++
 	clear(l.given)

@@ -74,7 +74,7 @@ func idleAt(seq, job uint64, task int32) *sched.Message {
 	return m
 }
 
-// heartbeat returns a heartbeat in which the tasks of a job have attained so many seconds.
+// heartbeat returns a heartbeat in which the tasks of a job have attained the given seconds.
 func heartbeat(seq, job uint64, services ...sched.Time) *sched.Message {
 	m := &sched.Message{Kind: sched.Beat, Seq: seq, More: &sched.More{}}
 	for i, s := range services {
@@ -192,7 +192,7 @@ func TestRefusedByAFullNode(t *testing.T) {
 	}
 }
 
-// What speaks of an earlier stay of the same attempt at the same node came twice.
+// A message about an earlier stay of the same attempt at the same node came twice.
 func TestSameAttemptAgain(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(distributor, tasks(1, 1))

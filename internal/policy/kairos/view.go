@@ -52,7 +52,7 @@ func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	return v
 }
 
-// Share returns what there is of a job, with at most so many of the tasks at nodes.
+// Share returns what there is of a job, with at most that many of the tasks at nodes.
 func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued = s.recovery.Of(id)
 	j := s.jobs[id]

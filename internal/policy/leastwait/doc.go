@@ -19,18 +19,18 @@
 //
 // # Waiting times without a scan
 //
-// What is left of a running task shrinks with time, and stays 0 once it outlasts
-// its estimate. Workers are therefore kept in two heaps: those whose task is
-// within its estimate by the instant at which their work would be done, which
-// does not move, and all others by the work assigned, which does not either. One
-// that outlasts its estimate is moved when it comes to the top of the first heap;
-// before that its key there is below its true one, so it is never passed over.
+// The rest of a running task shrinks with time, and stays 0 once it outlasts its
+// estimate. Workers are therefore kept in two heaps: those whose task is within its
+// estimate by the instant at which their work would be done, which does not move,
+// and all others by the work assigned, which does not either. One that outlasts its
+// estimate is moved when it comes to the top of the first heap; before that its key
+// there is below its true one, so it is never passed over.
 //
 // # Failures
 //
-// When a worker is lost, what ran there is reported to its distributor as lost,
-// and what did not start is placed again here. A master that was started again is
-// sent all unfinished tasks; they wait a second for the nodes to report what they hold,
-// which it adopts, and are then placed (package recovery). What runs counts with what
-// is left of its estimate: a node reports for how long it has run.
+// When a worker is lost, the task that ran there is reported to its distributor as
+// lost, and those that did not start are placed again here. A master that was started
+// again is sent all unfinished tasks; they wait a second for the nodes to report what
+// they hold, which it adopts, and are then placed (package recovery). A running task
+// counts with the rest of its estimate: a node reports for how long it has run.
 package leastwait

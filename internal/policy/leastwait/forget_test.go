@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Whatever comes, in whatever order and however often, the payload of a job is kept
-// exactly while a task of it is here: the shell has it from the message that names the job
-// until the core forgets the job.
+// Whatever messages come, in whatever order and however often, the payload of a job is
+// kept exactly while a task of it is here: the shell has it from the message that names
+// the job until the core forgets the job.
 func TestPayloadsAreForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMaster(t, 0, rapid.Bool().Draw(t, "bits"), int32(rapid.IntRange(0, 2).Draw(t, "workers")))

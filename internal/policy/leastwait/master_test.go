@@ -188,7 +188,7 @@ func TestWorkerLost(t *testing.T) {
 	}
 }
 
-// What is no longer wanted is killed wherever it is; repeats change nothing.
+// A task that is no longer wanted is killed wherever it is; repeats change nothing.
 func TestDropAndRepeats(t *testing.T) {
 	m := newMaster(t, 0, true, 2)
 	m.place(1, 3, sched.Second)

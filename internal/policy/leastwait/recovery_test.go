@@ -42,9 +42,9 @@ func expect(t *testing.T, what string, list []sched.Action, want ...string) {
 	}
 }
 
-// What nodes hold is adopted and not launched again; the rest is returned a second
-// after the start, because an earlier master may have launched it. So is what waited at a
-// worker that is lost.
+// Tasks that nodes hold are adopted and not launched again; the rest are returned a
+// second after the start, because an earlier master may have launched them. So is what
+// waited at a worker that is lost.
 func TestRecovery(t *testing.T) {
 	m := follower(t)
 	again := tasks(1, 4, 4*sched.Second)
@@ -71,8 +71,8 @@ func TestRecovery(t *testing.T) {
 	expect(t, "sent again later", m.step(distributor, again), "Returned 1/0#1 to distributor 7", "forget 1")
 }
 
-// What runs counts with what is left of its estimate; what is left is 0 once it has
-// run for longer. From an earlier version, which does not report it, the whole estimate counts.
+// A running task counts with the rest of its estimate; the rest is 0 once it has run for
+// longer. From an earlier version, which does not report it, the whole estimate counts.
 func TestAdoptedWorkCounts(t *testing.T) {
 	m := follower(t)
 	for id, ran := range []sched.Time{sched.Second, 3 * sched.Second, 9 * sched.Second, 0} {
@@ -93,7 +93,7 @@ func TestAdoptedWorkCounts(t *testing.T) {
 	}
 }
 
-// What waits can be dropped, and is bounded; either way its job is forgotten.
+// Waiting tasks can be dropped, and are bounded; either way their job is forgotten.
 func TestRecoveryIsBounded(t *testing.T) {
 	m := follower(t)
 	again := tasks(1, 8, sched.Second)

@@ -61,7 +61,7 @@ func (s *Master) WorkerView(a sched.Addr) sched.WorkerView {
 	return v
 }
 
-// Share returns what the workers have of a long job, with at most so many of the
+// Share returns what the workers have of a long job, with at most that many of the
 // tasks that run.
 func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	if s.jobs[id] == 0 {

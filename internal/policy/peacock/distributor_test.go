@@ -125,7 +125,7 @@ func TestWorkerLost(t *testing.T) {
 	}
 }
 
-// What the journal owes counts from the moment it has been read.
+// Jobs that the journal owes count from the moment it has been read.
 func TestRestart(t *testing.T) {
 	b := newBook(t)
 	old := submit(1, 4, second)

@@ -22,7 +22,7 @@ type part struct {
 
 func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
 
-// enter counts a job with so many tasks, and reports whether that changes anything.
+// enter counts a job with that many tasks, and reports whether that changes anything.
 func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) bool {
 	p := s.jobs[id]
 	if p == nil {

@@ -145,7 +145,7 @@ func TestRotation(t *testing.T) {
 }
 
 // A probe moves by one worker at each tick: a batch of a tick whose timer has not
-// fired here yet makes it fire first, and what comes with it waits for the next.
+// fired here yet makes it fire first, and the probes of the batch wait for the next.
 func TestLateTimer(t *testing.T) {
 	s := newSlot(t)
 	s.now = 5*second + second/2
@@ -170,7 +170,7 @@ func TestLateTimer(t *testing.T) {
 	s.does(worker(0), batch(9999, 21), "Send to worker 0: Rotated seq=9999", "Send to worker 2: Rotated seq=7", "Timer at 8000000000")
 }
 
-// What comes back from a lost successor finds a slot that is free meanwhile.
+// A probe that comes back from a lost successor finds a slot that is free meanwhile.
 func TestComesBackToAFreeSlot(t *testing.T) {
 	s := newSlot(t)
 	s.probe(1, second)
@@ -185,8 +185,8 @@ func TestComesBackToAFreeSlot(t *testing.T) {
 	s.does(sched.Addr{}, ring(0, 1), "Send to distributor 4: GetTask job=00000000000000000000000000000003")
 }
 
-// What comes in by rotation is enqueued like a new probe and acknowledged; twice
-// the same is acknowledged twice.
+// A probe that comes in by rotation is enqueued like a new one and acknowledged;
+// one that comes twice is acknowledged twice.
 func TestRotatedTwice(t *testing.T) {
 	s := newSlot(t)
 	m := &sched.Message{Kind: sched.Rotated, Seq: 3, More: &sched.More{Probes: []sched.Probed{probe(1, 2, 0, 100), probe(2, 1, 0, 100)}, Load: roomy.load}}

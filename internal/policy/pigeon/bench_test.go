@@ -11,8 +11,8 @@ import (
 
 const benchWorkers = 1000
 
-// loaded is a master with 1,000 busy general workers and so many tasks queued, in
-// jobs of 100.
+// loaded is a master with 1,000 busy general workers and the given number of tasks
+// queued, in jobs of 100.
 func loaded(queued int) *pigeon.Master {
 	m := pigeon.NewMaster(sched.MasterConfig{Params: sched.Params{Weight: 20}})
 	var out sched.Actions
@@ -143,7 +143,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// fill gives a core so many tasks in jobs of perJob.
+// fill gives a core the given number of tasks in jobs of perJob.
 func fill(c sched.Core, tasks int, perJob int32, m *sched.Message) {
 	var out sched.Actions
 	m.Count = perJob

@@ -63,7 +63,7 @@ func (s *Master) choose(w *worker) *queue.Run {
 
 // weight is the rule by which a long task is served although short ones wait.
 type weight struct {
-	every  int // of so many tasks one is long; 0: none by this rule
+	every  int // one of this many tasks is long; 0: none by this rule
 	passed int // short tasks that general workers took since, while long ones waited
 }
 

@@ -225,8 +225,8 @@ func TestLossesThatDoNotCount(t *testing.T) {
 	lost(9, "n6")
 }
 
-// Of a job that asks for at most one live copy a task waits after a loss until its node,
-// cut off, has stopped the attempt. What the node itself reports needs no such wait.
+// A task of a job that asks for at most one live copy waits after a loss until its node,
+// cut off, has stopped the attempt. A loss that the node itself reports needs no such wait.
 func TestAtMostOneLiveCopy(t *testing.T) {
 	const limit = 20 * sched.Second
 	loss := sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: 1, Node: "n1", Reason: "it was silent"}
@@ -353,7 +353,7 @@ func TestAttemptsAheadOfTheJournal(t *testing.T) {
 	}
 }
 
-// What a group hands back late, of a task that is elsewhere by now, means nothing.
+// A task that a group hands back late, when it is elsewhere already, is ignored.
 func TestReturnedLate(t *testing.T) {
 	f := newFrontend(t, 2)
 	at := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1}))[0].To

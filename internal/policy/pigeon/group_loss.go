@@ -6,9 +6,9 @@ import (
 )
 
 // A group without a master may have live nodes that run its tasks well. Such nodes report
-// what they hold (Held) every two seconds. What no node reports gets a new number and is
-// placed elsewhere; what a node reports stays placed with the group, as long as it is
-// reported again:
+// what they hold (Held) every two seconds. A task that no node reports gets a new number
+// and is placed elsewhere; one that a node reports stays placed with the group, as long
+// as it is reported again:
 //
 //	MasterLost ──4 s──▶ look ──10 s──▶ look ... until MasterUp
 //

@@ -26,7 +26,7 @@ func TestTasksThatRunWithoutTheirMaster(t *testing.T) {
 	f := bereft(t)
 	f.step(sched.Addr{}, heldThere(1, 2, 77))
 	expectBlocks(t, "what nobody holds", f.pass(4*sched.Second), "1:0+1#2", "1:3+1#2")
-	f.step(sched.Addr{}, heldThere(1, 0)) // an older attempt of 0 counts for nothing
+	f.step(sched.Addr{}, heldThere(1, 0)) // an older attempt of 0 is not counted
 	expectBlocks(t, "too early", f.pass(10*sched.Second-1))
 	expectBlocks(t, "what is not reported again", f.pass(1), "1:2+1#2")
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Report, Job: jobOne, First: 1, Attempt: 1, Outcome: sched.Done})

@@ -51,8 +51,8 @@ func (p *learner) ends() {
 	p.from(w.addr, sched.Message{Kind: sched.Idle, Seq: p.seq})
 }
 
-// The limit follows the ages at which long jobs end here. What leaves this group
-// otherwise has not ended.
+// The limit follows the ages at which long jobs end here. A task that leaves this
+// group otherwise has not ended.
 func TestWhatIsLearned(t *testing.T) {
 	const start = firstLimit * second
 	lower, higher := start-start/limitDown, start+start/limitUp

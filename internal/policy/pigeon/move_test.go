@@ -33,7 +33,7 @@ func (f *frontend) moving() (from, to sched.Addr, back *sched.Message) {
 func (f *frontend) task(n int) ledger.Task { return f.core.Ledger().Job(jobOne).Tasks[n] }
 
 // A task that a group hands back for the spare worker of another goes there with the
-// mark that it has moved, now and whenever it is sent again; what comes twice does
+// mark that it has moved, now and whenever it is sent again; a repeated message does
 // nothing.
 func TestMoveByWayOfTheDistributor(t *testing.T) {
 	f := newFrontend(t, 3)
@@ -120,7 +120,7 @@ func TestMoveToLostGroupIsRepeated(t *testing.T) {
 	}
 }
 
-// What moved is known to have moved after a restart.
+// A task that moved is known to have moved after a restart.
 func TestMoveIsJournaled(t *testing.T) {
 	f := newFrontend(t, 0)
 	for _, m := range []sched.Message{

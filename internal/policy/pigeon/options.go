@@ -18,11 +18,11 @@ type Options struct {
 	Aging int
 	// Tail orders long jobs by the rest of the learned time in which about 99 of 100
 	// of them end, and not by their age: fewer take very long, at the price of those
-	// few. Aging counts for nothing then.
+	// few. Aging is not used then.
 	Tail bool
 	// Guard serves jobs first that have waited 20 cutoffs, the oldest first.
 	Guard bool
-	// Suspend has a short task that finds no idle worker stop a long one, which
+	// Suspend lets a short task that finds no idle worker suspend a long one, which
 	// continues in the same worker later.
 	Suspend bool
 	// Patience is how long a short task waits for an idle worker before that.

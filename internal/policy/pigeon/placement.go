@@ -57,8 +57,8 @@ func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, 
 	return next
 }
 
-// placed journals and sends one block. Nothing of it was launched before: what may have
-// been has a new number.
+// placed journals and sends one block. No task of it was launched before: one that may
+// have been has a new number.
 func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
 	attempt := j.Tasks[first].Attempt
 	r := out.Do(sched.Persist)

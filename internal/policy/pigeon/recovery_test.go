@@ -76,10 +76,10 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 	want(t, "an end", r.ends(0), "0:1/1")
 }
 
-// What a node runs, or has run and keeps the result of, is not returned;
-// whichever of the two comes first, the node's word or the frontend's. A later
-// attempt is: it was created because the earlier one had been given up. A node that is
-// lost within the second speaks for nothing any more.
+// A task that a node runs, or has run and keeps the result of, is not returned,
+// whichever comes first, the node's report or the frontend's. A later attempt is: it
+// was created because the earlier one had been given up. A node that is lost within
+// the second speaks for nothing any more.
 func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string

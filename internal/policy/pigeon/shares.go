@@ -64,8 +64,8 @@ func (s *Master) cost(j *queue.Job, c sched.Class) sched.Time {
 	return min(e, mostCost)
 }
 
-// settle closes a bill by what the task really used. What a short task used past the
-// cutoff is charged to its owner's long share.
+// settle closes a bill by what the task really used. The time past the cutoff that a
+// short task used is charged to its owner's long share.
 func (s *Master) settle(b *bill, paused bool) {
 	if b.leaf == nil {
 		return

@@ -105,8 +105,8 @@ func TestMin(t *testing.T) {
 	}
 }
 
-// What short tasks use past the cutoff is charged to their owner's long share: its long
-// tasks come after those of another owner until that has used as much.
+// The time past the cutoff that short tasks use is charged to their owner's long share:
+// its long tasks come after those of another owner until that has used as much.
 func TestOverrunsAreChargedToTheLongShare(t *testing.T) {
 	c := newCrowd(t, 1, nil)
 	c.submit("liar", sched.Short, 1, 60*sched.Second, 0) // the cutoff is 10 s
@@ -264,7 +264,7 @@ func TestSharesHoldWhateverHappens(t *testing.T) {
 	})
 }
 
-// Owners that have gone are forgotten, but for a few.
+// Owners that have gone are forgotten, except a few.
 func TestOwnersAreForgotten(t *testing.T) {
 	c := newCrowd(t, 2, nil)
 	c.checked = false

@@ -30,7 +30,7 @@ func TestBoundedIndex(t *testing.T) {
 	}
 }
 
-// Of what came here, the same share is unfinished as of the whole job.
+// The same share of the tasks that came here is unfinished as of the whole job.
 func TestUndone(t *testing.T) {
 	for _, k := range []struct {
 		queued, running, held, ended, total int32

@@ -119,8 +119,8 @@ func (s *Master) Running() iter.Seq2[sched.JobID, sched.Addr] {
 	}
 }
 
-// Share returns the group's share of a job, with at most so many of the running tasks, in
-// order of launch.
+// Share returns the group's share of a job, with at most that many of the running tasks,
+// in order of launch.
 func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued, v.Running = s.Job(id)
 	j := s.jobs[id]

@@ -5,9 +5,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The window of an undeclared job: so many of its tasks are served as short ones at a
-// time in each group. docs/results-undeclared.md has the figures that chose the numbers;
-// none belongs to a trace.
+// The window of an undeclared job: the number of its tasks that are served as short ones
+// at a time in each group. docs/results-undeclared.md has the figures that chose the
+// numbers; none belongs to a trace.
 const (
 	firstWindow = 5
 	wider       = 4 // times, with each task that ended within the cutoff

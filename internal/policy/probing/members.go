@@ -10,8 +10,9 @@ import (
 )
 
 // membersChanged records the list of live workers. A task that was bound to one that has left is
-// lost, and so are all reservations there. Of one that takes nothing new the reservations alone are; with Resent, other workers may have dropped
-// reservations too. A message that names a job means the reservations of that job alone.
+// lost, and so are all reservations there. Of one that takes nothing new only the reservations are;
+// with Resent, other workers may have dropped reservations too. A message that names a job means the
+// reservations of that job alone.
 func (d *Distributor) membersChanged(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if (m.Job != sched.JobID{}) {
 		if j := d.jobs[m.Job]; j != nil && m.Resent {

@@ -36,8 +36,8 @@ func held(tasks ...int32) *sched.Message {
 	return m
 }
 
-// What workers report is theirs; the rest gets numbers of this life, with one record for
-// each range, and is probed for. A worker that asks before gets nothing.
+// Tasks that workers report stay with them; the rest get numbers of this life, with one
+// record for each range, and are probed for. A worker that asks before gets nothing.
 func TestAdoption(t *testing.T) {
 	f := restarted(t, 4)
 	f.step(worker(2), held(1))

@@ -20,7 +20,7 @@ func parse(t *testing.T, mixed bool, args string) *Line {
 	return l
 }
 
-// TestRewrite: what comes out when the master is set and a jar is added.
+// TestRewrite: the command line after the master is set and a jar is added.
 func TestRewrite(t *testing.T) {
 	properties := map[string]string{"spark.jars": "p.jar"}
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestRewrite(t *testing.T) {
 		{"-c spark.jars=a.jar --conf spark.jars=b.jar job.jar", false, nil, "--jars b.jar,J --master M -c spark.jars=a.jar --conf spark.jars=b.jar job.jar"},
 		{"job.jar", false, properties, "--jars p.jar,J --master M job.jar"},
 		{"--supervise --driver-memory 1g job.jar", false, nil, "--jars J --master M --supervise --driver-memory 1g job.jar"},
-		// What Spark does not know is for Spark to refuse.
+		// Spark itself refuses options that it does not know.
 		{"--unknown x --master y", false, nil, "--jars J --master M --unknown x --master y"},
 		{"--name", false, nil, "--jars J --master M --name"},
 		{"", false, nil, "--jars J --master M"},

@@ -157,7 +157,7 @@ const (
 	local  = "local"
 )
 
-// TestNamesAreOnce: what ran is noted by name.
+// TestNamesAreOnce: runs are recorded by name.
 func TestNamesAreOnce(t *testing.T) {
 	seen := map[string]bool{}
 	see := func(name string) {
