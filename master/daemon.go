@@ -90,7 +90,7 @@ func (d *Daemon) ReadSharesFrom(file string, load func() (Config, error)) {
 	d.now.ReadSharesFrom(file, load)
 }
 
-// Reload has the shares read again, as [Master.Reload] does.
+// Reload requests that the shares be read again, as [Master.Reload] does.
 func (d *Daemon) Reload() bool { return d.current().Reload() }
 
 // Close frees what NewDaemon opened when Run was never called.

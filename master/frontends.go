@@ -148,7 +148,7 @@ func (f *frontends) returnRefused() {
 
 // forget forgets the frontends that have been silent for that long, and returns their names.
 // Their numbers are kept: the core may hold running tasks of theirs. Waiting tasks were
-// returned long before; one that comes back is registered anew, and sends everything again.
+// returned long before; one that comes back is registered again, and sends everything again.
 func (f *frontends) forget(after time.Duration) []string {
 	names := f.registry.Forget(sched.Time(after), f.now())
 	for _, name := range names {

@@ -105,8 +105,8 @@ func (m *Master) stand(ctx context.Context) {
 	}
 }
 
-// strangeLeader returns an error when the master that leads is none of those that the setting
-// masters lists for the group, and this one is: two clusters have one name.
+// strangeLeader returns an error when the master that leads is not listed for the group in
+// the setting masters, and this one is: two clusters have one name.
 func (m *Master) strangeLeader(leader leadership.Record, known bool) error {
 	if !known || m.cfg.Group >= len(m.cfg.Masters) {
 		return nil

@@ -103,7 +103,7 @@ func (o *owner) seen(m *sched.Message) {
 	}
 }
 
-// returnRefused has the tasks of silent frontends returned if a node has refused some.
+// returnRefused returns the tasks of silent frontends if a node has refused some.
 func (o *owner) returnRefused() {
 	if o.nodeRefused {
 		o.nodeRefused = false

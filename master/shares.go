@@ -18,17 +18,18 @@ type shares struct {
 	problem owners.Problem // of the last reload
 }
 
-// ReadSharesFrom has the shares read again by load when the file changes and when Reload is
-// called. It must be called before Run, and does nothing when the settings name a file of
-// owners, which is then the one to read.
+// ReadSharesFrom makes the master read the shares again by load when the file changes and
+// when Reload is called. It must be called before Run, and does nothing when the settings
+// name a file of owners, which is then the one to read.
 func (m *Master) ReadSharesFrom(file string, load func() (Config, error)) {
 	m.shares.ReadAgainFrom(file, func() (owners.Shares, error) { c, err := load(); return c.Shares, err })
 }
 
-// Reload has the shares read again. It reports whether there is a file to read them from.
+// Reload requests that the shares be read again. It reports whether there is a file to read them
+// from.
 func (m *Master) Reload() bool { return m.shares.Reload() }
 
-// openShares has the core get the first shares before any other message.
+// openShares makes the core get the first shares before any other message.
 func (m *Master) openShares() error {
 	m.shares = owners.Reader[owners.Shares]{
 		File: m.cfg.OwnersFile, Of: func(f owners.File) owners.Shares { return f.Shares },

@@ -122,8 +122,8 @@ func TestMasterIsLostAndFound(t *testing.T) {
 	}
 }
 
-// A master that is none of those configured, or works under a policy without help,
-// is refused with the reason.
+// A master that is not configured, or works under a policy without help, is refused
+// with the reason.
 func TestStrangeMaster(t *testing.T) {
 	cfg := helping(t)
 	m := start(t, cfg[0])

@@ -47,8 +47,8 @@ type failure struct {
 	First  string
 }
 
-// Report writes the page of results: of files with what -o json printed. bugs is a file
-// that ends the page, "" for none.
+// Report writes the page of results from files with the output of -o json. bugs is a
+// file that ends the page, "" for none.
 func Report(out io.Writer, files []string, bugs string) error {
 	var all []*Result
 	for _, path := range files {

@@ -49,7 +49,7 @@ type Result struct {
 
 // Recovery is how long the recoveries of a kind took.
 type Recovery struct {
-	Kind    string         `json:"kind"`    // from what to what
+	Kind    string         `json:"kind"`    // from which event to which
 	Samples []float64      `json:"samples"` // seconds
 	P50     measure.Number `json:"p50"`     // seconds
 	P99     measure.Number `json:"p99"`     // seconds

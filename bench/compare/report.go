@@ -145,7 +145,7 @@ func significant(x float64) string {
 	return markdown.Significant(x)
 }
 
-// costs is the table of what scheduling cost, as means over the seeds.
+// costs is the table of the costs of scheduling, as means over the seeds.
 func (r *CellResult) costs() markdown.Table {
 	t := markdown.Table{Head: []string{"simulated", "messages / task", "suspensions / task", "attempts / task", "workers busy", "short jobs unqueued", "long jobs unqueued", "makespan (s)", "run took (s)"}}
 	for _, p := range r.Policies {

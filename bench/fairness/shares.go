@@ -76,7 +76,7 @@ func Shares(ctx context.Context, o SharesOptions) (r SharesRun, err error) {
 		return r, err
 	}
 	if o.Window > 0 {
-		const margin = 500 * time.Millisecond // the last results are on their way
+		const margin = 500 * time.Millisecond // the last results are in transit
 		if err := pause(ctx, o.Window+margin); err != nil {
 			return r, err
 		}

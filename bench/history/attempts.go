@@ -114,7 +114,7 @@ func ranTwice(r *Run) (list []Finding) {
 		for k := 1; k < len(runs); k++ {
 			before, after := &runs[k-1], &runs[k]
 			from, to := before.began, after.began
-			if from > to { // the launch of the earlier attempt was still on its way
+			if from > to { // the launch of the earlier attempt was still in transit
 				from, to = jobs[before.job].Submitted, from
 			}
 			if j := jobs[before.job]; before.began < j.Called || j.Accepted-before.began > Time(unacceptedFor) {

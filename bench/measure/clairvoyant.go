@@ -18,19 +18,19 @@ import (
 // that gains a worker runs the task with the most left.
 //
 // The order changes at arrivals and ends of tasks, and when the marginal job,
-// running on more workers than one ahead of it, catches up with it. Jobs that
-// run on equally many workers never change places, so one heap for each such
-// number is enough: an event costs O(log n) and a look at the top of each heap,
-// of which there are at most sqrt(2 workers).
+// running on more workers than one ahead of it, catches up with it. Jobs that run
+// on the same number of workers never change places, so one heap for each such
+// number is enough: an event costs O(log n) and a look at the top of each heap, of
+// which there are at most sqrt(2 workers).
 func Clairvoyant(w *workload.Workload, workers int) []int64 {
 	return ClairvoyantWatched(w, workers, nil)
 }
 
 // ScheduleWatcher sees the clairvoyant schedule.
 type ScheduleWatcher interface {
-	// Holds reports that from the instant at on the job with that index in the
-	// workload has the given number of workers, and of tasks that have never run. Of
-	// several calls for one instant the last one counts; at never decreases.
+	// Holds reports that from the instant at on the job with that index in the workload
+	// has the given number of workers, and the given number of tasks that have never
+	// run. Of several calls for one instant the last one counts; at never decreases.
 	Holds(at int64, job, workers, unstarted int)
 }
 

@@ -11,7 +11,7 @@ import (
 // a work can be simulated.
 type Names struct {
 	// Count is the number of works. Jobs with neighbouring mean durations are one work; all
-	// have equally many jobs.
+	// works have the same number of jobs.
 	Count int `json:"count"`
 	// Odd is the share of jobs that have the name of a work drawn at random instead.
 	Odd float64 `json:"odd"`

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Jobs of a work have like durations, all works have equally many jobs, and a share of the jobs
-// have a name drawn at random.
+// Jobs of a work have similar durations, all works have the same number of jobs, and a share of
+// the jobs have a name drawn at random.
 func TestNamesOfRecurringWorks(t *testing.T) {
 	w := made(t, "gen:ec2,jobs=1000")
 	named := w.Recur(&Names{Count: 10}, 1)

@@ -64,13 +64,13 @@ type daemonVerb[C any] struct {
 	// runsTasks is set for the daemon whose umask is that of tasks; only their user may read the
 	// files that the others make.
 	runsTasks bool
-	// again, if set, has the daemon read the settings of owners again from a file.
+	// again, if set, makes the daemon read the settings of owners again from a file.
 	again func(d daemon, file string, load func() (C, error)) reloader
 }
 
 // reloader is a daemon that reads some of its settings again.
 type reloader interface {
-	// Reload has them read again; it reports whether there is a file to read.
+	// Reload requests another reading; it reports whether there is a file to read.
 	Reload() bool
 }
 
@@ -120,7 +120,7 @@ on SIGINT or SIGTERM.`,
 	return cmd
 }
 
-// reloadOnHangup has a daemon read settings again on SIGHUP, until the function that it
+// reloadOnHangup makes a daemon read settings again on SIGHUP, until the function that it
 // returns is called. A daemon that has no file to read ends on SIGHUP, as programs do.
 func reloadOnHangup(d reloader) (stop func()) {
 	if !d.Reload() {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// addLimitFlags adds the flags of what each task of a job may use.
+// addLimitFlags adds the flags for the resources that each task of a job may use.
 func addLimitFlags(fs *pflag.FlagSet, j *jobFlags) {
 	fs.Var(&j.memory, "memory", "what each task may use of memory, all its processes together: a number with K, M, G or T (1024 each), such as 2G; a task that needs more fails with the code out_of_memory (default: the node's)")
 	fs.Float64Var(&j.cpus, "cpus", 0, "processors that each task may use, such as 1.5 (default: the node's limit, or none)")

@@ -376,8 +376,8 @@ func writeAgreement(base string, a *experiment.Agreement) error {
 	return err
 }
 
-// The demo: as many jobs as make a quarter of a minute, sped up so that short ones
-// still take fifty times as long as scheduling them.
+// The demo: enough jobs for a quarter of a minute, sped up so that short ones still
+// take fifty times as long as scheduling them.
 const (
 	demoTrace   = "gen:ec2,jobs=1200"
 	demoSpeedup = 7

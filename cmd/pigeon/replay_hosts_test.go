@@ -56,8 +56,8 @@ func (h *hostsHere) left() []string {
 }
 
 // TestReplayOnHosts: a cluster is there for as long as a run takes, and for each policy of a
-// comparison again; a host that another run has, a port that is taken and a host that cannot be
-// reached are named, and nothing is left.
+// comparison again; a host that another run uses, a port that is taken and a host that cannot
+// be reached are named, and nothing is left.
 func TestReplayOnHosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out when short: TestClusterOnHosts has the hosts, and `make hosts-test` the replays")

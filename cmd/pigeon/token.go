@@ -156,7 +156,7 @@ func orNever(unix float64) string {
 	return minute(unix)
 }
 
-// keepToken writes a token for its user's eyes alone.
+// keepToken writes a token to a file that only its user can read.
 func keepToken(path, text string) error {
 	if err := files.Replace(path, 0o600, []byte(text+"\n")); err != nil {
 		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: path, Tried: "writing the token; it was revoked again", Next: "name another file with --out"}

@@ -125,12 +125,12 @@ func (d *Driver) Close(graceful bool) error {
 	return err
 }
 
-// Add adds a level with so many pieces of work.
+// Add adds a level with the given number of pieces of work.
 func (d *Driver) Add(name, class string, pieces int, work time.Duration) {
 	d.AddLevel(api.Level{Name: name, Class: class}, pieces, work)
 }
 
-// AddLevel adds a level with so many pieces of work.
+// AddLevel adds a level with the given number of pieces of work.
 func (d *Driver) AddLevel(l api.Level, pieces int, work time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

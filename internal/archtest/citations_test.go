@@ -20,7 +20,7 @@ var (
 // examplePage stands for any page in the texts of these tests.
 const examplePage = "docs/page.md"
 
-// sources lists the files that people write: code, pages, settings and scripts.
+// sources lists the hand-written files: code, pages, settings and scripts.
 func sources(t *testing.T, root string) (paths []string) {
 	t.Helper()
 	skip := []string{".git", "out", "bin", "gen", "target", "dist", "node_modules", "testdata"}

@@ -21,8 +21,8 @@ import (
 // MaxRevoked bounds the list of revoked certificates, which each daemon holds in memory.
 const MaxRevoked = 100_000
 
-// Revoke puts certificates on the list of those that count no more. One that is on it already
-// stays as it is.
+// Revoke puts certificates on the list of the revoked ones. One that is on it already stays
+// as it is.
 func (a *Authority) Revoke(certs []*x509.Certificate, now time.Time) error {
 	unlock, err := files.Lock(a.dir)
 	if err != nil {

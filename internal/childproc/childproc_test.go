@@ -19,8 +19,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
-// parentVariable has this test program start a process, report its number and those of
-// its children, and be killed.
+// parentVariable makes this test program start a process, report its number and those
+// of its children, and be killed.
 const parentVariable = "PIGEON_TEST_CHILDPROC_PARENT"
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ type Command struct {
 	Log            string
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer
-	// Watchdog has a second process lead the process group, and kill it when this program
+	// Watchdog makes a second process lead the process group, and kill it when this program
 	// has ended: for programs that replace themselves, and lose the parent-death signal.
 	Watchdog bool
 }

@@ -106,7 +106,7 @@ func (p *Process) Failure() error {
 // ErrUnasked is why the end of a process with status 0 is a failure.
 var ErrUnasked = errors.New("it was not asked to stop")
 
-// LogTail returns the end of what the process wrote to its log.
+// LogTail returns the end of the process's log.
 func (p *Process) LogTail() string {
 	if p.log == "" {
 		return p.tail.String()

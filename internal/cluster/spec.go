@@ -92,7 +92,7 @@ type Spec struct {
 	Dir string
 	// NoSync has frontends acknowledge without fsync.
 	NoSync bool
-	// History has every frontend write one (see Cluster.Histories).
+	// History makes every frontend write one (see Cluster.Histories).
 	History bool
 	// Record is a folder for recordings of all cores; "" for none.
 	Record string

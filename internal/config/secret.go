@@ -14,7 +14,7 @@ const hidden = "xxxxx"
 var userInfo = regexp.MustCompile(`://[^/\s,"'\]]+@`)
 
 // WithoutSecrets returns a text without the users, passwords and tokens in its URLs. It is meant
-// for what is printed or logged.
+// for texts that are printed or logged.
 func WithoutSecrets(text string) string {
 	if !strings.Contains(text, "://") {
 		return text

@@ -8,10 +8,10 @@
 //	here ──Trim: it is not used and the store is too large──▶ unknown
 //	here ──at its use: it is gone, or has another content──▶ removed, expected
 //
-// A file gets its name when its hash was right, it is on the disk, and nothing else can
-// follow from a power failure than that the name is missing. A name is still not trusted:
-// each process reads a file once before the first use, and again when its size or its
-// time has changed. A file that was not complete when a process ended is dropped.
+// A file gets its name when its hash is right and it is on the disk, so a power failure
+// can at worst leave the name missing. A name is still not trusted: each process reads a
+// file once before the first use, and again when its size or its time has changed. A file
+// that was not complete when a process ended is dropped.
 //
 // The functions on [os.Root] are for folders that tasks and executors may write in. ReadPrivate,
 // Replace and Lock are for files with secrets.

@@ -243,7 +243,7 @@ func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int
 // Path returns where the file lies when it is complete.
 func (s *Store) Path(sha string) string { return filepath.Join(s.root, sha) }
 
-// Trim drops files that are not in use, those used longest ago first, until the
+// Trim drops files that are not in use, the least recently used first, until the
 // others have no more than half the limit; expected ones that are not in use are
 // dropped in any case.
 func (s *Store) Trim(inUse func(sha string) bool) error {

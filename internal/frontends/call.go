@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstAnswer is how long an answer is waited for in the first round when there are
-	// other addresses: a frontend whose machine is gone never answers.
+	// firstAnswer is how long the client waits for an answer in the first round when
+	// there are other addresses: a frontend whose machine is gone never answers.
 	firstAnswer = 3 * time.Second
 	// The pause between two rounds, and between two attempts to connect, grows from one to
 	// the other.

@@ -16,9 +16,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Remote runs commands on the hosts of an inventory by the program ssh: what a user's
-// ~/.ssh/config, agent and known_hosts say holds. Connections to a host are shared and kept for a
-// minute. Its methods may be called from anywhere. Open one with OpenRemote; call Close.
+// Remote runs commands on the hosts of an inventory by the program ssh: a user's ~/.ssh/config,
+// agent and known_hosts apply. Connections to a host are shared and kept for a minute. Its
+// methods may be called from anywhere. Open one with OpenRemote; call Close.
 type Remote struct {
 	program string
 	ssh     SSH

@@ -97,5 +97,5 @@ func From(ctx context.Context) Principal {
 	return p
 }
 
-// Self returns the principal of what a daemon asks itself, in its own process.
+// Self returns the principal of calls that a daemon makes to itself, in its own process.
 func Self() Principal { return Principal{Role: Superuser, Proof: Kernel} }

@@ -14,8 +14,8 @@ import (
 
 func (s *Store) leadershipBucket() string { return s.StreamName("leadership") }
 
-// leadershipStream is what a bucket of one value per key is kept in. The library's own has
-// reads answered by any replica, which may be behind; here the leader of the stream answers.
+// leadershipStream is what a bucket of one value per key is kept in. The library's own lets
+// any replica answer reads, which may be behind; here the leader of the stream answers.
 func (s *Store) leadershipStream() jetstream.StreamConfig {
 	bucket := s.leadershipBucket()
 	return jetstream.StreamConfig{

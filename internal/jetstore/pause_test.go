@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// TestPauseOfPublishers loses the server that leads a stream, again and again, while a client
+// TestPauseOfPublishers loses the server that leads a stream, repeatedly, while a client
 // publishes there and waits for each answer: killed, ended in order, or hung. Run with -v it
 // says for how long no write succeeded.
 func TestPauseOfPublishers(t *testing.T) {

@@ -32,7 +32,7 @@ func afterFailure(retried uint8) sched.Time {
 	return doubled(firstRetryWait, int(retried)-1, longestRetryWait)
 }
 
-// doubled returns a length of time doubled so many times, up to a limit.
+// doubled returns a length of time doubled the given number of times, up to a limit.
 func doubled(t sched.Time, times int, limit sched.Time) sched.Time {
 	for ; times > 0 && t < limit; times-- {
 		t *= 2

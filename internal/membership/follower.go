@@ -23,7 +23,7 @@ type FollowerOptions struct {
 	// Wait is how long the master may hold an answer back, and Margin how long it may
 	// take beyond that before the call has failed. Wait is DefaultWait unless set.
 	Wait, Margin time.Duration
-	// Retry returns the pause after so many failures in a row. Default: 100 to 200 ms.
+	// Retry returns the pause after that many failures in a row. Default: 100 to 200 ms.
 	Retry func(failures int) time.Duration
 	// Apply is called with each newer membership; false ends the follower.
 	Apply func(context.Context, *wire.Membership) bool

@@ -9,7 +9,7 @@ import (
 // ErrStop ends a [Heartbeat] when its beat returns it.
 var ErrStop = errors.New("the heartbeat ends")
 
-// Heartbeat calls a peer again and again: a hello, or a snapshot.
+// Heartbeat calls a peer periodically: a hello, or a snapshot.
 type Heartbeat struct {
 	every   time.Duration
 	retry   func(failures int) time.Duration

@@ -123,8 +123,8 @@ type admission struct {
 	server      atomic.Pointer[server.Server] // nil until it listens
 }
 
-// watch has the authorities read again when their files change, until the function that it returns
-// is called.
+// watch reads the authorities again when their files change, until the function that it returns is
+// called.
 func (a *admission) watch() (end func()) {
 	if a == nil {
 		return func() {}

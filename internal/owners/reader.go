@@ -46,8 +46,8 @@ func (r *Reader[S]) watchFile(file string, load func() (S, error)) {
 	r.watcher = watch.New(file, watch.PollEvery, func() { r.Again(load()) })
 }
 
-// Reload has the settings read again. It reports whether there is a file to read them from.
-// It may be called from anywhere.
+// Reload requests that the settings be read again. It reports whether there is a file to
+// read them from. It may be called from anywhere.
 func (r *Reader[S]) Reload() bool {
 	if r.watcher == nil {
 		return false

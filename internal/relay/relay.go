@@ -206,7 +206,7 @@ func (r *Relay[M]) pause(q *queue[M], d time.Duration) {
 	}
 }
 
-// Retry has a destination called at once that could not be reached before.
+// Retry calls a destination at once that could not be reached before.
 func (r *Relay[M]) Retry(to string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -67,7 +67,7 @@ func NewClock() Clock {
 // Now returns the instant.
 func (c Clock) Now() sched.Time { return c.before + sched.Time(time.Since(c.start)) }
 
-// Ahead returns the clock set ahead, for tests of what happens after a long time.
+// Ahead returns the clock set ahead, for tests of events after a long time.
 func (c Clock) Ahead(by sched.Time) Clock {
 	c.before += by
 	return c

@@ -5,18 +5,18 @@ package sched
 // changed once sent.
 type More struct {
 	Members   []Member // Members: the cluster
-	Probes    []Probed // Stolen, Rotated: reservations on their way
+	Probes    []Probed // Stolen, Rotated: reservations in transit
 	Bits      []uint64 // eagle: bitmap over worker numbers
 	Stamp     Time     // eagle: when Bits was drawn, by the drawer's clock
 	Threshold Time     // peacock: average load at the job's arrival
 	Load      Load     // peacock: the shared state, or a change of it
 	Slots     []Attained
 	Shares    []Share // SetShares
-	HalfLife  Time    // SetShares: of what the long class remembers of an owner's use; 0: nothing
+	HalfLife  Time    // SetShares: of the long class's memory of an owner's use; 0: none
 }
 
-// valid is [Message.Valid] for what workers and masters send. The list of members comes
-// from the shell alone and is long: a core that keeps tables by it checks it itself.
+// valid is [Message.Valid] for the messages of workers and masters. The list of members
+// comes from the shell alone and is long: a core that keeps tables by it checks it itself.
 func (m *More) valid() bool {
 	for i := range m.Probes {
 		if p := &m.Probes[i]; p.Class >= NumClasses || p.Count < 0 || p.Count > MaxTasks {

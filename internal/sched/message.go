@@ -65,7 +65,7 @@ const (
 	// Job, First, Count, Attempt.
 	Returned
 	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Node, Reason,
-	// Outcome (Yielded: the node stopped in order, and nothing is held against the task).
+	// Outcome (Yielded: the node stopped in order, and no loss is counted).
 	AttemptLost
 	// Holding: a worker registered while it runs this attempt, or the master has these
 	// tasks queued or running for a frontend that registered as a new process (DistributorUp); a

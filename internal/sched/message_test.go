@@ -77,7 +77,7 @@ func TestDescribeTellsMessagesApart(t *testing.T) {
 	})
 }
 
-// Names of what is out of range are numbers; nothing panics.
+// Names of values out of range are numbers; nothing panics.
 func TestNamesAreTotal(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 256 {

@@ -8,7 +8,7 @@ import (
 
 const (
 	// keptIdle is how many owners without a task are kept in any case, so that one whose
-	// tasks come one at a time is not made anew for each.
+	// tasks come one at a time is not made again for each.
 	keptIdle = 64
 	// mostIdle is how many are kept that are still ahead.
 	mostIdle = 10_000

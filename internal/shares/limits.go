@@ -113,8 +113,8 @@ func (t *Tree) MayLaunch(leaf *Node) bool {
 	return true
 }
 
-// Over reports whether the owner, or one above it, runs more than its share of what its
-// parent runs now.
+// Over reports whether the owner, or one above it, runs more than its share of the
+// tasks that its parent runs now.
 func (n *Node) Over() bool {
 	for ; n.parent != nil; n = n.parent {
 		w, all := n.weight(), n.parent.inner.active

@@ -31,8 +31,8 @@ func (l *learning) decide(now sched.Time, job, frontend int, m *sched.Message) {
 	l.runs[job], l.short[job] = l.learners[frontend].Begin(&asked, &d), d.Class == sched.Short
 }
 
-// ended is called with what a frontend records. A task of a job whose class was changed while it
-// ran counts in the class that the job was submitted with.
+// ended is called with each record of a frontend. A task of a job whose class was changed while
+// it ran counts in the class that the job was submitted with.
 func (l *learning) ended(now sched.Time, frontend, job int, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:

@@ -28,9 +28,9 @@ const maxRepeated = 3
 
 // What the network does while the kind of fault is enabled.
 const (
-	lossIn      = 25 // one notice in so many is lost, one message is retransmitted
+	lossIn      = 25 // one notice in this many is lost, one message is retransmitted
 	repeatIn    = 25
-	slowIn      = 8 // one message in so many is delayed by up to slowest
+	slowIn      = 8 // one message in this many is delayed by up to slowest
 	slowest     = 300 * sched.Millisecond
 	resendAfter = 250 * sched.Millisecond // after a loss
 	retryAfter  = 20 * sched.Millisecond  // on a link that is partitioned or whose receiver does not know the sender

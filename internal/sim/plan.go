@@ -14,7 +14,7 @@ const (
 	downAtMost  = 4 * sched.Second        // a dead daemon
 	pauseAtMost = 7 * sched.Second
 	cutAtMost   = 8 * sched.Second // a partition
-	failIn      = 8                // one task in so many fails
+	failIn      = 8                // one task in this many fails
 	maxTorn     = 3                // records before a frontend dies within a step, exclusive
 	maxUnsynced = 6                // records that a frontend loses, exclusive
 	maxKept     = 3                // messages of a link that outlive their sender, exclusive

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// playScript plays a scenario and returns it with what happened written below each command.
+// playScript plays a scenario and returns it with the events written below each command.
 // The text consists of prose and commands:
 //
 //	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one frontend, W, share, and a

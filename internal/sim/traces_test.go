@@ -19,7 +19,7 @@ func tracedPolicies() map[string]sched.Policy {
 	}
 }
 
-// Each golden trace is a scenario of prose and commands, with what every core did.
+// Each golden trace is a scenario of prose and commands, with the actions of every core.
 func TestTraces(t *testing.T) {
 	for folder, policy := range tracedPolicies() {
 		files, err := filepath.Glob(filepath.Join("testdata/traces", folder, "*.txt"))

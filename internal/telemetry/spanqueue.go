@@ -92,8 +92,8 @@ func (c *countingProcessor) exportEnded(n int, err error) {
 	}
 }
 
-// countingExporter swallows errors after counting them: the SDK would print
-// them by way of a process-wide handler.
+// countingExporter drops errors after counting them: the SDK would print them by a
+// process-wide handler.
 type countingExporter struct{ c *countingProcessor }
 
 func (e countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {

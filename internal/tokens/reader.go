@@ -40,7 +40,7 @@ func open(path string, log *slog.Logger, every time.Duration, now func() time.Ti
 // Run reads the file again whenever it changes, until ctx is done.
 func (r *Reader) Run(ctx context.Context) { r.watcher.Run(ctx) }
 
-// Reload has the file read again.
+// Reload requests that the file be read again.
 func (r *Reader) Reload() { r.watcher.Reload() }
 
 func (r *Reader) load() error {
@@ -94,7 +94,7 @@ func (r *Reader) Principal(text string) (identity.Principal, error) {
 }
 
 // Check returns why the token with that id, which was good when its call or connection began,
-// counts no more; nil while it does.
+// is not valid any more; nil while it is.
 func (r *Reader) Check(id string) error {
 	t, known := (*r.byID.Load())[id]
 	if !known {
@@ -103,7 +103,7 @@ func (r *Reader) Check(id string) error {
 	return r.usable(&t)
 }
 
-// Revoked reports whether the token with that id counts no more for another reason than its
+// Revoked reports whether the token with that id is invalid for a reason other than its
 // time.
 func (r *Reader) Revoked(id string) bool {
 	t, known := (*r.byID.Load())[id]

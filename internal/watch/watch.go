@@ -29,7 +29,8 @@ func New(file string, every time.Duration, reload func()) *Watcher {
 	return &Watcher{file: file, every: every, reload: reload, asked: make(chan struct{}, 1)}
 }
 
-// Reload has the function called as soon as Run runs. It may be called from anywhere.
+// Reload makes Run call the function, at once or as soon as it runs. It may be called from
+// anywhere.
 func (w *Watcher) Reload() {
 	select {
 	case w.asked <- struct{}{}:

@@ -24,7 +24,7 @@ func (g *group) shown(name string) (all []api.Node) {
 	return all
 }
 
-// silence lets so much time pass without a message of any node.
+// silence lets the given time pass without a message of any node.
 func (g *group) silence(d sched.Time) {
 	for end := g.now + d; g.now < end; {
 		g.now += sched.Second / 4

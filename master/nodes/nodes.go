@@ -75,7 +75,7 @@ type node struct {
 	since       sched.Time // when its state began, as users see it
 	problem     string     // why messages do not reach it, while they do not
 	stopping    bool       // its node monitor stops in order
-	awayUntil   sched.Time // it is being started again and need not be heard of before; 0: it is not
+	awayUntil   sched.Time // it is being started again and need not report before then; 0: it is not
 	overdue     bool       // it would be lost if it were not away
 }
 

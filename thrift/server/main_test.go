@@ -65,7 +65,7 @@ func (w *wire) receive() []byte {
 	return b
 }
 
-// closed reads to the end that the server must put to the connection.
+// closed reads to the end of the connection, which the server must close.
 func (w *wire) closed() {
 	w.t.Helper()
 	_, err := io.Copy(io.Discard, w)

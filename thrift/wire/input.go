@@ -46,7 +46,7 @@ func (p *Input) check() error {
 // InputRequest gives a piece of standard input to the task of a job.
 type InputRequest struct {
 	Job     string
-	Attempt int    // 0: whichever runs
+	Attempt int    // 0: the one that runs
 	Node    string // where that runs, according to the last reply; "" for any node
 	Piece   Input
 }

@@ -24,7 +24,7 @@ func roleOf(r sched.Role) identity.Role {
 }
 
 // speaks returns nil when the caller is the daemon in whose name the arguments of a call are: a
-// node cannot speak for another node, and a frontend not for another frontend.
+// node cannot speak for another node, nor a frontend for another frontend.
 func speaks(ctx context.Context, sender Ref, tried string) error {
 	p, role := identity.From(ctx), roleOf(sender.Role)
 	if p.Role == identity.Superuser || role != identity.Nobody && p.Is(role, sender.Name) {

@@ -1,6 +1,6 @@
 // Command release makes what a release of Pigeon consists of, from one commit: programs, archives,
 // deb and rpm packages, container images, manual pages, completions, a bill of materials for each
-// platform, the licences of what is in the programs, and checksums. It needs Go and git, and neither
+// platform, the licences of the programs' modules, and checksums. It needs Go and git, and neither
 // root nor Docker.
 //
 //	release -version 1.2.3 -out out/release     all of it

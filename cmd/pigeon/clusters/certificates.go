@@ -25,7 +25,7 @@ type certificates struct {
 	tokens    []byte // nil: none
 }
 
-// renewBefore is how long before its end a certificate is issued anew.
+// renewBefore is how long before it expires a certificate is renewed.
 const renewBefore = 30 * 24 * time.Hour
 
 // The files of a plan's folder that are of no host.
@@ -155,7 +155,7 @@ func (c *certificates) kept(h *hosts.Host, r hosts.Role) (cert, key []byte, err 
 	}
 	key, err = os.ReadFile(hostFile(c.folder, h, pathsOf(h).key(r)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil // it is made anew with its key
+		return nil, nil, nil // it is made again with its key
 	}
 	return cert, key, err
 }

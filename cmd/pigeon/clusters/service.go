@@ -94,7 +94,7 @@ func (c commands) account() string {
 	return fmt.Sprintf("getent passwd %[1]s >/dev/null || { getent group %[1]s >/dev/null || groupadd --system %[1]s; useradd --system --gid %[1]s --home-dir /var/lib/pigeon --no-create-home --shell /usr/sbin/nologin %[1]s; }", daemonUser)
 }
 
-// reread has the service manager read its units again.
+// reread makes the service manager read its units again.
 func (c commands) reread() string {
 	if !c.systemd() {
 		return ":"

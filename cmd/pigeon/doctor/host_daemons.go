@@ -71,7 +71,7 @@ func SystemdState(ctx context.Context, unit string) string {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return ""
 	}
-	out, _ := exec.CommandContext(ctx, "systemctl", "is-active", unit).Output() // its status says the same as its word
+	out, _ := exec.CommandContext(ctx, "systemctl", "is-active", unit).Output() // its exit status says the same as its output
 	return strings.TrimSpace(string(out))
 }
 

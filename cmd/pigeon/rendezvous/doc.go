@@ -6,9 +6,9 @@
 //	                              └─ the process ends in any other way ──▶ file without a lock: stale
 //
 // The file is dev.json in the user's runtime folder, or in a folder of the user's
-// own below the folder for temporary files; both are for the user's eyes alone
-// (mode 0700, the file 0600). It is alive exactly while the process that wrote it
-// holds a lock on it, which the kernel takes back however that process ends. So a
-// stale file is recognised without guessing by process numbers, which are used
-// again; the number in the file is for people.
+// own below the folder for temporary files; only the user can read both (mode 0700,
+// the file 0600). It is alive exactly while the process that wrote it holds a lock
+// on it, which the kernel takes back however that process ends. So a stale file is
+// recognised without guessing by process numbers, which are used again; the number
+// in the file is for people.
 package rendezvous

@@ -180,7 +180,7 @@ func token(c Claim, revision uint64) uint64 {
 	return c.Token
 }
 
-// Token returns the token of what was seen.
+// Token returns the token of the claim that was seen.
 func (s Seen) Token() uint64 {
 	if !s.Exists {
 		return 0

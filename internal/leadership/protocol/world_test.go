@@ -29,7 +29,7 @@ type world struct {
 	highest    uint64 // token
 }
 
-// event is a request on its way to the store, or an answer on its way back.
+// event is a request in transit to the store, or an answer in transit from it.
 type event struct {
 	at  sched.Time
 	act func()
@@ -238,9 +238,9 @@ func (w *world) leading() *candidate {
 	return nil
 }
 
-// TestNeverTwo: whatever requests, answers and words of the store are late or lost, and
-// whichever processes pause, restart and resign, no two lead at once, tokens rise, and
-// when the faults end some candidate leads.
+// TestNeverTwo: whatever requests, answers and notices of the store are late or lost,
+// and whichever processes pause, restart and resign, no two lead at once, tokens rise,
+// and when the faults end some candidate leads.
 func TestNeverTwo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)

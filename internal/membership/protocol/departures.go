@@ -32,8 +32,8 @@ type Departures struct {
 
 type departed struct{ name, address string }
 
-// NewDepartures returns an empty list of at most so many departures. When there are more,
-// the oldest one is forgotten.
+// NewDepartures returns an empty list of at most that many departures. When there are
+// more, the oldest one is forgotten.
 func NewDepartures(most int) *Departures {
 	return &Departures{most: most, list: map[departed]Departure{}}
 }

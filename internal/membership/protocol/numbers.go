@@ -196,9 +196,9 @@ func (n *Numbers) rested(p *number, now sched.Time) bool {
 	return now-p.left >= rest
 }
 
-// free returns the lowest free numbers, up to so many. When there are not enough below the
-// limit, those of lost processes rest no longer than those of ended ones: a process that
-// still lives where this master does not reach it is then refused, and started again.
+// free returns the lowest free numbers, up to the given count. When there are not enough
+// below the limit, those of lost processes rest no longer than those of ended ones: a process
+// that still lives where this master does not reach it is then refused, and started again.
 func (n *Numbers) free(count int, now sched.Time) (list []int32) {
 	for id := range n.numbers {
 		if len(list) == count {

@@ -11,7 +11,7 @@ type Pauses struct {
 	ever  bool
 }
 
-// NewPauses returns the pauses of a process that calls Since about so often.
+// NewPauses returns the pauses of a process that calls Since about once in the given interval.
 func NewPauses(every sched.Time) Pauses { return Pauses{every: every} }
 
 // Since returns for how long this process did not run since the last call.

@@ -262,7 +262,7 @@ func (r *reader) take(w *world, asked, at Position, list membership) {
 	}
 }
 
-// pass lets time pass, with what the daemons do then.
+// pass lets time pass, in which the daemons act.
 func (w *world) pass(d sched.Time) {
 	w.now += d
 	w.probe()

@@ -40,7 +40,7 @@ func StartSome(t testing.TB, servers, first int, change ...func(*natsserver.Opti
 	return c
 }
 
-// Start starts a server that is stopped, with what it has kept.
+// Start starts a server that is stopped, with its data.
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
 	s, err := natsserver.Start(c.Options[i])

@@ -40,18 +40,18 @@
 //
 // The master places tasks whenever some arrive or a node has room, so a heartbeat
 // finds nothing left to place: it reports the attained service, by which nodes with
-// equally many tasks are ordered.
+// the same number of tasks are ordered.
 //
 // # Failures
 //
 // The master numbers its launches to a node, and a heartbeat carries the number of
 // the last that came: a task that was launched before and is not in it has ended,
-// though the notice of that was lost. The numbers continue when a live node was taken for
-// lost, and each epoch has its own numbers: no launch in transit at that moment is taken
-// for a later one. A node that refuses because it is full gets no task until it reports
-// that it has room. Tasks at a lost node are lost, and their distributors send them to the
-// head of the queue again. Only tasks of the built-in backends are taken: those of an
-// application cannot be suspended.
+// although the notice of that was lost. The numbers continue when a live node was taken
+// for lost, and each epoch has its own numbers: no launch in transit at that moment is
+// taken for a later one. A node that refuses because it is full gets no task until it
+// reports that it has room. Tasks at a lost node are lost, and their distributors send
+// them to the head of the queue again. Only tasks of the built-in backends are taken:
+// those of an application cannot be suspended.
 package kairos
 
 import (

@@ -67,7 +67,7 @@ func of(kind sched.Kind, job uint64, task int32) *sched.Message {
 	return &sched.Message{Kind: kind, Job: sched.JobID{Lo: job}, First: task, Attempt: 1}
 }
 
-// idleAt returns the notice that a task left a node after so many launches.
+// idleAt returns the notice that a task left a node after that many launches.
 func idleAt(seq, job uint64, task int32) *sched.Message {
 	m := of(sched.Idle, job, task)
 	m.Seq = seq
@@ -176,8 +176,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A node that holds what the master does not know of is left alone until it has
-// room: it would refuse again and again.
+// A node that holds tasks which the master does not know gets none until it has
+// room: it would refuse every one.
 func TestRefusedByAFullNode(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(distributor, tasks(1, 3))

@@ -25,7 +25,7 @@ func Defaults() Options { return Options{Cores: 1, Extra: 10, Passes: 3} }
 // default.
 const beatsPerQuantum = 20
 
-// resolved fills in what depends on other numbers.
+// resolved fills in the numbers that depend on others.
 func (o Options) resolved(p sched.Params) Options {
 	o.Cores, o.Extra = max(1, o.Cores), max(1, o.Extra)
 	if o.Quantum <= 0 {

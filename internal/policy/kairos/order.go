@@ -6,9 +6,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// spread orders nodes with equally many tasks n by the variance of their attained
-// service. It is n times the sum of squares less the square of the sum, which is
-// n² variances, of times in microseconds: an exact number of 128 bits.
+// spread orders nodes with the same number of tasks n by the variance of their
+// attained service. It is n times the sum of squares less the square of the sum,
+// which is n² variances, of times in microseconds: an exact number of 128 bits.
 type spread struct{ hi, lo uint64 }
 
 // maxService, 35 years in microseconds, keeps a spread below 2^128 for up to 2^13

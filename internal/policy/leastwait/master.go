@@ -32,7 +32,7 @@ type worker struct {
 	addr     sched.Addr
 	node     string
 	general  bool
-	leaving  bool       // it takes nothing new, and counts no more
+	leaving  bool       // it takes nothing new, and is not counted any more
 	assigned []*task    // not started, in the order in which they were assigned
 	waiting  sched.Time // sum of their estimates
 	running  *task

@@ -51,7 +51,7 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 	}
 }
 
-// distributorUp answers a distributor that was started again with what is held here for it.
+// distributorUp answers a restarted distributor with the tasks that this master holds for it.
 func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 	if distributor.Role != sched.Distributor {
 		return

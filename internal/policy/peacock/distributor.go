@@ -22,7 +22,7 @@ func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	}
 }
 
-// Ledger returns the book of what is owed, for the shell to read between steps.
+// Ledger returns the ledger, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.inner.Ledger() }
 
 // Step implements [sched.Core].

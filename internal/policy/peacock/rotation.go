@@ -29,7 +29,7 @@ type batch struct {
 	probes []sched.Probed
 }
 
-// members records the ring. A batch on its way to a worker that has left moves on
+// members records the ring. A batch in transit to a worker that has left moves on
 // again at the next tick.
 func (w *Worker) members(m *sched.Message) {
 	if m.More == nil {
@@ -98,7 +98,7 @@ func (w *Worker) instant(tick uint64) sched.Time {
 const maxLate = sched.Second
 
 // late is by how much the arrivals in a batch are too late. Arrivals go from
-// daemon to daemon as ages, which do not grow while they are on their way; a probe
+// daemon to daemon as ages, which do not grow while they are in transit; a probe
 // that has moved on a thousand times would pass for younger by a thousand ways, and
 // its deadline, which is that much later, would let short jobs overtake it and have
 // it move on for longer. The batch carries the instant of its tick in the same form,

@@ -115,5 +115,5 @@ func (e *extension) asVictim(w *worker) float64 {
 	return v
 }
 
-// lastVictim divides the index of what comes last.
+// lastVictim divides the index of tasks that come last.
 const lastVictim = 1e9

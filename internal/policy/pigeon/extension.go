@@ -34,7 +34,7 @@ import (
 //
 // # Failures
 //
-// A victim may end while the order to suspend it is on its way: its worker then runs
+// A victim may end while the order to suspend it is in transit: its worker then runs
 // the short task at once. A worker that never had the victim refuses both. Idle notices
 // name the attempt that ended and the one that is suspended, which corrects a master
 // that assumed otherwise. An attempt that a slot holds and its master does not know is

@@ -70,7 +70,7 @@ func (s *scenario) drawOwners(r *rand.Rand) {
 	}
 }
 
-// check runs the scenarios of so many seeds.
+// check runs the scenarios of the given number of seeds.
 func check(t *testing.T, change func(*scenario, *rand.Rand)) {
 	t.Helper()
 	for seed := range uint64(*rounds) { //nolint:gosec // a count
@@ -138,9 +138,9 @@ func variant(s *scenario, r *rand.Rand) {
 }
 
 // The same as TestNothingIsLost for the variants: masters that are lost while a task
-// moves, workers that are lost with a suspended task, duplicates, cancels of what
-// moved or is suspended, frontends that restart. Each job completes once, and no daemon
-// keeps anything of it.
+// moves, workers that are lost with a suspended task, duplicates, cancels of tasks that
+// moved or are suspended, frontends that restart. Each job completes once, and no
+// daemon keeps anything of it.
 func TestVariantsLoseNothing(t *testing.T) {
 	kinds := kindsSent{}
 	check(t, func(s *scenario, r *rand.Rand) {

@@ -57,7 +57,7 @@ type worker struct {
 	suspension // of the extension alone
 }
 
-// work is a task on its way to a worker, or at one.
+// work is a task in transit to a worker, or at one.
 type work struct {
 	job     *queue.Job
 	task    int32

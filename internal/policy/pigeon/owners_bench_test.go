@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// ownerOf returns the path of an owner, on one level or three: of equally many at each.
+// ownerOf returns the path of an owner, on one level or three, with the same number at each.
 func ownerOf(i, owners, levels int) string {
 	if levels == 1 {
 		return fmt.Sprintf("owner-%05d", i)
@@ -21,8 +21,8 @@ func ownerOf(i, owners, levels int) string {
 	return fmt.Sprintf("unit-%02d/team-%02d/user-%02d", i/(side*side), i/side%side, i%side)
 }
 
-// BenchmarkDecision: one of 1,000 workers becomes idle and gets the next of the tasks of so
-// many owners, all of whom have tasks that wait. The time is that of the master's step: the
+// BenchmarkDecision: one of 1,000 workers becomes idle and gets the next of the tasks of
+// many owners, all of which have waiting tasks. The time is that of the master's step: the
 // end of a task is charged, the next is chosen, launched and charged.
 func BenchmarkDecision(b *testing.B) {
 	for _, levels := range []int{1, 3} {

@@ -9,7 +9,7 @@ import (
 // preempt suspends the attempt that the master names and runs another task. The
 // master knows the slot as it was before that attempt began, at m.Seq; its beginning
 // made one change. If it has ended since, which made another, there is nothing to
-// suspend, and the idle notice on its way reports the end to the master.
+// suspend, and the idle notice in transit reports the end to the master.
 func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || len(m.Kept) != 1:

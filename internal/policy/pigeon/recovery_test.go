@@ -78,8 +78,8 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 
 // A task that a node runs, or has run and keeps the result of, is not returned,
 // whichever comes first, the node's report or the frontend's. A later attempt is: it
-// was created because the earlier one had been given up. A node that is lost within
-// the second speaks for nothing any more.
+// was created because the earlier one had been given up. The reports of a node that
+// is lost within the second do not count any more.
 func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -210,7 +210,7 @@ func TestOldRefusalAfterTheEnd(t *testing.T) {
 }
 
 // A node dies with the results that were not acknowledged: the master reports the
-// last attempts of its slots lost, those of which it knew only by the node too.
+// last attempts of its slots lost, also those that it knew only from the node.
 func TestLostReports(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 2)

@@ -69,7 +69,7 @@ func TestAnIdleWorkerIsOfferedAgain(t *testing.T) {
 	c := newCrowd(t, 2, nil)
 	c.shares(0, sched.Share{Owner: "a", Weight: 1, Max: 0.5})
 	c.step(sched.Addr{}, &sched.Message{Kind: sched.WorkerServes, Peer: worker(1), Serves: []string{"", "x"}})
-	c.submit("a", sched.Short, 5, sched.Second, 0) // worker 1 was idle for longest no more: 0 runs it
+	c.submit("a", sched.Short, 5, sched.Second, 0) // worker 1 is no longer the one idle longest: 0 runs it
 	c.jobs++
 	c.length[sched.JobID{Lo: c.jobs}] = 2 * sched.Second
 	if c.running("a") != 1 || c.idle != 1 {

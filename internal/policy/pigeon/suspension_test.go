@@ -35,7 +35,7 @@ func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.
 	}))
 }
 
-// idles sends the notice that the worker is free after so many changes of its slot.
+// idles sends the notice that the worker is free after that many changes of its slot.
 func (r *rig) idles(id int32, changes uint64) []string {
 	r.t.Helper()
 	r.seq[id] += changes
@@ -96,7 +96,7 @@ func TestWorkerTakesShortThenItsOwnThenLong(t *testing.T) {
 	expect(t, "long", r.over(0, 1, 2), []string{"0:Launch 4/0"})
 }
 
-// The victim may end while the order to suspend it is on its way: its worker runs
+// The victim may end while the order to suspend it is in transit: its worker runs
 // the short task at once, and the master hears of the end by a notice that names
 // the victim.
 func TestVictimEndsBeforeItIsSuspended(t *testing.T) {

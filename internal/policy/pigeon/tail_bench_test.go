@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// BenchmarkLongLaunch: of 1,000 workers one turns idle and gets a long task of the
-// first of so many jobs of one task that wait; a job of one task follows. The order is
-// not renewed in that time, which is once a cutoff.
+// BenchmarkLongLaunch: one of 1,000 workers turns idle and gets a long task of the
+// first of many waiting jobs of one task; a job of one task follows. The order is not
+// renewed in that time, which is once a cutoff.
 func BenchmarkLongLaunch(b *testing.B) {
 	for _, o := range []pigeon.Options{byAge(2), pigeon.DefaultOptions()} {
 		for _, queued := range []int{1000, 100_000} {

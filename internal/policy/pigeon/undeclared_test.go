@@ -18,8 +18,8 @@ func (r *rig) unknown(id uint64, count int32) []string {
 	}))
 }
 
-// ended sends the notice that the task of the job has ended after so many changes of the
-// slot, and returns the orders to workers.
+// ended sends the notice that the task of the job has ended after that many changes of
+// the slot, and returns the orders to workers.
 func (r *rig) ended(id int32, job uint64, task int32, changes uint64, kept ...uint64) []string {
 	r.t.Helper()
 	r.seq[id] += changes

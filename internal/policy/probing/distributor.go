@@ -36,7 +36,7 @@ func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
 	return &Distributor{cfg: cfg, o: o, led: ledger.NewLife(cfg.FirstAttempt, cfg.LossWindow), jobs: make(map[sched.JobID]*Job), restored: true}
 }
 
-// Ledger returns the book of what is owed, for the shell to read between steps.
+// Ledger returns the ledger, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
 // Job returns an unfinished job, nil when there is none.

@@ -48,7 +48,7 @@ func (d *Distributor) awaitReports(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// held processes the report of what a worker has.
+// held processes a worker's report of what it holds.
 func (d *Distributor) held(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if d.restored {
 		for _, id := range m.Kept {

@@ -39,9 +39,9 @@ func Drive(t testing.TB, c Core, data []byte, tick sched.Time, plausible ...sche
 	}
 }
 
-// Seeds adds inputs to begin with. They are short: a fuzzer cuts every input that
-// it finds interesting down to what makes it so, and of a long one that takes it
-// longer than it is given.
+// Seeds adds inputs to begin with. They are short: a fuzzer reduces every
+// interesting input to the part that makes it interesting, and for a long one that
+// takes longer than its time.
 func Seeds(add func([]byte)) {
 	add([]byte("what the daemons say is translated and checked; this is neither"))
 	add([]byte{0, 1, 2, 250, 255, 255, 255, 127, 251, 0, 0, 0, 128, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})

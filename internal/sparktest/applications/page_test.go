@@ -26,8 +26,8 @@ func writeTable(file string) error {
 	return os.WriteFile(file, page(renewed(onPage(string(before)), list)), 0o644)
 }
 
-// renewed are the runs of before and of now, where both have one that of now, in the
-// words of this package's lists.
+// renewed returns the former runs and the new ones, the new one where both have one,
+// in the words of this package's lists.
 func renewed(before, now []run) (list []run) {
 	same := func(x, y run) bool { return x.Name == y.Name && x.Version == y.Version && x.Mode == y.Mode }
 	for _, r := range before {
@@ -44,7 +44,7 @@ func renewed(before, now []run) (list []run) {
 	return list
 }
 
-// onPage reads the runs back from a page. A row of a name that is no more is left out.
+// onPage reads the runs back from a page. A row of a name that no longer exists is left out.
 func onPage(text string) (list []run) {
 	var versions []string
 	for line := range strings.Lines(text) {
@@ -183,8 +183,8 @@ func TestPage(t *testing.T) {
 `, tables)
 }
 
-// TestPageGrows: a page that is written again keeps what did not run since, and says
-// the last word of what did.
+// TestPageGrows: a page that is written again keeps the entries of what did not run
+// since, and has the latest outcome of what did.
 func TestPageGrows(t *testing.T) {
 	row := func(name, version, mode string, passed bool) run {
 		what, feature, known := described(name)
