@@ -47,7 +47,7 @@ func (d *Daemon) current() *Master {
 }
 
 // Run serves until ctx is done and returns when everything that it started has ended. The
-// error is what ended it before; to lose the leadership is none.
+// error is what ended it before; losing the leadership is none.
 func (d *Daemon) Run(ctx context.Context) error {
 	for {
 		m := d.current()

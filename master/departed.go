@@ -113,7 +113,7 @@ func (f *frontendStates) list(names []wire.MemberFrontend, after time.Duration) 
 	return list
 }
 
-// showRefused has a daemon whose hello was refused shown with the reason.
+// showRefused makes the status show a daemon whose hello was refused, with the reason.
 func (o *owner) showRefused(h *wire.Hello, problem string) {
 	switch h.Sender.Role {
 	case sched.Worker:

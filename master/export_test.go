@@ -66,8 +66,8 @@ func Expects(d *Daemon) int {
 	return len(e.addresses)
 }
 
-// Receive has a master step a message of a frontend as if it had been accepted before the
-// master's leadership ended.
+// Receive makes a master step a message of a frontend as if it had been accepted before
+// the master's leadership ended.
 func Receive(d *Daemon, it wire.Item) {
 	m := d.current()
 	m.post(func() { m.owner.deliverTasks(m.owner.addrs.Addr(it.From), &it) })

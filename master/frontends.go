@@ -49,7 +49,7 @@ type awayReason int
 
 const (
 	awayUnreached awayReason = iota // it and this master have not reached each other for most of master_lost
-	awayNoRoom                      // it is silent, and a node refused a launch, perhaps for want of room for its results
+	awayNoRoom                      // it is silent, and a node refused a launch, perhaps for lack of room for its results
 )
 
 // awayReasons are the reasons in metrics and logs.

@@ -216,7 +216,7 @@ func (o *owner) arrived(sender wire.Ref) {
 	}
 }
 
-// allReported ends the wait for reports before its time: all have come that can.
+// allReported ends the wait for reports early: all that can come have come.
 func (o *owner) allReported() {
 	o.log.Info("all nodes and frontends of the former leader have registered, or have ended")
 	o.core.StepShell(&sched.Message{Kind: sched.Timeout, Token: sched.RecoveryOver})

@@ -22,7 +22,7 @@ type metrics struct {
 	stale     prometheus.Counter
 	unread    prometheus.Counter
 	away      []prometheus.Counter // by awayReason
-	full      prometheus.Counter   // tasks returned for want of bytes
+	full      prometheus.Counter   // tasks returned because max_bytes was reached
 	unknown   *daemon.KindRefusals
 	takeovers prometheus.Counter
 	refused   map[string]prometheus.Counter // hellos, by reason

@@ -27,8 +27,8 @@ type usedBefore struct {
 const (
 	// ownersEvery is how often owners are looked at.
 	ownersEvery = 2 * time.Second
-	// ownersRest is for how many times as long as that takes they are then left alone, so
-	// that very many owners cost a master one hundredth of its time.
+	// ownersRest is how many times as long as a look takes the owners are then left
+	// alone, so that very many owners cost a master one hundredth of its time.
 	ownersRest = 100
 	// forgetOwners is how many owners are known that are not seen any more, before they
 	// are forgotten.

@@ -49,8 +49,8 @@ func (r *rig) awaitMembership(known wire.Membership, holds func(wire.Membership)
 	return known
 }
 
-// Under every rival the one master numbers the workers, and the membership lists the
-// there and by which number.
+// Under every rival the one master numbers the workers, and the membership lists
+// them with their numbers.
 func TestRollOfEveryRival(t *testing.T) {
 	t.Parallel()
 	for _, p := range []string{"sparrow", "peacock", "hawk", "eagle", "fifo", "priority", "kairos"} {

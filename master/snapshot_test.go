@@ -53,7 +53,7 @@ func TestSnapshotRepairs(t *testing.T) {
 	awaitServes(t, f, "")
 }
 
-// A slot that is withdrawn while it runs something loses its attempt.
+// A slot that is withdrawn while it runs an attempt loses it.
 func TestWithdrawnBusySlot(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()

@@ -10,14 +10,14 @@
 //
 // SIGKILL and SIGTERM with a later start, SIGSTOP with a later SIGCONT, for daemons of all
 // roles and for NATS; SIGKILL to the guard of a node and to a task's process; a frontend on a
-// disk that is slow, or whose writes or fsyncs fail. In a program of tools/wallshift.sh, jumps
-// of the wall clock of one daemon, by a second to twelve days forward or back: the daemons
-// read it by time.Now at many places, and a clock of Linux cannot be moved for one process, so
-// that the script compiles them with another time.Now. Where this
-// user may make network namespaces (package network): partitions of a pair, both ways and
-// one way, a daemon cut off from all others, killed meanwhile so that its peers keep
-// half-open connections, delays with reordering, loss and repetition of packets; and the
-// disk of one frontend's journal is small, and full for a time.
+// disk that is slow, or whose writes or fsyncs fail. In a program built by tools/wallshift.sh,
+// jumps of the wall clock of one daemon, by a second to twelve days forward or back: the
+// daemons read it by time.Now at many places, and a clock of Linux cannot be moved for one
+// process, so the script compiles them with another time.Now. Where this user may make network
+// namespaces (package network): partitions of a pair, both ways and one way, a daemon cut off
+// from all others, killed meanwhile so that its peers keep half-open connections, delays with
+// reordering, loss and repetition of packets; and the disk of one frontend's journal is small,
+// and full for a time.
 //
 // With Options.Standbys the cluster has three NATS servers with JetStream and a standby of
 // each master and frontend, and these happen as well: the machine of any daemon never returns
@@ -42,5 +42,5 @@
 //
 // The faults, their victims and times, and the jobs follow from the seed; how processes
 // meet them does not. A run that fails keeps its folder and names the command that runs the
-// same programme again, up to the fault by which the contradiction was there.
+// same programme again, up to the fault by which the contradiction had appeared.
 package chaos

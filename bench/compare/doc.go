@@ -13,11 +13,11 @@
 // # Ratios and their intervals
 //
 // A percentile is normalised to that of the first policy on the same workload
-// with the same seed. Reported is the geometric mean of these ratios over
-// the seeds, with the 95 % interval of Student's t on their logarithms; of times,
-// the mean and the interval of t. One seed has no interval. A policy without
-// draws on a workload without draws has one value for all seeds, and an interval
-// of width 0.
+// with the same seed. The report has the geometric mean of these ratios over the
+// seeds, with the 95 % interval of Student's t on their logarithms; for times, the
+// mean and the interval of t. One seed has no interval. A policy without draws on
+// a workload without draws has one value for all seeds, and an interval of width
+// 0.
 //
 // # References
 //
@@ -26,14 +26,14 @@
 // reference and no bound: policies pass its percentiles, and the mean of one class. Every
 // figure shows both as if they were policies, in grey.
 //
-// # Going on
+// # Continuing
 //
 // What a step measured is kept in a file whose name is a hash of all that it depends on. A
-// comparison that was ended takes the files of its steps and makes the others.
+// comparison that was interrupted takes the files of its completed steps and makes the others.
 //
 // # Failures
 //
-// Mistakes in a plan are found before anything is started or written. A run
-// that fails ends the comparison with its policy, trace, load and seed named;
-// of the folder only the kept runs change.
+// Mistakes in a plan are found before anything is started or written. A run that
+// fails ends the comparison with its policy, trace, load and seed named; in the
+// folder only the kept runs change.
 package compare

@@ -4,12 +4,12 @@
 //	clients' calls     ├─▶ Run ─▶ checks ─▶ findings
 //	faults, samples   ─┘
 //
-// A [Run] holds four accounts that do not trust each other: what the tasks' programs wrote
-// themselves ([Event]), what clients were told ([Job]), which faults were injected
-// ([Fault]), and what the daemons reported about themselves ([Slot], [Group], [Footprint],
-// [Result]). Each check compares some of them and returns a finding for every
-// contradiction. The checks have no clock and no I/O; [Read] and [Append] are the form of
-// the lines that tasks write.
+// A [Run] holds four independent accounts: what the tasks' programs wrote themselves
+// ([Event]), what clients were told ([Job]), which faults were injected ([Fault]), and
+// what the daemons reported about themselves ([Slot], [Group], [Footprint], [Result]).
+// Each check compares some of them and returns a finding for every contradiction. The
+// checks have no clock and no I/O; [Read] and [Append] are the form of the lines that
+// tasks write.
 //
 // # What is not checked here
 //

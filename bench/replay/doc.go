@@ -19,7 +19,7 @@
 // the job to the report of its last task, by one clock; the delay of a watcher
 // does not matter. The queueing delay of a task is the time from the arrival of
 // its job to its report, less the time it ran, by the frontend's clock too; it
-// holds the way of the launch and of the report. It comes from the frontends'
+// includes the transit of the launch and of the report. It comes from the frontends'
 // histories, and so is known only on a cluster that was started for the replay.
 //
 // # Failures

@@ -6,17 +6,17 @@
 //	Plan ──┴─▶ Run: every set on every peer in turn, round after round ──▶ Result
 //	Result ──▶ Fit: T_total - t n = t_s n^alpha_s ──▶ a page with tables, and figures
 //
-// A peer is what starts programs in a number of slots: Pigeon, the floor (goroutines that
-// start the programs, with no queue at all), xargs, GNU parallel, task-spooler, the job
-// queues asynq and River, Slurm and Grid Engine. All start the same programs. Peers are measured one after
-// another within each round, so that what else the machine does meets all of them; between
-// their sets their daemons are idle. A set begins before the first program is submitted and
-// ends when the peer itself knows that the last one has ended.
+// A peer starts programs in a number of slots. Peers are Pigeon, the floor (goroutines that start the
+// programs, with no queue at all), xargs, GNU parallel, task-spooler, the job queues asynq and River,
+// Slurm and Grid Engine. All start the same programs. Peers are measured one after another within each
+// round, so that other load of the machine affects all of them; between their sets their daemons are
+// idle. A set begins before the first program is submitted and ends when the peer itself knows that the
+// last one has ended.
 //
 // The daemons of a peer live in a temporary folder, listen on a socket in it or on the
 // loopback interface, and are gone after Stop with all processes that they have started (place).
 //
 // Times are of the wall clock. Processor time is that of the whole machine, because the
-// processes of some peers cannot be told apart; a run that has the machine for itself is
-// the only one whose processor time means something, so the load before it is noted.
+// processes of some peers cannot be distinguished; the processor time of a run is
+// meaningful only if it has the machine to itself, so the load before it is recorded.
 package reuther

@@ -160,7 +160,7 @@ func TestPlaceLeavesNothing(t *testing.T) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
-		t.Fatal("nobody said that the daemon has ended")
+		t.Fatal("the end of the daemon was not reported")
 	}
 	if err := context.Cause(ctx); !strings.Contains(err.Error(), "no disk") {
 		t.Error(err)

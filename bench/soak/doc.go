@@ -12,6 +12,6 @@
 //
 // The slope is that of Theil and Sen (P. K. Sen, "Estimates of the regression coefficient
 // based on Kendall's tau", JASA 63, 1968): the median of the slopes between all pairs of
-// samples, so that a sample in a bad moment does not count. It is taken over the second
-// half of the run, by the number of ended tasks; tables of bounded size are full by then.
+// samples, so that a few outliers do not count. It is taken over the second half of the
+// run, by the number of ended tasks; tables of bounded size are full by then.
 package soak

@@ -37,7 +37,7 @@ const mostPresent = 8
 // stopsWithin is how long one may take to stop in order before it is killed.
 const stopsWithin = 20 * time.Second
 
-// run has nodes come and go until the context ends, and then ends all.
+// run starts and stops nodes until the context ends, and then ends all.
 func (v *visitors) run(ctx context.Context) error {
 	for {
 		wait := time.NewTimer(time.Duration(500+v.rand.IntN(1000)) * time.Millisecond)

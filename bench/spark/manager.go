@@ -158,8 +158,8 @@ func (p *place) warm(ctx context.Context, m *manager, name string, settings ...s
 	return d, nil
 }
 
-// warmUp has the classes of driver and executors loaded and their hot ones
-// compiled.
+// warmUp makes driver and executors load their classes and compile the hot
+// ones.
 var warmUp = []string{"sleep 40 50", "sleep 1000 1", "each 100", "sleep 400 5"}
 
 // warm waits until a driver is ready and has executors that have run tasks.

@@ -79,7 +79,7 @@ func printFigure(live, sim *measure.Result) error {
 	return err
 }
 
-// writePaperInventory has the workers as slots of nodes on all hosts, evenly.
+// writePaperInventory writes an inventory with the workers as slots of nodes, evenly on all hosts.
 func (s *steps) writePaperInventory() (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "cluster: paper\nsecurity: %s\nssh: {config: %s}\n%shosts:\n", s.opts.security, s.bed.sshConfig(), s.runAs())

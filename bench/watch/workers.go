@@ -20,7 +20,7 @@ type namedWorker struct {
 	group  int // -1: not known
 }
 
-// newWorkerIndex has workers 0 to n-1, as the simulator names them.
+// newWorkerIndex returns an index of workers 0 to n-1, as the simulator names them.
 func newWorkerIndex(n int) *workerIndex {
 	c := &workerIndex{index: map[string]int{}}
 	for i := range n {

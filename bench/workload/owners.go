@@ -126,7 +126,7 @@ func zipf(n int, skew float64) []float64 {
 	return below
 }
 
-// gather has the jobs of the flood arrive in bursts: each when the last of the
+// gather makes the jobs of the flood arrive in bursts: each when the last of the
 // jobs of its burst would have arrived.
 func (w *Workload) gather(burst int) {
 	var waiting []int

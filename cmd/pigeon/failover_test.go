@@ -91,7 +91,7 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await.Until(t, "the programs end while nobody listens", func() bool {
+	await.Until(t, "the programs end while no process listens", func() bool {
 		list, err := os.ReadDir(gates)
 		return err == nil && len(list) == 2+len(followers)
 	})
@@ -101,7 +101,7 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, code, f.errs.String())
 		}
 		if !strings.Contains(f.errs.String(), at+" answers") {
-			t.Errorf("%s told %q", name, f.errs.String())
+			t.Errorf("%s printed %q", name, f.errs.String())
 		}
 		out := strings.Split(strings.TrimSuffix(f.out.String(), "\n"), "\n")
 		if name == "submit --wait" {

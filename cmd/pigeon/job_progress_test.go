@@ -54,7 +54,7 @@ func TestRunSaysWhyItWaits(t *testing.T) {
 	select {
 	case <-told.written:
 	case <-time.After(2 * time.Minute):
-		t.Fatal("nothing is said")
+		t.Fatal("run does not report why it waits")
 	}
 	succeed(t, "cancel", "first")
 	if a, b := <-ended, <-ended; a+b != exitDone+exitFailed {

@@ -100,7 +100,7 @@ func nodeResumeCommand() *cobra.Command {
 	return cmd
 }
 
-// drainNode has the first frontend that answers pass the order on.
+// drainNode makes the first frontend that answers pass the order on.
 func (c *clusterClient) drainNode(ctx context.Context, name string, o api.DrainOrder) (d api.NodeDrain, err error) {
 	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
 		d, err = f.DrainNode(ctx, name, o)

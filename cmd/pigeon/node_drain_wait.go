@@ -39,8 +39,8 @@ func newDrainWait(cmd *cobra.Command, c *clusterClient, output outputFormat) *dr
 	return &drainWait{cmd: cmd, cluster: c, output: output}
 }
 
-// drain has the nodes drain, prints each when it is drained, and on standard error what
-// still runs meanwhile.
+// drain makes the nodes drain, prints each when it is drained, and on standard error
+// what still runs meanwhile.
 func (w *drainWait) drain(names []string, o api.DrainOrder) error {
 	for _, name := range names {
 		d, err := w.cluster.drainNode(w.cmd.Context(), name, o)

@@ -50,8 +50,8 @@ func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output output
 	return err
 }
 
-// forgetNode has the first frontend that answers pass the request on; all frontends have the
-// same masters.
+// forgetNode makes the first frontend that answers pass the request on; all frontends have
+// the same masters.
 func (c *clusterClient) forgetNode(ctx context.Context, name string) (groups []int32, err error) {
 	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
 		groups, err = f.ForgetNode(ctx, name)

@@ -210,7 +210,7 @@ func TestPrometheus(t *testing.T) {
 	t.Run("exemplars", p.exemplars)
 
 	if code, errs := dev.stop(); code != exitDone {
-		t.Errorf("dev, whose traces nobody received: status %d: %s", code, errs)
+		t.Errorf("dev, whose traces no process received: status %d: %s", code, errs)
 	}
 }
 

@@ -67,11 +67,11 @@ func TestServiceManagerIsTold(t *testing.T) {
 	defer end()
 	close(ready)
 	if got := receiver.told(); got != "READY=1" {
-		t.Errorf("a daemon that is ready told %q", got)
+		t.Errorf("a daemon that is ready reported %q", got)
 	}
 	stop()
 	if got := receiver.told(); got != "STOPPING=1" {
-		t.Errorf("a daemon that stops told %q", got)
+		t.Errorf("a daemon that stops reported %q", got)
 	}
 }
 
@@ -83,11 +83,11 @@ func TestServiceManagerDoesNotWaitForOthers(t *testing.T) {
 	end := m.follow(t.Context(), ready, time.Nanosecond)
 	defer end()
 	if got := receiver.next(); !strings.HasPrefix(got, "READY=1\n") || !strings.Contains(got, "waits") {
-		t.Errorf("a daemon that waits told %q", got)
+		t.Errorf("a daemon that waits reported %q", got)
 	}
 	close(ready)
 	if got := receiver.next(); !strings.Contains(got, "serves") {
-		t.Errorf("then it told %q", got)
+		t.Errorf("then it reported %q", got)
 	}
 }
 

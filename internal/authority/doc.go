@@ -1,7 +1,7 @@
 // Package authority is a private certificate authority in a folder, and the certificates that
 // it issues: those of daemons, of NATS servers, and of users who prefer them to tokens.
 //
-//	Init ──▶ authority ──Issue──▶ certificate ──Renew, before it ends──▶ certificate, same key
+//	Init ──▶ authority ──Issue──▶ certificate ──Renew, before it expires──▶ certificate, same key
 //	                                  │
 //	                                  └──Revoke──▶ on the list of revoked certificates, for ever
 //
@@ -19,7 +19,7 @@
 // Keys are ECDSA on the curve P-256, because Go, Java 11 and newer, and NATS servers all take
 // them in TLS 1.3; Java takes Ed25519 there only from version 15 on.
 //
-// A renewed certificate keeps its key, so one renamed file replaces it and no moment has a
-// certificate and a key that do not fit each other. A key that another user may know is
-// replaced by Revoke and Issue.
+// A renewed certificate keeps its key, so one renamed file replaces it and certificate and
+// key match at every moment. A key that another user may know is replaced by Revoke and
+// Issue.
 package authority

@@ -6,13 +6,13 @@
 // # No process is left
 //
 // Every process has a process group, so that a Ctrl-C at the terminal
-// reaches it only through this program, and what it has started is ended with it
-// (Stop, Close). The kernel kills it when this program has ended, for whatever reason
-// (a parent-death signal, on Linux). The kernel sends that signal when the thread ends
-// that started the process, so one thread, which lives as long as the Group, starts all.
-// A program that replaces itself several times can lose the signal, and what a process
-// has started gets none: with Command.Watchdog a small shell leads the process group,
-// and kills it then.
+// reaches it only through this program, and its descendants end with it (Stop, Close).
+// The kernel kills it when this program has ended, for whatever reason (a parent-death
+// signal, on Linux). The kernel sends that signal when the thread that started the
+// process ends, so one thread, which lives as long as the Group, starts all. A program
+// that replaces itself several times can lose the signal, and the descendants of a
+// process get none: with Command.Watchdog a small shell leads the process group, and
+// kills it then.
 //
 // # Output
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // spawner starts processes from one thread that lives until close: the kernel sends
-// the parent-death signal when the thread ends that started the process, which may be
+// the parent-death signal when the thread that started the process ends, which may be
 // long before the program ends.
 type spawner struct {
 	requests chan func()

@@ -90,13 +90,13 @@ type Spec struct {
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
 	// by Close.
 	Dir string
-	// NoSync has frontends acknowledge without fsync.
+	// NoSync makes frontends acknowledge without fsync.
 	NoSync bool
 	// History makes every frontend write one (see Cluster.Histories).
 	History bool
 	// Record is a folder for recordings of all cores; "" for none.
 	Record string
-	// HTTP has every daemon serve /metrics, /status and the like on a free port.
+	// HTTP makes every daemon serve /metrics, /status and the like on a free port.
 	HTTP bool
 	// OTLP is the host:port of the receiver of traces; "" for none. TraceRatio is the share
 	// of jobs that are traced.

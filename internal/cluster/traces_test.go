@@ -246,7 +246,7 @@ func root(t *testing.T, spans []span, byID map[string]span) (job string) {
 				t.Errorf("the root of a job that completed is %+v", s)
 			}
 		case s.parent == "":
-			t.Errorf("%+v is a second root, beside %q", s, job)
+			t.Errorf("%+v is a second root, in addition to %q", s, job)
 		case !found:
 			t.Errorf("orphan: %+v", s)
 		case s.name == "running" && parent.name != "launched", s.name != "running" && parent.name != "job":

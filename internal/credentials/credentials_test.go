@@ -213,7 +213,7 @@ func TestCallersWithoutCertificate(t *testing.T) {
 	}
 	var none *credentials.Credentials
 	if p, err = none.Identify(conn); err != nil || p != (identity.Principal{}) || none.Client(identity.Master, "") != nil || none.Server() != nil || none.Valid(p) != nil {
-		t.Error("without credentials somebody is known")
+		t.Error("without credentials a caller is known")
 	}
 	if _, err := none.Authenticate("x"); err == nil {
 		t.Error("without credentials a token proves something")

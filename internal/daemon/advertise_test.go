@@ -45,7 +45,7 @@ func TestEveryAddressIsNeverTold(t *testing.T) {
 		got := s.Advertised(net.JoinHostPort(hosts.Draw(t, "host"), "77"), peers.Draw(t, "peers")...)
 		host, port, err := net.SplitHostPort(got)
 		if err != nil || IsEveryAddress(host) || port != "77" {
-			t.Fatalf("others are told %q (%v)", got, err)
+			t.Fatalf("%q is announced (%v)", got, err)
 		}
 	})
 }

@@ -124,7 +124,7 @@ func TestARefusalIsAnAnswer(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if got := said.all(); len(got) != 2 || got[1] != "frontend a:1 answers" {
-			t.Errorf("told %q", got)
+			t.Errorf("the user is told %q", got)
 		}
 	})
 }

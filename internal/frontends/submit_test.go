@@ -55,7 +55,7 @@ func TestAJobIsSubmittedOnceThroughTheDeathOfItsFrontend(t *testing.T) {
 					t.Errorf("after %v", took)
 				}
 				if got := strings.Join(said.all(), "|"); got != "frontend a:1 does not answer; trying a:1, b:1 for 1m0s|frontend a:1 answers" {
-					t.Errorf("told %q", got)
+					t.Errorf("the user is told %q", got)
 				}
 			})
 		})
@@ -72,7 +72,7 @@ func TestAJobGoesElsewhereFromAFrontendThatIsNotThere(t *testing.T) {
 		c, said := w.client("a:1", "b:1")
 		j, _, err := c.Submit(t.Context(), request("1"), true)
 		if err != nil || j.Frontend().Address != "b:1" || !f1.has("1") || len(said.all()) != 0 {
-			t.Errorf("%+v, %v, told %q", j, err, said.all())
+			t.Errorf("%+v, %v, the user is told %q", j, err, said.all())
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestARefusalIsShownAtOnce(t *testing.T) {
 			began := time.Now()
 			_, _, err := c.Submit(t.Context(), request("k"), true)
 			if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != p || time.Since(began) != 0 || len(said.all()) != 0 {
-				t.Errorf("%v after %v, told %q", err, time.Since(began), said.all())
+				t.Errorf("%v after %v, the user is told %q", err, time.Since(began), said.all())
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestNoFrontendAnswers(t *testing.T) {
 		began := time.Now()
 		_, _, err := c.Submit(t.Context(), request("k"), true)
 		if took := time.Since(began); err == nil || took < frontends.ShortRetry || took > frontends.ShortRetry+time.Second || len(said.all()) != 1 {
-			t.Errorf("%v after %v, told %q", err, took, said.all())
+			t.Errorf("%v after %v, the user is told %q", err, took, said.all())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

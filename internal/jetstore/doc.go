@@ -6,7 +6,7 @@
 //   - each has sync_interval: always, so that an acknowledged write survives a loss of power;
 //   - their cluster has at least one server for each replica;
 //   - streams and buckets under the cluster's name belong to this cluster (its id is
-//     in the metadata of every stream) and has the replicas configured.
+//     in the metadata of every stream) and have the configured replicas.
 //
 // A state that passes by itself, such as a server that starts or an election, is waited for
 // until the context ends.

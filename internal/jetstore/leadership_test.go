@@ -145,7 +145,7 @@ func TestLossOfOneServer(t *testing.T) {
 		losses := w.losses.Load()
 		loss.lose(i)
 		w.settle(t)
-		t.Logf("%s: nobody led for at most %v (before: %v), leaderships lost: %d", loss.what, w.longest(), quiet, w.losses.Load()-losses)
+		t.Logf("%s: no candidate led for at most %v (before: %v), leaderships lost: %d", loss.what, w.longest(), quiet, w.losses.Load()-losses)
 		loss.back(i)
 		servers.Leader(stream)
 		if testing.Short() {
@@ -178,13 +178,13 @@ func TestLossOfTwoServers(t *testing.T) {
 			leads := w.leads.Load()
 			time.Sleep(2 * ttl) // only time shows that no candidate takes over
 			if w.leads.Load() != leads {
-				t.Error("somebody led without a majority")
+				t.Error("a candidate led without a majority")
 			}
 			signals[1](servers, gone)
 			signals[1](servers, (gone+1)%3)
 			back := time.Now()
 			daemontest.Await(t, "somebody leads", func() bool { return w.leader() >= 0 })
-			t.Logf("%s: somebody leads %v after they are back", what, time.Since(back))
+			t.Logf("%s: a candidate leads %v after they are back", what, time.Since(back))
 			w.settle(t)
 			if w.both.Load() {
 				t.Error("two led at once")

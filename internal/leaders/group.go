@@ -76,15 +76,15 @@ func (g *Group) Current() *wire.PeerClient { return g.list[g.current.Load()].Pee
 // Address returns where it serves, host:port.
 func (g *Group) Address() string { return g.list[g.current.Load()].Address }
 
-// Prefer has the master at an address be called from now on. An address that the setting
-// does not list changes nothing.
+// Prefer makes the master at an address the one that is called from now on. An address
+// that the setting does not list changes nothing.
 func (g *Group) Prefer(address string) {
 	if i := slices.IndexFunc(g.list, func(m Master) bool { return m.Address == address }); i >= 0 {
 		g.use(i)
 	}
 }
 
-// use makes a master the current one, and ends the questions that wait at another.
+// use makes a master the current one, and ends the calls that wait at another.
 func (g *Group) use(i int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

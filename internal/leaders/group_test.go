@@ -160,7 +160,7 @@ func TestNobodyLeads(t *testing.T) {
 	}
 }
 
-// A question that waits for another membership ends when another master leads.
+// A request that waits for another membership ends when another master leads.
 func TestMembershipFollowsTheLeader(t *testing.T) {
 	list, at := serve(t, 2)
 	g := group(t, at...)

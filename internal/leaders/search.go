@@ -57,7 +57,7 @@ func (s *searching) left() (n int) {
 }
 
 // search calls the masters until one leads. ctx bounds the whole; a master that does not
-// answer uses up no more than an even part of the time, so that the others are asked too.
+// answer uses up no more than its equal part of the time, so that the others are asked too.
 func search[R any](ctx context.Context, g *Group, call func(context.Context, *wire.PeerClient) (R, standing, error)) (R, error) {
 	if len(g.list) == 1 {
 		r, _, err := call(ctx, g.list[0].Peer)

@@ -191,7 +191,7 @@ func (l *loop) setLeader(r Record, known bool) {
 	}
 }
 
-// stop ends the leading of a candidate whose Run ends. The record lapses, or was removed.
+// stop ends the leadership of a candidate whose Run ends. The record lapses, or was removed.
 func (l *loop) stop() {
 	l.deadline.Store(0)
 	if l.led != 0 {

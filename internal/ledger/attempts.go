@@ -33,7 +33,7 @@ func (l *Ledger) next(j *Job, t *Task) (int32, bool) {
 
 // catchUp makes a later attempt the one that counts. Attempts are numbered
 // here alone; one that is not known was numbered before the process died, and its
-// record, for which nothing waited, died with it.
+// record, for which nothing waited, was lost with it.
 func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 
 // Confirm records that a daemon holds, or has run, an attempt of a task. It returns

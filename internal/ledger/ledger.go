@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The places of tasks that are with no group that is known.
+// The places of tasks without a known group.
 const (
 	Nowhere int16 = -1 // no group holds the task
 	Unknown int16 = -2 // a group or a worker may hold it, from an earlier life of the distributor

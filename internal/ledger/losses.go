@@ -82,7 +82,7 @@ func (j *Job) forget(task int32, which func(*loss) bool) (forgotten []loss) {
 	return forgotten
 }
 
-// poisonReason returns why a task failed that took three nodes with it.
+// poisonReason returns why a task failed during which three nodes were lost.
 func poisonReason(m *sched.Message, lost []loss, window sched.Time) string {
 	var names []string
 	for _, x := range lost {
@@ -123,7 +123,7 @@ func (l *Ledger) WorkersBack(back func(sched.Addr) bool, out *sched.Actions) {
 	})
 }
 
-// takeBack removes the losses of an unfinished task that turn out to be none, and returns
+// takeBack removes the losses of an unfinished task that were none after all, and returns
 // them.
 func (j *Job) takeBack(task int32, which func(*loss) bool) []loss {
 	t := &j.Tasks[task]

@@ -7,7 +7,7 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Ignored  Verdict = iota // repeated, late, or of nothing known here
+	Ignored  Verdict = iota // repeated, late, or about an unknown task
 	Accepted                // the task ended; so did its job when Ledger.Job is nil now
 	Again                   // the task has a new attempt, which the caller must place
 	Later                   // the same, and the caller must not place it before Due returns it

@@ -104,8 +104,8 @@ func (s *throttled) restart() {
 	s.step()
 }
 
-// However results, failures, losses and restarts follow one another: never are more tasks of a job
-// with workers than it allows, as many are as may be, and all of them end.
+// Whatever the order of results, failures, losses and restarts: a job never has more tasks with
+// workers than it allows, it has as many as it may, and all of them end.
 func TestMaxRunning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		submit := sched.Message{Kind: sched.Submit, Job: one, Count: rapid.Int32Range(1, 20).Draw(t, "tasks"), MaxRunning: rapid.Int32Range(0, 6).Draw(t, "limit"), Retries: 2}

@@ -142,7 +142,8 @@ func TestRefusedSendersAreNotRemembered(t *testing.T) {
 	}
 }
 
-// A batch that is refused while another one of its sender is being taken has nothing forgotten.
+// A refused batch does not make the inbox forget its sender while another batch of it is being
+// taken.
 func TestRefusedBesideTaken(t *testing.T) {
 	in := NewInbox(master, 42)
 	batch := func(sequence uint64) *wire.Batch {
@@ -166,7 +167,7 @@ func TestRefusedBesideTaken(t *testing.T) {
 	}
 }
 
-// An inbox that is full names its limit, and takes what comes of the senders that it knows.
+// An inbox that is full names its limit, and takes the batches of the senders that it knows.
 func TestMaxSenders(t *testing.T) {
 	in := NewInbox(master, 42)
 	accept := func(name string, sequence uint64) error {

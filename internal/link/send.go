@@ -22,8 +22,8 @@ const (
 	void            // what was sent no longer counts
 )
 
-// send delivers one parcel, and repeats it until it is accepted. It returns false when what else
-// was queued with it is void.
+// send delivers one parcel, and repeats it until it is accepted. It returns false when the rest
+// that was queued with it is void.
 func (l *Link) send(p parcel, gen uint64) bool {
 	if p.items = l.known(p.items); len(p.items) == 0 && p.count > 0 {
 		l.release(p, gen, func(*Stats) {})

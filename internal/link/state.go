@@ -41,7 +41,7 @@ type Stats struct {
 	Sent    uint64 // messages that the peer took
 	Batches uint64 // that the peer took
 	Retries uint64 // failed attempts
-	Full    uint64 // messages that Send refused for want of room
+	Full    uint64 // messages that Send refused for lack of room
 	Refused uint64 // messages that the peer refused
 	Dropped uint64 // messages dropped by Reset or because their peer had ended
 }

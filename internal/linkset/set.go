@@ -160,7 +160,7 @@ func (s *Set) Forget(after time.Duration, now time.Time) (forgotten []wire.Ref) 
 	return forgotten
 }
 
-// Len counts the peers, those that were removed and are not forgotten among them.
+// Len counts the peers, including those that were removed and are not forgotten.
 func (s *Set) Len() int { return len(s.links) }
 
 // Up reports whether messages reach the peer, as far as is known.
@@ -169,7 +169,7 @@ func (s *Set) Up(peer wire.Ref) bool {
 	return w != nil && !w.removed && (w.link == nil || w.link.Stats().Status == link.Up)
 }
 
-// Queue has an item sent by the next Flush; false when its receiver is not in the set.
+// Queue queues an item for the next Flush; false when its receiver is not in the set.
 func (s *Set) Queue(it *wire.Item) bool {
 	w := s.links[it.To.Daemon()]
 	if w == nil || w.removed {

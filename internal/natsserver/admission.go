@@ -211,8 +211,8 @@ func (a *routes) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// askForCertificates has clients show a certificate, which Check verifies: it knows why it refuses
-// one, and reads the authorities again when their file has changed.
+// askForCertificates asks clients for a certificate, which Check verifies: it knows why it
+// refuses one, and reads the authorities again when their file has changed.
 func askForCertificates(config *tls.Config) *tls.Config {
 	config = config.Clone()
 	config.ClientAuth, config.MinVersion = tls.RequireAnyClientCert, tls.VersionTLS13

@@ -6,7 +6,7 @@
 //	Publish -> queue -> goroutine -> nats.go -> server -> Subscribe's function
 //
 // Publish never blocks. Its goroutine sends everything that is queued in one batch;
-// what is published meanwhile follows. No timer is involved.
+// notices published meanwhile follow. No timer is involved.
 //
 // A Conn is connected or not:
 //
@@ -16,9 +16,9 @@
 //	      +-------------------------+
 //	        connection lost, two pings unanswered, a write stalls
 //
-// Absence of the server at the start is the same state as its loss later: the
-// daemon continues, Connect succeeds, Publish fails, and the connection is tried for
-// ever. Subscriptions are renewed automatically. Notices queued for a lost
-// connection are dropped: a notice that waited is stale. A subscriber that is too
-// slow loses the newest notices. Every drop is counted.
+// Absence of the server at the start is the same state as its loss later: the daemon
+// continues, Connect succeeds, Publish fails, and the Conn keeps trying to connect.
+// Subscriptions are renewed automatically. Notices queued for a lost connection are
+// dropped: a notice that waited is stale. A subscriber that is too slow loses the
+// newest notices. Every drop is counted.
 package notice

@@ -7,8 +7,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // waited elsewhere before: at a master that this one follows. Runs that were put to the head stay
 // before them.
 //
-// Such tasks come in long sequences in order of their age, so the place is looked for from the
-// last one found.
+// Such tasks come in long sequences in order of their age, so the search begins at the last
+// place found.
 func (x *Index) PushByAge(c sched.Class, since sched.Time, j *Job, first, count, attempt int32) *Run {
 	l := x.laneOf(j, c)
 	at := x.near[c]

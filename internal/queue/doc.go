@@ -12,6 +12,6 @@
 // for a worker is the lowest number among the heads of its service's
 // applications, the first idle worker for a task the lowest among the heads of
 // its application's services. In the papers' settings there is one application
-// and one service, and both are one look. Cost grows with the applications a
+// and one service, and each takes one look. Cost grows with the applications a
 // worker serves, never with tasks or workers.
 package queue

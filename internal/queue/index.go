@@ -115,8 +115,8 @@ func (x *Index) Join(names []string) (s *Service, fresh bool) {
 	return s, fresh
 }
 
-// Leave counts a worker out, which is in no idle list, and calls orphan for each
-// application that has no worker left.
+// Leave no longer counts a worker, which must be in no idle list, and calls orphan
+// for each application that has no worker left.
 func (x *Index) Leave(s *Service, orphan func(*App)) {
 	s.workers--
 	for _, a := range s.apps {

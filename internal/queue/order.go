@@ -12,7 +12,7 @@ type Order interface {
 	Renew(now sched.Time) bool
 }
 
-// Orders are what the queues of an index are served by.
+// Orders are the orders in which the queues of an index are served.
 type Orders struct {
 	By [sched.NumClasses]Order // nil: first in, first out
 	// Overdue: a task that has waited longer is served before all ranks, the oldest

@@ -31,7 +31,7 @@ type place struct {
 type heap struct{ slots []slot }
 
 // slot is a place with its key: the tag of the owner, -Inf when the owner has less than
-// its min, +Inf when a max forbids all that waits there.
+// its min, +Inf when a max forbids all tasks that wait there.
 type slot struct {
 	key   float64
 	place *place
@@ -67,7 +67,7 @@ func (p *place) key() float64 {
 	}
 }
 
-// blocked reports whether a max forbids all that waits below.
+// blocked reports whether a max forbids all tasks that wait below.
 func (h *heap) blocked() bool { return math.IsInf(h.slots[0].key, 1) }
 
 // hasOthers reports whether tasks wait at or below a place, where some do, that are of

@@ -97,7 +97,7 @@ func recorded(m *More) recordedMore {
 	return r
 }
 
-// DescribeAction prints an action on one line, after the manner of [Describe].
+// DescribeAction prints an action on one line, as [Describe] does a message.
 func DescribeAction(a *Action) string {
 	switch a.Kind {
 	case Send:

@@ -204,7 +204,7 @@ const (
 	// Messages that report which daemon holds which tasks after a restart.
 
 	// DistributorUp (shell to master): a frontend registered as a new process. Distributor. It is
-	// answered by Holding for all that the master has of that distributor.
+	// answered by Holding for all tasks that the master holds for that distributor.
 	DistributorUp
 	// Held (worker or shell to distributor): the distributor's attempts that the worker
 	// runs, has queued, or keeps the result of. Kept. From the shell, Peer is the worker,
@@ -230,9 +230,9 @@ const (
 )
 
 // Message is everything that a core or the shell around it can send to a core. It
-// is one flat struct, in the manner of raft implementations: no allocation on
-// the way of a task, one place that translates it to the wire. Its Kind decides
-// which fields count.
+// is one flat struct, as in raft implementations: no allocation on the path of a
+// task, one place that translates it to the wire. Its Kind decides which fields
+// count.
 type Message struct {
 	Kind     Kind
 	Class    Class

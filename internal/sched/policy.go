@@ -90,7 +90,7 @@ type MasterConfig struct {
 }
 
 // RecoveryOver is the token of the timeout that ends this wait. A shell that knows that all
-// nodes have reported steps it before its time; the one that comes in time then is stale.
+// nodes have reported steps it early; the timer's own timeout is then stale.
 const RecoveryOver uint64 = 0
 
 // WorkerConfig configures a worker.

@@ -10,7 +10,7 @@ const (
 	RefusedBusy                         // a task runs
 	RefusedBusyOther                    // another task runs than the one to be suspended
 	RefusedFull                         // a worker of several slots has no room
-	RefusedEpoch                        // a master of a later epoch has spoken
+	RefusedEpoch                        // a master of a later epoch has sent a message
 	RefusedChanged                      // launched for an earlier state of the slot
 	RefusedWorkerChanged                // the same, of a worker of several slots
 	RefusedReserved                     // a long task at a slot for short ones

@@ -44,7 +44,7 @@ type JobView struct {
 type TaskView struct {
 	Task, Attempt int32
 	Worker        Addr
-	Since         Time // when it would have begun to have run as long as it has without pauses, Unknown where the core does not know; of a worker that registered with it, not before that
+	Since         Time // its start if it had run without pauses, Unknown where the core does not know; for a worker that registered with it, not before that
 }
 
 // GroupTotals are the figures of a master's whole group. A policy without classes or
@@ -87,7 +87,7 @@ type JobShare struct {
 // sequenced ([Policy.Sequenced]).
 type SlotView struct {
 	Seq      uint64    // sequence number of the slot's state; 0 of a worker that keeps none
-	Epoch    uint64    // highest under which a master has spoken
+	Epoch    uint64    // highest of the masters that have sent a message
 	Reserved bool      // serves short tasks only
 	Running  AttemptID // Attempt 0 when it runs nothing
 }

@@ -20,7 +20,7 @@ type memory struct {
 const (
 	stepsPerHalfLife = 16
 	mostHalvings     = 40 // of scale, before all tags are divided by it
-	// leastHalfLife keeps that division rare; a shorter one is this one.
+	// leastHalfLife keeps that division rare; a shorter half-life counts as this one.
 	leastHalfLife = sched.Second
 	// forgettable is the decayed use that is forgotten.
 	forgettable = sched.Second

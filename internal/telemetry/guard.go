@@ -182,7 +182,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p identity.Princ
 	writeText(w, status, refusal.Error())
 }
 
-// busy has the connection of a request count as busy while it is answered.
+// busy makes the connection of a request count as busy while it is answered.
 func busy(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, _ := connectionOf(r); c != nil {

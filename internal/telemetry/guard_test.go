@@ -108,7 +108,7 @@ func TestOtherHostsAreRefused(t *testing.T) {
 		}
 	}
 	if n := refused.Load(); n != 5 {
-		t.Errorf("%d refusals were told, want 5", n)
+		t.Errorf("%d refusals were reported, want 5", n)
 	}
 	if got, _, _ := ask(t, s, http.MethodGet, "/healthz", "evil.example"); got != 200 {
 		t.Errorf("a probe by another name is answered %d", got)
@@ -146,7 +146,7 @@ func TestWhoMaySee(t *testing.T) {
 	s := guarded(t, Security{Identifier: id, Allow: allowPeople})
 	bearer := []string{"Authorization", "Bearer " + testToken}
 	if got, body, h := ask(t, s, http.MethodGet, "/status", "localhost"); got != 401 || h.Get("WWW-Authenticate") == "" || !strings.Contains(body, "unknown caller") {
-		t.Errorf("nobody: %d %s", got, body)
+		t.Errorf("an unknown caller: %d %s", got, body)
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if got, _, _ := ask(t, s, http.MethodGet, path, "localhost"); got != 200 {

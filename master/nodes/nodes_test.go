@@ -104,7 +104,7 @@ func TestHello(t *testing.T) {
 }
 
 // Where workers have numbers a node without them is refused for now, with when to try
-// again, and one that claims what others have for good.
+// again, and one that claims numbers of others is refused for good.
 func TestHelloWithNumbers(t *testing.T) {
 	p := sparrow.Policy(sparrow.Defaults())
 	for _, c := range []struct {

@@ -32,7 +32,7 @@
 // itself, in addition to its own service. A call that the caller may not make is refused before
 // its arguments are parsed.
 //
-// Run serves until its context is done, then closes idle connections, lets calls finish
-// for StopTimeout, cancels and closes the rest, and returns when no goroutine is left. A listener that ends by itself ends Run with an error: a
-// daemon that cannot be reached must not look alive.
+// Run serves until its context is done, then closes idle connections, lets calls finish for
+// StopTimeout, cancels and closes the rest, and returns when no goroutine is left. A listener that ends
+// by itself ends Run with an error, since a daemon that cannot be reached must not look alive.
 package server

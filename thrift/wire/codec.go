@@ -38,12 +38,12 @@ func NewCodec(directory Directory, now func() sched.Time) *Codec {
 	}
 }
 
-// OnUnknown has report called, from any goroutine, with each message that was left out of
-// a batch because this version does not know its kind. It is called before the first use.
+// OnUnknown makes the codec call report, from any goroutine, with each message that was left out
+// of a batch because this version does not know its kind. It is called before the first use.
 func (c *Codec) OnUnknown(report func(sender Ref, kind int8)) { c.unknown = report }
 
-// Unlearn has the codec not know kinds of messages, as that of an earlier version. It is for
-// tests of versions next to each other, and is called before the first use.
+// Unlearn makes the codec not know kinds of messages, like that of an earlier version. It is
+// for tests of versions next to each other, and is called before the first use.
 func (c *Codec) Unlearn(kinds ...sched.Kind) {
 	for _, k := range kinds {
 		c.kinds[kindNumbers[k]] = sched.KindNone

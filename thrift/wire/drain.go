@@ -15,7 +15,7 @@ type DrainReceiver interface {
 	Drain(ctx context.Context, o DrainOrder) (DrainReply, error)
 }
 
-// DrainOrder has a node drain, or resume.
+// DrainOrder makes a node drain, or resume.
 type DrainOrder struct {
 	Resume   bool
 	Deadline time.Duration // after which what still runs is given back; 0: none
@@ -39,7 +39,7 @@ func (h peerHandler) Drain(ctx context.Context, o *peer.TDrainOrder) (*peer.TDra
 	return drainReplyTo(r), refusal(err)
 }
 
-// Drain has the node drain, or resume.
+// Drain makes the node drain, or resume.
 func (p *PeerClient) Drain(ctx context.Context, o DrainOrder) (DrainReply, error) {
 	t, err := invoke(ctx, p.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*peer.TDrainReply, error) {
 		return peer.NewPeerServiceClient(c).Drain(ctx, drainOrderTo(o))

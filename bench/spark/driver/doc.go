@@ -10,6 +10,6 @@
 // of a replay are sent before it, and are not answered (WriteJobs).
 //
 // No file has to be on the driver's machine, and no clock is compared with that of
-// another machine. A driver ends with its standard input: with this program, whatever
-// ended that, also over ssh.
+// another machine. A driver ends with its standard input, and so with this program,
+// whatever ended that, also over ssh.
 package driver

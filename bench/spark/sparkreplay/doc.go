@@ -26,8 +26,8 @@
 //
 // All times of a job are its driver's, by one clock: the completion time from the
 // submission to the last task's result; the queueing delay of a task from there to
-// its result, less the time it ran, so that it includes the ways of the grant, the task
-// and the result. A job's arrival is counted from the start command to its driver.
+// its result, less the time it ran, so that it includes the transit of the grant, the
+// task and the result. The arrival of a job counts from the start command to its driver.
 //
 // # Failures
 //

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// driverVariable has this test be a driver; its value is its behaviour.
+// driverVariable makes this test a driver; its value is its behaviour.
 const driverVariable = "PIGEON_TEST_DRIVER"
 
 func TestMain(m *testing.M) {

@@ -56,7 +56,7 @@ func (c *Cluster) Upgrade(ctx context.Context) error {
 	})
 }
 
-// bring has all hosts as planned; allowed refuses one.
+// bring makes all hosts as planned; allowed refuses one.
 func (c *Cluster) bring(ctx context.Context, allowed func(*work) error) error {
 	todo := make(map[string]*work, len(c.plan.Hosts))
 	for _, p := range c.plan.Hosts {

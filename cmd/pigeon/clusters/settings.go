@@ -244,7 +244,7 @@ func (s *settings) faulty(h *hosts.Host) string {
 	return ""
 }
 
-// checked has the daemon of a role check its file.
+// checked makes the daemon of a role check its file.
 func checked(r hosts.Role, text []byte) error {
 	f, err := os.CreateTemp("", "pigeon-plan-*.yaml")
 	if err != nil {

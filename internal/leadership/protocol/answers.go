@@ -17,7 +17,7 @@ const (
 func (c *Candidate) Lost() Reason { return c.lost }
 
 // expire ends a leadership whose deadline has passed. This is final: an answer that would
-// have prolonged it comes too late, because Leads has been answered with no meanwhile.
+// have prolonged it comes too late, because Leads has returned false meanwhile.
 func (c *Candidate) expire(now sched.Time) {
 	if c.leading && now >= c.deadline {
 		c.lose(NotRenewed)
@@ -129,8 +129,8 @@ func (c *Candidate) Ended(holder string, incarnation int64, token uint64) {
 	c.ended = Claim{Holder: holder, Incarnation: incarnation, Token: token}
 }
 
-// Resign ends the leading now, and removes the claim. The candidate takes no leadership any
-// more.
+// Resign ends the leadership now, and removes the claim. The candidate takes no leadership
+// any more.
 func (c *Candidate) Resign() {
 	if c.leading {
 		c.lose(Resigned)

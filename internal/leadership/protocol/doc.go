@@ -1,5 +1,5 @@
-// Package protocol is the rules of leadership without the world: when a standby may take
-// over, when a leader must stop, what is written under which revision. Nothing here reads a
+// Package protocol has the rules of leadership as pure code: when a standby may take over,
+// when a leader must stop, what is written under which revision. Nothing here reads a
 // clock, starts a goroutine or opens a socket; time comes in as an argument, and it is a
 // clock of this machine alone that cannot be set and that counts pauses. Package leadership
 // puts the goroutines around it.

@@ -275,7 +275,7 @@ func TestNeverTwo(t *testing.T) {
 		w.run(20 * ttl)
 		leader := w.leading()
 		if leader == nil {
-			t.Fatal("nobody leads although the faults have ended")
+			t.Fatal("no candidate leads although the faults have ended")
 		}
 		token := leader.token
 		w.run(20 * ttl)

@@ -1,7 +1,7 @@
-// Package protocol is the rules of membership without the world: which process of a name
-// counts, which membership is newer, which peers are lost, which number a worker has. Nothing here
-// reads a clock, starts a goroutine or opens a socket; time comes in as an argument.
-// Package membership puts the goroutines around it.
+// Package protocol has the rules of membership as pure code: which process of a name counts, which
+// membership is newer, which peers are lost, which number a worker has. Nothing here reads a
+// clock, starts a goroutine or opens a socket; time comes in as an argument. Package membership
+// puts the goroutines around it.
 //
 //	master                                        node or frontend
 //	Registry   registered processes        ◀─hello── Registration, Contact   is the master there?

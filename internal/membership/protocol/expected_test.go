@@ -18,7 +18,7 @@ func TestExpected(t *testing.T) {
 		members := rapid.SliceOfN(peer, 1, 6).Draw(t, "members")
 		e, known := Begin(members, sched.Second, 2*sched.Second)
 		if !known || e.Nobody() {
-			t.Fatal("nobody is expected")
+			t.Fatal("no daemon is expected")
 		}
 		left := map[Peer]bool{}
 		for _, p := range members {

@@ -142,7 +142,7 @@ func (t *Sessions) Expire(now sched.Time) (left []Peer) {
 	return left
 }
 
-// startOver has the missing peers be missing since now.
+// startOver counts the missing peers as missing from now on.
 func (t *Sessions) startOver(now sched.Time) {
 	for _, s := range t.peers {
 		if s.member && s.missing {

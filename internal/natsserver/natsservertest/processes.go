@@ -23,7 +23,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
 )
 
-// optionsVariable has this test program be a server with the options in it.
+// optionsVariable makes this test program a server with the options in it.
 const optionsVariable = "PIGEON_TEST_NATS_SERVER"
 
 // Main is for TestMain of tests with [Processes]: it runs a server when this program was started

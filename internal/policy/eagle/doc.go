@@ -24,14 +24,14 @@
 // distributor sent last), but one may overtake only if its estimate is at most the
 // smallest slack of the short reservations ahead of it; slack is 5 x the
 // reservation's estimate less the delay already imposed on it. Long work at the
-// head is always taken. All ahead of the pick are charged its estimate.
+// head is always taken. All reservations ahead of the pick are charged its estimate.
 //
 // Worked numbers: A (estimate 1 s, 10 tasks left), B (2 s, 1 task), C (6 s, 1 task)
 // wait in this order. B has the least remaining work (2 s) and fits A's slack of
 // 5 s; A's slack is 3 s afterwards. C (6 s) fits no slack and waits.
 //
-// Charged is when the task starts, not when the worker asks: a reservation that
-// finds no task left has delayed none.
+// The charge is made when the task starts, not when the worker asks: a reservation
+// that finds no task left has delayed none.
 package eagle
 
 import (

@@ -19,7 +19,7 @@
 // s1 L1 s2 s3 L2 s4 gives s2 and s3, or s1 while a long task runs.
 //
 // Where the paper is silent: a worker does not ask itself; a reservation that arrives
-// while it asks is served at once, and the asking ends there. A worker remembers for a
+// while it asks is served at once, and its search ends there. A worker remembers for a
 // minute which reservations a thief took, and serves them itself if the thief is taken for
 // lost: messages in transit to it have been dropped, even if the thief lives.
 package hawk

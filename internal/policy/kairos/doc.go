@@ -29,14 +29,14 @@
 // central loop runs while tasks wait and a node has fewer than N + Q.
 //
 // A task is passed over when a quantum is renewed while it waits; with N cores it
-// starves after s renewals on each. Were every end of a quantum counted at which
-// it does not run, equals that take turns would starve each other as soon as they
-// are more than s + 1: with our Q of 10 short jobs of the trace ngo_90 then take
-// 33 s in the mean instead of 8.4 s. A task that starves is served before all others at
-// the next end of a task or a quantum. While it has its uninterrupted run it is no
-// victim: a new task that finds no other waits, with nothing attained, and is
-// first at the next turn. Of several victims, or several tasks to resume, the one that
-// came first is taken. Suspending costs nothing.
+// starves after s renewals on each. If every end of a quantum at which it does not run
+// counted, more than s + 1 equal tasks that take turns would starve each other: with
+// our Q of 10, short jobs of the trace ngo_90 would take 33 s in the mean instead of
+// 8.4 s. A task that starves is served before all others at the next end of a task or a
+// quantum. While it has its uninterrupted run it is no victim: a new task that finds no
+// other waits, with nothing attained, and is first at the next turn. Of several
+// victims, or several tasks to resume, the one that came first is taken. Suspending
+// costs nothing.
 //
 // The master places tasks whenever some arrive or a node has room, so a heartbeat
 // finds nothing left to place: it reports the attained service, by which nodes with

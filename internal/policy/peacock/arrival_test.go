@@ -54,7 +54,7 @@ func TestArrivalAfterManyWays(t *testing.T) {
 }
 
 // A batch whose tick was at quite another time by its sender's clock, or that does
-// not tell it, is believed.
+// not carry it, is believed.
 func TestArrivalByAnotherClock(t *testing.T) {
 	for _, told := range []sched.Time{0, 3 * second, 7*second + 1} {
 		s, load := crowded(t)
@@ -62,7 +62,7 @@ func TestArrivalByAnotherClock(t *testing.T) {
 		p.Distributor = distributor
 		s.step(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 6, Arrival: told, More: &sched.More{Probes: []sched.Probed{p}, Load: load}})
 		if marked := s.w.queue.marked; len(marked) != 1 || marked[0].Arrival != 4*second {
-			t.Errorf("told %d: marked is %+v", told, marked)
+			t.Errorf("arrival %d: marked is %+v", told, marked)
 		}
 	}
 }

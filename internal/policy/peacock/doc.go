@@ -1,6 +1,6 @@
 // Package peacock is the rival "Peacock: Probe-Based Scheduling of Jobs by
 // Rotating Between Elastic Queues" (Euro-Par 2018): probes wait in short queues
-// that put themselves in order, and what does not fit moves on around a ring.
+// that put themselves in order, and probes that do not fit move on around a ring.
 //
 //	distributor ──Probe──▶ worker ──Rotated──▶ its successor ──▶ …
 //	     ▲  │ ▲              │ head of the queue, when the slot is free
@@ -14,12 +14,12 @@
 // # A worked example
 //
 // Average load 10 s over the cluster; a worker runs a task with 4 s to go, and a
-// probe L of 6 s waits (arrived at 0, threshold 10 s: deadline 10 s). At 2 s comes
-// a probe S of 1 s with threshold 10 s: it is shorter, and 2 s + 1 s is within L's
-// deadline, so it passes L and is first; its wait is 4 s. At 2 s comes M of 7 s
-// too: it is longer than L and stays behind it; its wait of 4 + 1 + 6 = 11 s would
-// end at 13 s, after its deadline of 12 s, so it is marked and leaves at the
-// next tick.
+// probe L of 6 s waits (arrived at 0, threshold 10 s: deadline 10 s). At 2 s a
+// probe S of 1 s with threshold 10 s arrives: it is shorter, and 2 s + 1 s is
+// within L's deadline, so it passes L and is first; its wait is 4 s. M of 7 s
+// arrives at 2 s too: it is longer than L and stays behind it; its wait of 4 + 1 +
+// 6 = 11 s would end at 13 s, after its deadline of 12 s, so it is marked and
+// leaves at the next tick.
 //
 // # What the paper leaves open
 //
@@ -37,13 +37,13 @@
 // # What a wire adds
 //
 // An arrival travels between daemons as an age, since clocks of hosts are not
-// compared; the age does not include the message's own delay. A probe moves on a
-// thousand times and more, and a hundredth of an interval lost each time makes the
-// short jobs' 99th percentile 15 % longer. A batch therefore carries the instant of
-// its tick in the same form: the delay that is missing there is missing
-// from its probes' ages too. Probes of one job still differ by the delay of the first message to each
-// worker, and count as equal all the same; a microsecond between them would have the
-// effect of that hundredth.
+// compared; the age does not include the message's own delay. A probe moves on a thousand
+// times and more, and a hundredth of an interval lost each time would make the short
+// jobs' 99th percentile 15 % longer. A batch therefore carries the instant of its
+// tick in the same form, which lacks the same delay as its probes' ages. Probes of
+// one job still differ by the delay of the first message to each worker, and count as
+// equal all the same; a microsecond between them would have the effect of that
+// hundredth.
 //
 // # Failures
 //

@@ -236,8 +236,8 @@ func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
 }
 
 // returned takes back tasks that a group could not run, and places them with other
-// groups. A group that was full, or that is the only one, is tried again later: were a
-// task sent back at once, a repetition of the message would return it a second time.
+// groups. A group that was full, or that is the only one, is tried again later: if a task
+// were sent back at once, a repetition of the message would return it a second time.
 func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
 	if j == nil || d.group(from) == nil {

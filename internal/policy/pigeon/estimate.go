@@ -25,7 +25,7 @@ type observed struct {
 func (e *extension) attained(w *worker) sched.Time { return w.stint.attained + e.now - w.stint.since }
 
 // observe records, before the counts of its job change, that a task of the job has ended
-// after running so long.
+// after running that long.
 func (e *extension) observe(j *queue.Job, ran sched.Time) {
 	if !undeclared(j) {
 		return
@@ -66,8 +66,8 @@ func (e *extension) relearn() {
 }
 
 // isLong reports whether a task that has run for a cutoff makes its job long: of an
-// undeclared job only if its estimate, learned now, is above the cutoff, for some tasks
-// of a short job may run longer.
+// undeclared job only if its estimate, learned now, is above the cutoff, since some
+// tasks of a short job may run longer.
 func (e *extension) isLong(j *queue.Job) bool {
 	if !undeclared(j) {
 		return true
@@ -93,12 +93,12 @@ func (e *extension) jobReclassed(j *queue.Job) {
 	e.learn(j)
 }
 
-// watches reports whether it is noticed when the worker's task has run for a cutoff.
+// watches reports whether the worker's task is watched until it has run for a cutoff.
 func (e *extension) watches(w *worker) bool {
 	return w.class == sched.Short && (e.options.Canary || undeclared(w.job))
 }
 
-// indexOf returns the index of a begun task of the job that has run so long.
+// indexOf returns the index of a begun task of the job that has run that long.
 func (e *extension) indexOf(j *queue.Job, ran sched.Time) float64 {
 	f, est := e.facts[j], estimate(j, e.facts, e.measure.cutoff)
 	return e.measure.of(est, e.measure.unfinished(f, j), e.now-f.arrival, max(est-ran, est/4))

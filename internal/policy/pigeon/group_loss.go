@@ -44,8 +44,8 @@ func (d *Distributor) masterLost(now sched.Time, m *sched.Message, out *sched.Ac
 	}
 }
 
-// doubt records that of the tasks of a group without a master none has been reported, and
-// looks at them again after a while.
+// doubt records that no task of a group without a master has been reported, and looks at
+// them again after a while.
 func (d *Distributor) doubt(now sched.Time, g *group, place int16, wait sched.Time, out *sched.Actions) {
 	some := false
 	d.led.Each(func(j *ledger.Job) {

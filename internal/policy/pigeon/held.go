@@ -53,8 +53,8 @@ func (w *worker) holding(id sched.AttemptID) *held {
 	return nil
 }
 
-// nextHeld returns the suspended task that the worker continues first: that with the
-// smallest index, of equal ones the one suspended first.
+// nextHeld returns the suspended task that the worker continues first: the one with
+// the smallest index, of equal ones the one suspended first.
 func (e *extension) nextHeld(w *worker) (first *held) {
 	var least float64
 	for _, h := range w.held {

@@ -53,8 +53,8 @@ type workerHooks interface {
 	// the worker, those in kept are suspended there. It reports whether the
 	// worker's task is unaffected.
 	idleNotice(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) (done bool)
-	// continues has a free worker continue a suspended task, if that comes before the
-	// next queued one.
+	// continues makes a free worker continue a suspended task, if that comes before
+	// the next queued one.
 	continues(w *worker, next *queue.Run, out *sched.Actions) bool
 	// becameIdle is called when nothing waits for a free worker.
 	becameIdle(w *worker, out *sched.Actions)
@@ -80,7 +80,7 @@ type groupHooks interface {
 	// spareElsewhere is called when another master has an idle worker.
 	spareElsewhere(master sched.Addr, serves []string, reserved bool, out *sched.Actions)
 	// tasksFrom is called when tasks have arrived from the group of another master;
-	// accepted is set unless they were returned for want of room.
+	// accepted is set unless they were returned for lack of room.
 	tasksFrom(master sched.Addr, accepted bool, out *sched.Actions)
 	valid() error
 }

@@ -43,7 +43,7 @@ func (p *learner) task(job uint64, m sched.Message) {
 	p.from(teacher, m)
 }
 
-// ends has the worker's task end.
+// ends ends the worker's task.
 func (p *learner) ends() {
 	p.t.Helper()
 	w := p.m.workers[0]

@@ -179,7 +179,7 @@ func TestCanaryIsMarked(t *testing.T) {
 }
 
 // A class that a task showed is journaled and sent to the groups that hold unfinished
-// tasks of the job, once; a job does not go to and fro.
+// tasks of the job, once; a job does not change back and forth.
 func TestReclass(t *testing.T) {
 	f := newFrontendX(t, 3)
 	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 3, Class: sched.Long}))

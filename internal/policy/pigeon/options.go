@@ -11,7 +11,7 @@ const NameX = "pigeon-x"
 // Options are what the variants add to Pigeon; the zero value is Pigeon.
 type Options struct {
 	// Sorted serves the queues by remaining work instead of first in, first out,
-	// and has groups with spare workers take tasks of others.
+	// and lets groups with spare workers take tasks of others.
 	Sorted bool
 	// Aging is how strongly a long job gains by waiting: the power of its age in
 	// the order of the long queue. 0 is pure least remaining work.
@@ -27,7 +27,7 @@ type Options struct {
 	Suspend bool
 	// Patience is how long a short task waits for an idle worker before that.
 	Patience sched.Time
-	// Canary finds out wrong classes: task 0 of a job declared long is tried as a
+	// Canary detects wrong classes: task 0 of a job declared long is tried as a
 	// short one, and a short task that runs for a cutoff makes its job long.
 	Canary bool
 }

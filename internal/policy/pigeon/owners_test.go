@@ -56,7 +56,7 @@ func (c *crowd) shares(halfLife sched.Time, list ...sched.Share) {
 	c.step(sched.Addr{}, &sched.Message{Kind: sched.SetShares, More: &sched.More{Shares: list, HalfLife: halfLife}})
 }
 
-// submit sends count tasks of an owner that take so long each.
+// submit sends count tasks of an owner, each of the given duration.
 func (c *crowd) submit(owner string, class sched.Class, count int32, length, estimate sched.Time) sched.JobID {
 	c.jobs++
 	id := sched.JobID{Lo: c.jobs}

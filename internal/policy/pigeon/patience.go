@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// patience is a short task that waits for an idle worker before it has a long one
-// suspended.
+// patience is a short task that waits for an idle worker before a long one is
+// suspended for it.
 type patience struct {
 	job  sched.JobID
 	task int32

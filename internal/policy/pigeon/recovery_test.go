@@ -78,8 +78,8 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 
 // A task that a node runs, or has run and keeps the result of, is not returned,
 // whichever comes first, the node's report or the frontend's. A later attempt is: it
-// was created because the earlier one had been given up. The reports of a node that
-// is lost within the second do not count any more.
+// was created because the earlier one counted as lost. The reports of a node that is
+// lost within the second do not count any more.
 func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string

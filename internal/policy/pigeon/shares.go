@@ -16,13 +16,13 @@ const (
 // bill is what an owner is charged for a task at a worker.
 type bill struct {
 	leaf    *shares.Node // nil: there is none
-	class   sched.Class  // as which the task was launched
+	class   sched.Class  // in which the task was launched
 	charged sched.Time   // at the launch
 	used    sched.Time   // until since
 	since   sched.Time   // it runs
 }
 
-// begun returns since when the task runs, as if it had never been suspended.
+// begun returns the start of the task, as if it had never been suspended.
 func (b *bill) begun() sched.Time {
 	if b.leaf == nil {
 		return sched.Unknown
@@ -102,7 +102,7 @@ func (s *Master) unpause(w *worker, b bill) {
 	}
 }
 
-// mayLaunch reports whether no max forbids to launch a task of the job.
+// mayLaunch reports whether no max forbids launching a task of the job.
 func (s *Master) mayLaunch(j *queue.Job) bool { return s.index.Tree().MayLaunch(j.Owner()) }
 
 // changeOwner makes a job one of another owner or priority, as its distributor states:
@@ -140,7 +140,7 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 	}
 }
 
-// offerFreed has idle workers serve tasks that a max forbade until now.
+// offerFreed makes idle workers serve tasks that a max forbade until now.
 func (s *Master) offerFreed(out *sched.Actions) {
 	for s.index.Tree().Freed() {
 		for c, kinds := range mayUse {

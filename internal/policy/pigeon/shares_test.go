@@ -26,8 +26,8 @@ func (c *crowd) running(owner string) int {
 	return v.Running[sched.Short] + v.Running[sched.Long]
 }
 
-// An owner at its max launches nothing, though workers are idle; they serve it when its
-// max is raised, and when one of its tasks ends.
+// An owner at its max launches nothing, although workers are idle; they serve it when
+// its max is raised, and when one of its tasks ends.
 func TestMax(t *testing.T) {
 	c := newCrowd(t, 8, nil)
 	c.shares(0, sched.Share{Owner: "t", Weight: 1, Max: 0.5}, sched.Share{Owner: "t/a", Weight: 1, Max: 0.25})

@@ -89,11 +89,11 @@ func TestLongQueueAges(t *testing.T) {
 	}
 }
 
-// By the tail a job that has waited gains while it can still end by 54 cutoffs: of
-// one of 10 cutoffs that came 29 ago 10 are left, with 1.5 r, and it goes before one
-// of 4 that came now, with 48. A large one that is late anyway gains little: of two
-// tasks of 60 cutoffs that came 200 ago, it goes after one of 2, where age would put
-// it first.
+// By the tail a job that has waited gains while it can still end by 54 cutoffs: one
+// of 10 cutoffs that came 29 ago has 10 left after its 1.5 r, and is served before
+// one of 4 that came now, which has 48. A large one that is late anyway gains
+// little: one of two tasks of 60 cutoffs that came 200 ago is served after one of
+// 2, where age would put it first.
 func TestLongQueueByTail(t *testing.T) {
 	for _, c := range []struct {
 		first, second, wait sched.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// groupsOf are masters that help each other, with workers that run what they are
+// groupsOf returns masters that help each other, with workers that run their tasks
 // until the test ends them. Messages arrive at once, in order.
 type groupsOf struct {
 	t           *rapid.T
@@ -53,7 +53,7 @@ func newGroups(t *rapid.T, sizes ...int) *groupsOf {
 	return g
 }
 
-// post delivers a letter, and all that follows from it.
+// post delivers a message, and all messages that follow from it.
 func (g *groupsOf) post(first letter) {
 	for mail := []letter{first}; len(mail) > 0; mail = mail[1:] {
 		var out sched.Actions

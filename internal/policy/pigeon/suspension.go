@@ -159,8 +159,8 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	e.begin(w, h.stint.attained, out)
 }
 
-// resume makes the worker continue a suspended task: of several, that with the smallest
-// index.
+// resume makes the worker continue a suspended task: of several, the one with the
+// smallest index.
 func (e *extension) resume(w *worker, out *sched.Actions) {
 	h := e.nextHeld(w)
 	e.release(w, h)

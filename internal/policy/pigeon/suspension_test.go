@@ -194,8 +194,8 @@ func TestPreemptForWhatHasEnded(t *testing.T) {
 	}
 }
 
-// A slot into which an earlier master launched something before the new one has its
-// suspended task continue gives that up: no message would ask for it again.
+// A slot into which an earlier master launched a task before the new one continues
+// its suspended task drops the latter: no message would ask for it again.
 func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
 	for _, m := range []sched.Message{

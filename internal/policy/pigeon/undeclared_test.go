@@ -126,8 +126,8 @@ func TestWindow(t *testing.T) {
 	expect(t, "at the next end", r.ended(0, 2, 4, 2, 1), []string{"0:Launch 3/0"})
 }
 
-// A task past the window that an idle worker runs gives way to others, though its job may
-// be short.
+// A task past the window that an idle worker runs is suspended for others, although its
+// job may be short.
 func TestTasksPastTheWindowGiveWay(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(6))
 	if got := r.unknown(1, 6); len(got) != 6 {

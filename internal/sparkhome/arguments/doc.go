@@ -7,10 +7,10 @@
 //
 // The grammar is that of Spark's launcher (SparkSubmitOptionParser): options with
 // a value, given as "--name value" or "--name=value", switches, and for
-// spark-submit the first other word ends them: it is the application, and what
-// follows is the application's own. spark-shell, pyspark and spark-sql mix words
-// of their own with the options (spark-sql -e "select 1" --master X), so there
-// nothing ends them.
+// spark-submit the first other word ends them: it is the application, and the words
+// after it are the application's own. spark-shell, pyspark and spark-sql mix their
+// own words with the options (spark-sql -e "select 1" --master X), so there nothing
+// ends them.
 //
 // Settings that a command line lacks come from a properties file, which is
 // therefore read too (properties.go): our --jars would hide its spark.jars.

@@ -1,3 +1,3 @@
 // Package secured runs Spark on a cluster whose daemons call each other by TLS: applications prove
-// by a token whose they are, with 'pigeon spark' and with Spark's own spark-submit.
+// their user by a token, with 'pigeon spark' and with Spark's own spark-submit.
 package secured
