@@ -76,7 +76,7 @@ type eventsOptions struct {
 	query  api.EventQuery
 }
 
-// check completes the query, and refuses flags that cannot be.
+// check completes the query, and refuses invalid flags.
 func (o *eventsOptions) check() (err error) {
 	if o.since == "" {
 		return o.query.Validate()

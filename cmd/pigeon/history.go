@@ -70,7 +70,7 @@ type historyOptions struct {
 	query        api.HistoryQuery
 }
 
-// check completes the query, and refuses flags that cannot be.
+// check completes the query, and refuses invalid flags.
 func (o *historyOptions) check(now time.Time, summed bool) (err error) {
 	q := &o.query
 	o.jobs = o.jobs || q.Job != ""

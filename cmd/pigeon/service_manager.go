@@ -13,7 +13,7 @@ import (
 
 // readyAtLatest is the time after which the service manager counts a daemon as started although
 // it is not ready yet: a node monitor waits for its master without a limit, and the start of a
-// host shall not wait with it.
+// host must not wait for it.
 const readyAtLatest = 20 * time.Second
 
 // serviceManager reports the state of this process to the service manager that started it, by the

@@ -6,14 +6,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// Decision is what was decided about a request.
+// Decision is a decision about a request.
 type Decision struct {
 	Principal identity.Principal
 	Remote    string // address of the caller, "" when it is not known
 	Action    string // what was asked for: a method, or an action of package access
 	On        string // the object of the request: a job, a node; "" for the daemon as a whole
 	Refusal   error  // nil: it was allowed
-	// Reads reports whether the action changes nothing. It is written if it was refused only.
+	// Reads is set if the action changes nothing. Such a decision is written only if it is a
+	// refusal.
 	Reads bool
 }
 

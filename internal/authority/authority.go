@@ -35,7 +35,7 @@ const (
 	DefaultLifetime = 365 * day
 	// AuthorityLifetime is how long the authority's own is valid.
 	AuthorityLifetime = 10 * 365 * day
-	// slack is how long before it was issued a certificate is valid already, for hosts whose
+	// slack is how long before its issue a certificate is already valid, for hosts whose
 	// clocks are behind.
 	slack = time.Hour
 )
@@ -49,7 +49,7 @@ type Authority struct {
 }
 
 // Init makes an authority for a cluster in a folder, which is made too. A folder that has one
-// already is refused: the certificates of the old one would be worth nothing any more.
+// already is refused: the certificates of the old one would become worthless.
 func Init(dir, cluster string, lifetime time.Duration, now time.Time) (*Authority, error) {
 	if err := checkCluster(cluster); err != nil {
 		return nil, err

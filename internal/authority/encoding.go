@@ -52,8 +52,8 @@ func decodeKey(text []byte) (*ecdsa.PrivateKey, error) {
 	return ours, nil
 }
 
-// ReadCertificate reads the first certificate of a file. The error is an *api.Error; of a file
-// that is not there also fs.ErrNotExist.
+// ReadCertificate reads the first certificate of a file. The error is an *api.Error; for a
+// missing file it is also fs.ErrNotExist.
 func ReadCertificate(path string) (*x509.Certificate, error) {
 	text, err := readBounded(path, maxPEM)
 	if err != nil {

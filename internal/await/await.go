@@ -10,7 +10,7 @@ import (
 )
 
 // Limit ends a wait for a condition that never holds. It is for hangs, and long
-// enough for a machine that does much else.
+// enough for a loaded machine.
 const Limit = 2 * time.Minute
 
 const interval = 2 * time.Millisecond

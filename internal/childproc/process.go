@@ -71,7 +71,7 @@ func (p *Process) SignalGroup(s syscall.Signal) {
 	_ = syscall.Kill(-p.group, s) // the group may have ended
 }
 
-// Kill kills the process and what it has started, and returns when it has ended.
+// Kill kills the process and its descendants, and returns when it has ended.
 func (p *Process) Kill() {
 	p.SignalGroup(syscall.SIGKILL)
 	<-p.exited

@@ -22,10 +22,10 @@ var own struct {
 }
 
 // Register declares that this program, started with one of the verbs as its first
-// argument, becomes what the verb says. Only then may it start itself so: a program that
-// does not know the verb, such as a test binary, would run from its beginning again,
-// start itself again, and so on. Call it first in main or TestMain. It reports whether
-// this process was started with one of the verbs.
+// argument, becomes what the verb says. Only then may it start itself that way: a
+// program that does not know the verb, such as a test binary, would run from its
+// beginning again, start itself again, and so on. Call it first in main or TestMain. It
+// reports whether this process was started with one of the verbs.
 func Register(verbs ...string) bool {
 	own.mu.Lock()
 	own.verbs = append(own.verbs, verbs...)

@@ -25,7 +25,7 @@ type holder struct {
 	name string
 }
 
-// observer is whose certificate the callers of a cluster's frontends use.
+// observer is the holder whose certificate the callers of a cluster's frontends use.
 var observer = holder{identity.Admin, "cluster"}
 
 // holders returns all holders of a certificate.

@@ -73,7 +73,7 @@ func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	return c, nil
 }
 
-// workFolder is where the folders of the nodes lie, in that of a cluster.
+// workFolder is where the folders of the nodes are, in that of a cluster.
 const workFolder = "work"
 
 func (c *Cluster) folder() (err error) {

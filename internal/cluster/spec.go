@@ -50,7 +50,7 @@ const (
 // Spec describes a cluster. The zero value of a field takes the default given.
 type Spec struct {
 	// Groups holds the number of nodes of each group. At least one. Under a policy
-	// with one master (Policy.SingleMaster) that has all nodes, as simulated.
+	// with one master (Policy.SingleMaster) that one has all nodes, as simulated.
 	Groups []int
 	// Slots of each node; default 1.
 	Slots int
@@ -109,7 +109,7 @@ type Spec struct {
 
 	// Command is the command of the daemons' processes; the default is the running binary.
 	Command []string
-	// Earlier: the program may be of an earlier version, and is given no setting that such a one does
+	// Earlier: the program may be of an earlier version, and is given no setting that it would
 	// not know.
 	Earlier bool
 	// Network, if set, gives each process its own host. Only for the isolation Process.

@@ -118,7 +118,7 @@ func (c *Credentials) ofKernel(conn net.Conn) (identity.Principal, error) {
 	return c.users.principal(uid, c.opts.LocalRole), nil
 }
 
-// Authenticate returns whose access token it is.
+// Authenticate returns the principal that an access token proves.
 func (c *Credentials) Authenticate(token string) (identity.Principal, error) {
 	if c == nil || c.opts.Tokens == nil {
 		return identity.Principal{}, &api.Error{

@@ -12,8 +12,8 @@ const (
 	warnEvery  = 24 * time.Hour
 )
 
-// stamp is by what a changed file is recognised; the zero value is that of a file that is
-// missing.
+// stamp is what shows that a file has changed; the zero value is that of a missing
+// file.
 type stamp struct {
 	modified time.Time
 	size     int64
@@ -85,8 +85,8 @@ func (c *Credentials) warn(now time.Time) bool {
 	return true
 }
 
-// DaysLeft returns for how many days one's own certificate and those of the authorities are
-// valid, below zero when one has ended; 0 without TLS.
+// DaysLeft returns for how many days this process's certificate and those of the
+// authorities are valid, below zero when one has ended; 0 without TLS.
 func (c *Credentials) DaysLeft() float64 {
 	if c == nil {
 		return 0

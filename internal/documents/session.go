@@ -53,7 +53,7 @@ func (c *Command) add(line string) {
 }
 
 // end takes the exit status out of the expected lines, and empty lines at their end, which
-// set commands apart.
+// separate commands.
 func (c *Command) end() {
 	trim := func() {
 		for n := len(c.Expected); n > 0 && c.Expected[n-1] == ""; n-- {

@@ -49,7 +49,7 @@ func irregular(name string, m fs.FileMode, want string) error {
 // errReplaced reports a name that became another file between two looks at it.
 var errReplaced = errors.New("it was replaced while it was opened")
 
-// Below opens the folder to which the names lead below a folder that is trusted.
+// Below opens the folder to which the names lead below a trusted folder.
 func Below(root string, names ...string) (*os.Root, error) {
 	at, err := os.OpenRoot(root)
 	for _, name := range names {
@@ -117,8 +117,8 @@ func CreateRegular(path string) (*os.File, error) {
 	return in.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// MakeFolder makes the folder to which the names lead below a folder that is trusted.
-// Folders that exist are left alone; what is not a folder is removed.
+// MakeFolder makes the folder to which the names lead below a trusted folder. Folders
+// that exist are left alone; what is not a folder is removed.
 func MakeFolder(root string, names ...string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
@@ -141,8 +141,8 @@ func MakeFolder(root string, names ...string) error {
 	return nil
 }
 
-// RemoveAll removes what the names lead to below a folder that is trusted, and all that
-// is in it. A missing one is no error.
+// RemoveAll removes what the names lead to below a trusted folder, and all that is in
+// it. A missing one is no error.
 func RemoveAll(root string, names ...string) error {
 	last := len(names) - 1
 	in, err := Below(root, names[:last]...)
@@ -201,8 +201,8 @@ func occupied(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// Give makes the folder to which the names lead below a folder that is trusted a user's, who
-// alone may enter it.
+// Give gives the folder to which the names lead below a trusted folder to a user, who alone
+// may enter it.
 func Give(uid, gid int, root string, names ...string) error {
 	last := len(names) - 1
 	in, err := Below(root, names[:last]...)

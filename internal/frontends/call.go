@@ -89,7 +89,7 @@ func (c *Client) round(ctx context.Context, q *call, round int) (r outcome) {
 			c.heard()
 		}
 		switch {
-		case ctx.Err() != nil && err != nil: // an answer that came at the same time is one
+		case ctx.Err() != nil && err != nil: // an answer that came at the same time counts
 			return outcome{err: err}
 		case v == answered && errors.Is(err, errNotAllowed):
 		case v == answered:

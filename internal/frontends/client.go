@@ -15,8 +15,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// ShortRetry bounds for how long a call is repeated that nothing depends on: a question, or
-// anything before a frontend has answered for the first time.
+// ShortRetry bounds for how long a call is repeated on which nothing depends: a query, or
+// any call before a frontend has answered for the first time.
 const ShortRetry = 5 * time.Second
 
 // maxFrontends bounds the addresses that a client knows: those that it was given and those

@@ -96,7 +96,8 @@ func (j *Job) Cancel(ctx context.Context) (s api.Status, err error) {
 }
 
 // Input gives a piece of standard input to the job's task, at the node that runs the attempt, or
-// wherever it runs. That it does not run there, or that a daemon is busy, is an answer.
+// wherever it runs. A refusal because it does not run there, or because a daemon is busy, is an
+// answer.
 func (j *Job) Input(ctx context.Context, attempt int, node string, piece wire.Input) (r wire.InputReply, err error) {
 	err = j.ask(ctx, piece.Wait, func(ctx context.Context, f *Frontend) (err error) {
 		r, err = f.TaskInput(ctx, wire.InputRequest{Job: j.ID, Attempt: attempt, Node: node, Piece: piece})

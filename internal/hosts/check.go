@@ -112,7 +112,7 @@ func (c *checker) settings(h *Host, s Settings) {
 // AllRoles is the key of settings that frontends, masters and nodes have alike.
 const AllRoles = "all"
 
-// names refuses what two hosts have and only one can have.
+// names refuses values that two hosts have and only one can have.
 func (c *checker) names() {
 	by := map[string]map[string]*Host{"name": {}, "address": {}}
 	loopback := 0

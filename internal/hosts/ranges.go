@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// maxHosts bounds a cluster; a mistyped range is refused in place of filling the memory.
+// maxHosts bounds a cluster; a mistyped range is refused instead of filling the memory.
 const maxHosts = 20_000
 
 var rangeShape = regexp.MustCompile(`\{(\d{1,9})-(\d{1,9})\}`)

@@ -46,7 +46,7 @@ func OpenRemote(inv *Inventory) (*Remote, error) {
 }
 
 // arguments returns those of ssh before the command. For each option the first value that ssh
-// reads holds: the inventory's own stand before those of this program.
+// reads holds: the inventory's own come before those of this program.
 func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 	if r.ssh.Config != "" {
 		args = append(args, "-F", r.ssh.Config)

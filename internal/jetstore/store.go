@@ -47,7 +47,7 @@ type Store struct {
 }
 
 const (
-	// retryPause is between two looks at what passes by itself.
+	// retryPause is the pause between two checks of a state that passes by itself.
 	retryPause = 250 * time.Millisecond
 	// requestWait bounds one request of a check.
 	requestWait = 5 * time.Second
@@ -55,8 +55,8 @@ const (
 	leastPing   = 100 * time.Millisecond
 )
 
-// Open connects and checks. It returns when all holds, when something does not that will not
-// change by itself, as an *api.Error, or when ctx ends, with the last reason.
+// Open connects and checks. It returns when all checks hold, when one fails that will not
+// change by itself, with an *api.Error, or when ctx ends, with the last reason.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o.TTL = cmp.Or(o.TTL, defaultTTL)
 	if o.Log == nil {

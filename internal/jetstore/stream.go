@@ -106,7 +106,7 @@ func (s *Store) identify(ctx context.Context) error {
 	return err
 }
 
-// adopt takes the id that a stream carries, if it does.
+// adopt takes the id that a stream carries, if it carries one.
 func (s *Store) adopt(stream jetstream.Stream) bool {
 	id := stream.CachedInfo().Config.Metadata[clusterIDKey]
 	if id == "" {

@@ -29,7 +29,7 @@ func NewKey() (k Key) {
 	return k
 }
 
-// JobKey is the key of one job. The zero value is none.
+// JobKey is the key of one job. The zero value means none.
 type JobKey struct{ Hi, Lo uint64 }
 
 // Job returns the key of a job: the first 16 bytes of the SHA-256 of the frontend's key and the

@@ -31,7 +31,7 @@ type fake struct {
 	hangs  bool   // it does not answer
 	asked  int
 	block  chan struct{}
-	waits  chan struct{} // receives when a question for the membership has come
+	waits  chan struct{} // receives when a request for the membership has come
 }
 
 func (f *fake) count() int { f.mu.Lock(); defer f.mu.Unlock(); return f.asked }

@@ -13,7 +13,7 @@ import (
 // DefaultWait is how long a master holds an answer back while nothing changes.
 const DefaultWait = 5 * time.Second
 
-// errEarly is an answer that brought nothing new before its time. The question is not
+// errEarly is an answer that brought nothing new before its time. The request is not
 // repeated at once, or the two daemons would do nothing else.
 var errEarly = errors.New("the master answered early, with nothing new")
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Bounds of the questions that wait for a change.
+// Bounds of the requests that wait for a change.
 const (
 	maxWaiting = 8192
 	maxWait    = 30 * time.Second

@@ -30,7 +30,7 @@ func nodes(names ...string) (list []wire.MemberNode) {
 	return list
 }
 
-// A question is answered at once when there is something newer, and else with the change
+// A request is answered at once when there is something newer, and else with the change
 // or after its wait.
 func TestPublisherAnswers(t *testing.T) {
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestPublisherAnswers(t *testing.T) {
 	}
 }
 
-// A publisher that closes ends the questions that wait, and those to come.
+// A publisher that closes ends the requests that wait, and those to come.
 func TestPublisherCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := publisher()
@@ -81,7 +81,7 @@ func TestPublisherCloses(t *testing.T) {
 	})
 }
 
-// A reader that goes away does not wait longer.
+// A reader whose context ends does not wait longer.
 func TestPublisherReaderGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

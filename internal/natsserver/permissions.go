@@ -13,7 +13,7 @@ import (
 type Permissions struct{ Publish, Subscribe []string }
 
 // PermissionsOf returns what a principal may do at the NATS servers of a cluster; false for
-// nothing, as for people. This is the one place that decides it
+// none, as for people. This is the one place that decides it
 // (docs/adr/0039-nats-and-secrets.md has it as a table). The name of a master is its group.
 func PermissionsOf(cluster string, p identity.Principal) (Permissions, bool) {
 	if p.Name == "" {

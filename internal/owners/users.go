@@ -26,8 +26,8 @@ func (q *Quotas) ByUser() Users {
 
 // MayName reports whether jobs of a user may run for an owner: the owner of the user's own
 // name, those that list it, and all that lie below one of these. A user may not name a group
-// that does not list it, even with its own name at the end: each group has a share, and who
-// made some up would have as many.
+// that does not list it, even with its own name at the end: each group has a share, and a
+// user who made up groups would have as many shares.
 func (u Users) MayName(user, owner string) bool {
 	own := api.OwnerOf("", "", user)
 	if own != "" && api.IsBelow(owner, own) {

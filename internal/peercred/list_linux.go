@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// listed looks a TCP socket up in the lists that kernels have which cannot be asked for one. The
-// time grows with the number of the machine's sockets. The error is errClosed where there is no
-// such socket, [ErrUnknown] where there is no list.
+// listed looks a TCP socket up in the lists of kernels that cannot be asked for a single one.
+// The time grows with the number of the machine's sockets. The error is errClosed where there is
+// no such socket, [ErrUnknown] where there is no list.
 func listed(own, peer netip.AddrPort) (socket, error) {
 	missing := 0
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {

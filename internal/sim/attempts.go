@@ -57,7 +57,7 @@ func (c *checker) countAttempt(m *sched.Message, now sched.Time) {
 	}
 }
 
-// over records that an attempt has ended, however.
+// over records that an attempt has ended, in whatever way.
 func (c *checker) over(id sched.AttemptID) {
 	b := c.twice.starts[id]
 	b.over = true

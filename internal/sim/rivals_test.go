@@ -92,7 +92,7 @@ func TestPriorityOnNGO90IsExact(t *testing.T) {
 }
 
 // docs/policies.md, What the definitions should yield: "20, 12, 13 (45) central", in
-// two groups as in one; weight and reserved workers mean nothing to fifo.
+// two groups as in one; weight and reserved workers have no effect on fifo.
 func TestCentralWorkedExample(t *testing.T) {
 	for _, name := range []string{"fifo", "priority"} {
 		cfg := sim.Config{Params: sched.Params{Cutoff: sched.Second, Weight: 3}, Groups: []int{2, 2}, Frontends: 1, Seed: 1}

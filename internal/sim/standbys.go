@@ -15,7 +15,7 @@ type MasterLosses struct {
 	Standby sched.Time // from a death until a standby leads the group; shorter than Every
 }
 
-// Check refuses losses that cannot be, and policies without masters of groups.
+// Check refuses impossible losses, and policies without masters of groups.
 func (l *MasterLosses) Check(p *sched.Policy) error {
 	switch {
 	case l.Every == 0:

@@ -67,7 +67,7 @@ func addressOf(c net.Conn) string {
 	return a.IP.String()
 }
 
-// admit enters a connection, and returns the one that has to go for it; false when none can.
+// admit enters a connection, and returns the one to close for it; false when none can be closed.
 func (s *connections) admit(c *connection) (victim *connection, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// begin is called when a request of the connection is answered, end when it was.
+// begin is called when the answer to a request of the connection begins, end when it has ended.
 func (c *connection) begin() {
 	c.set.mu.Lock()
 	defer c.set.mu.Unlock()

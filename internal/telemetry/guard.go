@@ -39,7 +39,7 @@ type Identifier interface {
 	// Identify returns the principal at the other end of a connection, after the handshake.
 	// The error is why the caller's proof is not valid.
 	Identify(c net.Conn) (identity.Principal, error)
-	// Authenticate returns whose access token it is.
+	// Authenticate returns the principal that an access token proves.
 	Authenticate(token string) (identity.Principal, error)
 	// Valid returns why a principal identified earlier is not valid any more.
 	Valid(p identity.Principal) error
@@ -112,8 +112,8 @@ func (s *Server) guard(h http.Handler) http.Handler {
 	})
 }
 
-// harden sets what keeps a browser from using an answer in other ways than meant. A handler may
-// set others.
+// harden sets headers that keep a browser from using an answer in unintended ways. A handler
+// may set others.
 func harden(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	// rankedOwners is of how many owners it is known how much they count.
+	// rankedOwners is the number of owners whose counts are kept.
 	rankedOwners = 10 * ShownOwners
 	// ownerHalfLife is the time after which what an owner has counted is worth half.
 	ownerHalfLife = 10 * time.Minute

@@ -119,8 +119,8 @@ func (t *Tracing) Shutdown(ctx context.Context) error {
 	if t.provider == nil {
 		return nil
 	}
-	// The SDK would return at the deadline and leave its goroutine retrying, so
-	// the deadline ends the exports instead, and the SDK is waited for.
+	// The SDK would return at the deadline and leave its goroutine retrying, so the
+	// deadline ends the exports instead, and Shutdown waits for the SDK.
 	stop := context.AfterFunc(ctx, t.counter.stop)
 	defer stop()
 	if err := t.provider.Shutdown(context.WithoutCancel(ctx)); err != nil {

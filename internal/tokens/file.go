@@ -30,7 +30,7 @@ const (
 
 // Load reads a file of tokens. One that others than its owner may write, and one that belongs
 // neither to this user nor to root, is refused: a user who can write it can pose as any user.
-// The error is an *api.Error; of a file that is not there also fs.ErrNotExist.
+// The error is an *api.Error; for a missing file it is also fs.ErrNotExist.
 func Load(path string) ([]Token, error) {
 	text, err := read(path)
 	if err != nil {

@@ -184,8 +184,8 @@ func TestBackoffAfterFailedDials(t *testing.T) {
 			}()
 		}
 		time.Sleep(20 * time.Second)
-		// One tries for all: about seven steps from 10 ms to 1 s, then between 18
-		// and 38 of 0.5 to 1 s.
+		// One caller tries for all: about seven steps from 10 ms to 1 s, then
+		// between 18 and 38 of 0.5 to 1 s.
 		if got := r.dials.Load(); got < 22 || got > 50 {
 			t.Errorf("%d dials in 20s by 30 callers, want one each 0.5 to 1s", got)
 		}
@@ -231,8 +231,8 @@ func TestFailFast(t *testing.T) {
 	})
 }
 
-// Whatever the peer does, an answer is the answer to its own question, and a
-// question is executed at most once.
+// Whatever the peer does, a reply is the reply to its own call, and a call is
+// executed at most once.
 func TestAnswersBelongToTheirQuestions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := rapid.SliceOfN(rapid.SampledFrom([]string{"ok", "late", "refuse", "fail", "panic", "cancel"}), 1, 30).Draw(rt, "plan")
@@ -272,7 +272,7 @@ func TestAnswersBelongToTheirQuestions(t *testing.T) {
 	})
 }
 
-// ask checks that the answer fits what the plan does to the question.
+// ask checks that the reply fits what the plan does to the call.
 func ask(t *testing.T, p *client.Pool, plan, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -39,7 +39,7 @@ func TestStopClosesIdleConnectionsAtOnce(t *testing.T) {
 	})
 }
 
-// takes returns a handler that works for d, or until its context ends if it heeds
+// takes returns a handler that works for d, or until its context ends if it obeys
 // it.
 func takes(d time.Duration, heeds bool) servertest.Echo {
 	return func(ctx context.Context, text string) (string, error) {
@@ -95,7 +95,7 @@ func TestStopWithACallInFlight(t *testing.T) {
 				if got := <-reply > 0; got != tc.reply {
 					t.Errorf("reply delivered: %v, want %v", got, tc.reply)
 				}
-				time.Sleep(time.Hour) // the handler that heeds nothing ends too
+				time.Sleep(time.Hour) // the handler that ignores its context ends too
 			})
 		})
 	}

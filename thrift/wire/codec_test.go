@@ -169,7 +169,7 @@ func TestCheckPeer(t *testing.T) {
 	}
 }
 
-// A list that is too long, or that holds what cannot be, is refused with a reason.
+// A list that is too long, or that holds impossible values, is refused with a reason.
 func TestMoreIsChecked(t *testing.T) {
 	codec := wire.NewCodec(newNames(), at(0))
 	for want, more := range map[string]sched.More{

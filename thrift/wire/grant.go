@@ -18,8 +18,8 @@ type ExecutorID struct{ Application, Executor, Token string }
 type Granter interface {
 	// AttachExecutor announces that the executor accepts grants, at most slots at once.
 	AttachExecutor(ctx context.Context, e ExecutorID, slots int) error
-	// AwaitGrants answers when there are grants behind after, or when the wait is
-	// over.
+	// AwaitGrants answers when there are grants later than after, or when the wait
+	// is over.
 	AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error)
 	// EndGrants frees slots. It is idempotent.
 	EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error

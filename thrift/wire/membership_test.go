@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// keeper answers every question for the membership with one that has all fields.
+// keeper answers every request for the membership with one that has all fields.
 type keeper struct{ asked string }
 
 func (k *keeper) Membership(_ context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {

@@ -31,7 +31,7 @@ func equal[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// Every question and answer arrives as it was given, every field of it.
+// Every request and answer arrives as it was given, with every field.
 func TestSchedulerClient(t *testing.T) {
 	fake, ctx := &fakeScheduler{}, context.Background()
 	c := dialScheduler(t, fake)

@@ -100,8 +100,8 @@ func (c *Cluster) compare(ctx context.Context, w *work) (err error) {
 	return nil
 }
 
-// give copies the program and the files to a host, and stops daemons that it shall not have any
-// more.
+// give copies the program and the files to a host, and stops daemons that it should no longer
+// have.
 func (c *Cluster) give(ctx context.Context, w *work) error {
 	at, do := pathsOf(w.Host), commands{w.Host}
 	if w.difference.program {

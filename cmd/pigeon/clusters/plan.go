@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
-// Plan is what the hosts of an inventory shall have.
+// Plan is what the hosts of an inventory should have.
 type Plan struct {
 	Inventory *hosts.Inventory
 	Hosts     []*HostPlan // in the order of the inventory
@@ -23,7 +23,7 @@ type Plan struct {
 	Clients []byte
 }
 
-// HostPlan is what one host shall have.
+// HostPlan is what one host should have.
 type HostPlan struct {
 	Host     *hosts.Host
 	Services []Service // in the order in which they start

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
-// Program is the program that hosts shall have.
+// Program is the program that hosts should have.
 type Program struct {
 	Path    string
 	SHA256  string

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Departure is a daemon that a master has no registration of, as it is shown to users.
+// Departure is a daemon that is not registered with a master, as it is shown to users.
 type Departure struct {
 	Name    string
 	Address string // where it served

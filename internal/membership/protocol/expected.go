@@ -20,7 +20,7 @@ type Expected struct {
 }
 
 // Begin returns the daemons that are expected, where the membership was read last at the
-// given instant; false when it says too little, and the time alone decides.
+// given instant; false when that is too long ago, and the time alone decides.
 func Begin(members []Peer, read, now sched.Time) (e Expected, known bool) {
 	if read == 0 || now-read > knownFor {
 		return Expected{}, false

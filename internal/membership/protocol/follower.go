@@ -15,8 +15,8 @@ type Follower struct {
 // another membership.
 func (f *Follower) Position() Position { return f.position }
 
-// Accept reports whether the answer to a question that named a position is newer than what the
-// follower has, and records it then. An answer to an earlier question never is: incarnations have
+// Accept reports whether the answer to a request that named a position is newer than what the
+// follower has, and records it then. An answer to an earlier request never is: incarnations have
 // no order, so a late one of an earlier master cannot be distinguished from that of a later one,
 // which would be ignored from then on.
 func (f *Follower) Accept(asked, p Position) bool {

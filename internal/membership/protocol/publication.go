@@ -22,8 +22,8 @@ func (p *Publication) Position() Position { return p.position }
 func (p *Publication) Publish() { p.position.Version++ }
 
 // Held returns for how long a reader that has a position must not be answered yet: for
-// one that followed an earlier master, to be missing means to be lost, with all that
-// runs there.
+// one that followed an earlier master, a daemon that is missing is lost, with all
+// tasks that run there.
 func (p *Publication) Held(have Position, now sched.Time) sched.Time {
 	if have.Incarnation == 0 || have.Incarnation == p.position.Incarnation {
 		return 0
@@ -49,7 +49,7 @@ type Pace struct {
 	ever      bool
 }
 
-// Changed records that what is published does not hold any more.
+// Changed records that the published membership is out of date.
 func (p *Pace) Changed() { p.changed = true }
 
 // Next reports whether to publish now, to the given number of readers. A wait above zero requests

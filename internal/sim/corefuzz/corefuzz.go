@@ -126,7 +126,7 @@ func (t *tape) part() float64 {
 	return [...]float64{0, 0.1, 0.5, 1, 0.25, 3, -1, math.Inf(1)}[t.byte()%8]
 }
 
-// more is what rides on the messages of the rivals, and the shares of owners.
+// more is what the messages of the rivals carry, and the shares of owners.
 func (t *tape) more(of *sched.Message) *sched.More {
 	m := &sched.More{Stamp: t.time(), Threshold: t.time(), Load: sched.Load{Queued: int64(t.number()), Work: t.time()}}
 	for range t.byte() % 4 {
