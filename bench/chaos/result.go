@@ -43,13 +43,13 @@ type Result struct {
 	Stall    float64           `json:"stall"`    // longest seconds by which this program was late itself after healing
 	Packets  network.Counts    `json:"packets"`  // what the switch between the hosts did
 	Findings []history.Finding `json:"findings"` // contradictions
-	Dir      string            `json:"dir"`      // the files that are kept of a failed run
+	Dir      string            `json:"dir"`      // what is kept of a failed run
 	Shortest int               `json:"shortest"` // the shortest beginning of the programme that is known to fail, in faults
 }
 
 // Recovery is how long the recoveries of a kind took.
 type Recovery struct {
-	Kind    string         `json:"kind"`    // from which event to which
+	Kind    string         `json:"kind"`    // from what to what
 	Samples []float64      `json:"samples"` // seconds
 	P50     measure.Number `json:"p50"`     // seconds
 	P99     measure.Number `json:"p99"`     // seconds

@@ -17,7 +17,7 @@ type Result struct {
 	Slots        int              `json:"slots"`         // of the cluster
 	Runs         int              `json:"runs"`          // of every measurement, but one of flood_one_owner
 	Window       measure.Number   `json:"window"`        // seconds in which shares were measured
-	Flood        measure.Number   `json:"flood"`         // seconds for two tasks of 100 ms during 1,200 of another owner
+	Flood        measure.Number   `json:"flood"`         // seconds for two tasks of 100 ms beside 1,200 of another owner
 	FloodWorst   measure.Number   `json:"flood_worst"`   // the slowest of the runs
 	FloodOne     measure.Number   `json:"flood_one"`     // the same where both are of one owner
 	Jain         measure.Number   `json:"jain"`          // Jain's index of the slot-seconds of four equal owners with tasks of 20, 40, 80 and 160 ms

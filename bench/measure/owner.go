@@ -12,7 +12,7 @@ import (
 
 // OwnerResult is what the jobs of one owner got.
 type OwnerResult struct {
-	Owner  string     `json:"owner"`  // its path; "" for none in particular
+	Owner  string     `json:"owner"`  // its path; "" for nobody in particular
 	Weight Number     `json:"weight"` // product of the weights on its path
 	Short  OwnerClass `json:"short"`  // of jobs that are short in truth
 	Long   OwnerClass `json:"long"`   // of jobs that are long in truth

@@ -28,7 +28,7 @@ type Result struct {
 type PeerResult struct {
 	Name          string      `json:"name"`          // floor, pigeon, slurm and so on
 	About         string      `json:"about"`         // version, and how it is used
-	Configuration string      `json:"configuration"` // the configuration written for it, "" without one
+	Configuration string      `json:"configuration"` // what was written for it, "" without
 	Sets          []SetResult `json:"sets"`          // in the order in which they were run
 	Model         Fit         `json:"model"`         // of the sets with constant durations
 }

@@ -54,7 +54,7 @@ type devLine struct {
 
 	// With --secure, what clients need.
 	TLSCA     string `json:"tls_ca,omitempty"`     // file with the certificate of the authority, with --secure
-	TokenFile string `json:"token_file,omitempty"` // file with the access token of the caller, with --secure
+	TokenFile string `json:"token_file,omitempty"` // file with the access token of the user who called, with --secure
 }
 
 func devCommand() *cobra.Command {

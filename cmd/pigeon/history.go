@@ -227,7 +227,7 @@ func eachPage(ctx context.Context, c *clusterClient, f *frontends.Frontend, q ap
 // usageLine is a line of pigeon history: jobs that are equal in the fields by which they are summed
 // up.
 type usageLine struct {
-	Owner       *string  `json:"owner,omitempty"`   // the owner for which they ran, if they are summed up by it; the next four likewise
+	Owner       *string  `json:"owner,omitempty"`   // for whom they ran, as far as they are summed up by it; the next four likewise
 	Class       string   `json:"class,omitempty"`   // short or long
 	Day         string   `json:"day,omitempty"`     // of their end, in UTC
 	Name        *string  `json:"name,omitempty"`    // what the work is

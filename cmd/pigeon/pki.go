@@ -37,7 +37,7 @@ func addAuthorityFlag(cmd *cobra.Command) *string {
 
 // certificateLine is what the verbs of "pigeon pki" print of a certificate with -o json.
 type certificateLine struct {
-	Role        string   `json:"role"`        // that of its subject; authority for that of an authority
+	Role        string   `json:"role"`        // what it is for; authority for that of an authority
 	Name        string   `json:"name"`        // of the daemon or the person
 	Cluster     string   `json:"cluster"`     // the cluster it is for
 	Serial      string   `json:"serial"`      // serial number, hexadecimal

@@ -22,7 +22,7 @@ type topPage struct {
 	Busy         int              `json:"busy"`                  // slots that run a task
 	Reserved     int              `json:"reserved"`              // slots that take short tasks only
 	BusyReserved int              `json:"busy_reserved"`         // of these, those that run a task
-	ByOwner      bool             `json:"by_owner"`              // whether the policy counts owners; without that there are no owners, and running tasks are not counted by class
+	ByOwner      bool             `json:"by_owner"`              // whether the policy counts owners; without that there are no owners, and what runs is not counted by class
 	RunningShort int              `json:"running_short"`         // slots that run short tasks
 	RunningLong  int              `json:"running_long"`          // slots that run long tasks
 	QueuedShort  int              `json:"queued_short"`          // short tasks in the queues of masters
@@ -58,7 +58,7 @@ type topNode struct {
 	State  string   `json:"state"`            // up, draining, drained, unreachable, lost or stopped
 	Slots  int      `json:"slots"`            // tasks that it runs at a time
 	Busy   int      `json:"busy"`             // slots that run a task
-	Owners []string `json:"owners,omitempty"` // the owners whose tasks run there
+	Owners []string `json:"owners,omitempty"` // for whom tasks run there
 }
 
 // down is 1 for a node that is not up.

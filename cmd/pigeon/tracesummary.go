@@ -27,7 +27,7 @@ type summary struct {
 
 // ownerSummary is what one owner submits.
 type ownerSummary struct {
-	Owner      string  `json:"owner"`       // its path; "" for none in particular
+	Owner      string  `json:"owner"`       // its path; "" for nobody in particular
 	Jobs       int     `json:"jobs"`        // in all
 	Tasks      int     `json:"tasks"`       // in all
 	WorkShare  float64 `json:"work_share"`  // share of all work

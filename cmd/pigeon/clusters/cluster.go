@@ -31,7 +31,7 @@ type Options struct {
 type HostResult struct {
 	Host    string          `json:"host"`            // its name
 	State   string          `json:"state"`           // as planned, changed, different, failed, absent or removed
-	Changes []string        `json:"changes"`         // the changes made, or, by status, the differences from the plan
+	Changes []string        `json:"changes"`         // what was done, or, by status, what differs from the plan
 	Daemons []ServiceResult `json:"daemons"`         // its daemons, by status
 	Error   string          `json:"error,omitempty"` // why it failed
 	Seconds float64         `json:"seconds"`         // that it took

@@ -22,7 +22,7 @@ const (
 type Finding struct {
 	Check  string `json:"check"`            // name of the check
 	Status Status `json:"status"`           // good, warn or bad
-	Found  string `json:"found"`            // the attempt and its outcome
+	Found  string `json:"found"`            // what was tried and seen
 	Advice string `json:"advice,omitempty"` // what to do
 }
 
