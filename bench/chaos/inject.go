@@ -53,7 +53,7 @@ func (in *injector) run(ctx context.Context, programme []planned) {
 	faults.Wait()
 }
 
-// inject carries out one fault from its begin to its end.
+// inject carries out one fault from its beginning to its end.
 func (in *injector) inject(ctx context.Context, p planned) {
 	f := history.Fault{Number: p.number, Kind: p.kind, Victim: in.name(p.of), From: Now()}
 	in.log(fmt.Sprintf("fault %d at %.1f s: %s", p.number, float64(f.From-in.began)/1e9, p.describe(in)))

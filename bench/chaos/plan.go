@@ -21,7 +21,7 @@ type planned struct {
 	kind   string
 	of     victim
 	peer   victim        // of a partition
-	at     time.Duration // after the begin
+	at     time.Duration // after the beginning of the run
 	lasts  time.Duration
 	amount float64 // share of packets, seconds of delay, or how far in general: from 0 to 1
 }

@@ -66,8 +66,8 @@ func prepareFirst(spec string, seed uint64, first int) (*scenario, error) {
 	}, people...)}, nil
 }
 
-// drawOwners gives the jobs of two runs of three owners, priorities and shares, and has some of the jobs of
-// every second run declare nothing. It returns the flags for that.
+// drawOwners gives the jobs of two of three runs owners, priorities and shares, and leaves some
+// of the jobs of every second run undeclared. It returns the flags for that.
 func drawOwners(r *rand.Rand, d *experiment.Description) (flags []string, err error) {
 	if r.IntN(3) > 0 {
 		owners := fmt.Sprintf("%d,skew=1,priorities=%d", 1+r.IntN(4), 1+r.IntN(3))

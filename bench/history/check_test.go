@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// at returns an instant of the run, in seconds after its begin.
+// at returns an instant of the run, in seconds after its beginning.
 func at(seconds float64) Time { return 1e9 + Time(seconds*1e9) }
 
 // ran is a start and an end of an attempt.

@@ -13,7 +13,7 @@ type Run struct {
 	Binds bool
 	// LostAfter is the silence after which a node is taken for lost.
 	LostAfter time.Duration
-	// Began is the begin of the load, Healed the end of the last fault, when every daemon
+	// Began is the beginning of the load, Healed the end of the last fault, when every daemon
 	// ran again, Until the end of the load, Done the end of the last job, or of patience.
 	Began, Healed, Until, Done Time
 	// FailingDisk is a frontend whose journal cannot always be written, "" for none: it may

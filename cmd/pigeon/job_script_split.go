@@ -8,8 +8,8 @@ import (
 var errOpenQuote = errors.New("its quotes have no end")
 
 // shellWords splits a line as a shell does that expands nothing: at spaces and tabs outside of
-// quotes; ' quotes all, " all but \" and \\, \ the next character; # at the begin of a word begins
-// a comment.
+// quotes; ' quotes all, " all but \" and \\, \ the next character; # at the beginning of a word
+// starts a comment.
 func shellWords(line string) (words []string, err error) {
 	var word strings.Builder
 	open, inWord := byte(0), false

@@ -13,8 +13,8 @@ type Invocation struct {
 
 var (
 	inline = regexp.MustCompile("`([^`]+)`")
-	// program is a call at the begin of a line of a block, after a prompt, an assignment of a
-	// variable, another command's pipe, or sudo.
+	// program is a call at the beginning of a line of a block, after a prompt, an assignment
+	// of a variable, another command's pipe, or sudo.
 	program = regexp.MustCompile(`(?:^|[|;&(] ?|\$ |\bsudo |\bexec )(?:[A-Z_]+=\S* )*(?:bin/|\./|/usr/bin/)?pigeon ([a-z].*)$`)
 )
 

@@ -36,7 +36,7 @@ func (s *Store) look(sha string) (look, error) {
 // check reports whether a file is complete and its content matches its name. The content
 // is read once by each process, and again when the file has changed. A file that does not
 // match was damaged by a power failure, by the disk or by a user: it is removed, and
-// expected anew.
+// expected again.
 func (s *Store) check(sha string) bool {
 	s.mu.Lock()
 	e := s.files[sha]
@@ -74,7 +74,7 @@ func (s *Store) check(sha string) bool {
 	return true
 }
 
-// reset removes a file, expects it anew, and counts why.
+// reset removes a file, expects it again, and counts the reason.
 func (s *Store) reset(sha string, e *entry, count *uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func newWorld(t *testing.T) *world { return &world{t: t, at: map[string]*process
 type journal struct {
 	mu   sync.Mutex
 	name string
-	jobs map[string]int // how often each was accepted anew
+	jobs map[string]int // how often each was accepted as a new job
 }
 
 func newJournal(name string) *journal { return &journal{name: name, jobs: map[string]int{}} }

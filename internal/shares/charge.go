@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// shiftAt is the virtual time from which it counts anew, so that float64 can tell
-// nanoseconds apart: 13 days.
+// shiftAt is the virtual time at which it is counted from 0 again, so that float64
+// can distinguish nanoseconds: 13 days.
 const shiftAt = 1 << 50
 
 // Wait records that the number of tasks of the class that wait at a leaf changed by this much.
@@ -174,7 +174,7 @@ func (t *Tree) virtual(n *Node, c sched.Class, used sched.Time) float64 {
 	return v
 }
 
-// shift makes the virtual time of a node begin anew.
+// shift makes the virtual time of a node begin at 0 again.
 func (t *Tree) shift(n *Node, c sched.Class) {
 	by := n.inner.now[c]
 	n.inner.now[c] = 0
