@@ -257,7 +257,8 @@ func TestTasksRunOnWithoutTheirMaster(t *testing.T) {
 	}
 	gone.process.Stop()
 	if s := w.done(f, "job"); s.Attempts != 4 {
-		t.Errorf("%d attempts of 4 tasks", s.Attempts)
+		why, err := f.Explain(t.Context(), "job")
+		t.Errorf("%d attempts of 4 tasks: %+v, %v", s.Attempts, why, err)
 	}
 }
 
