@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
@@ -66,11 +67,27 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 
 // hear steps that somebody holds the attempts of a refused inventory, whose node is not on the
 // membership yet: with a master that does not answer it may not be for long, and the tasks are
-// not lost meanwhile. Of an inventory of several parts the node repeats the first one alone.
+// not lost meanwhile. The node sends the parts of a large one nevertheless, and all of them
+// again.
 func (s *inventories) hear(v *wire.Inventory) {
 	for i := range v.Slots {
 		s.dispatch.StepHeldSomewhere(v.Slots[i].Attempts)
 	}
+}
+
+// partAfter is when a node that is not on the membership yet may send the next part of what it
+// holds.
+const partAfter = time.Millisecond
+
+// hear hears a refused inventory, and returns its refusal.
+func (f *Frontend) hear(v *wire.Inventory, refusal error) error {
+	if err := f.post(func() { f.owner.inventories.hear(v) }); err != nil {
+		return f.mailbox.Refusal(err, "hearing what node "+v.Node+" holds")
+	}
+	if e, ok := errors.AsType[*api.Error](refusal); ok {
+		e.RetryAfter = partAfter
+	}
+	return refusal
 }
 
 // remember records the digest of an inventory that is too large to be listed each time.
@@ -94,8 +111,7 @@ func (f *Frontend) Inventory(ctx context.Context, v *wire.Inventory) (wire.Inven
 			Tried: tried + "; nothing was changed", Next: "nothing, if the frontend moved to another address: the node learns of it"}
 	}
 	if err := f.owner.dispatch.Unknown(&wire.Batch{Sender: wire.Ref{Role: sched.Worker, Name: v.Node}, Incarnation: v.Incarnation}); err != nil {
-		_ = f.post(func() { f.owner.inventories.hear(v) }) // one that is too busy for it hears the next
-		return wire.InventoryReply{}, err
+		return wire.InventoryReply{}, f.hear(v, err)
 	}
 	type answer struct {
 		reply wire.InventoryReply

@@ -232,3 +232,25 @@ func TestHeldByUnknownNode(t *testing.T) {
 		t.Errorf("one of two tasks is tried again, the other was held: %+v", s)
 	}
 }
+
+// The same of a node that holds more than one message lists.
+func TestManyHeldByUnknownNode(t *testing.T) {
+	t.Parallel()
+	const tasks = 2*wire.MaxInventory + 2
+	k, f, first := probing(t, tasks, 0)
+	f = (&world{t: t, masters: []string{k.address}}).restartFrontend(f)
+	other := nodeOfFrontend(t, f, "other")
+	heard := make(chan int, 100) // attempts of the calls that were refused
+	listing := listingOf(t, f, other, heard)
+	for i := range int32(tasks - 1) {
+		listing.held = append(listing.held, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: i, Attempt: 1})
+	}
+	for left := tasks - 1; left > 0; {
+		left -= listing.await(heard)
+	}
+	k.enters(first, 0)
+	first.AwaitGot(sched.Probe, 2*tasks+2) // for the last task, which nobody holds
+	if s := f.state(t, "job"); s.Attempts != tasks+1 {
+		t.Errorf("one of %d tasks is tried again, the others were held: %+v", tasks, s)
+	}
+}

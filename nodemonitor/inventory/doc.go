@@ -11,9 +11,11 @@
 // answers again after failures, and when this node has registered with another master.
 // One that needs several parts and has not changed since the frontend answered all of it
 // is sent as its digest: count and hash. The frontend asks for all of it when it has not
-// answered that one, or when tasks have ended since.
+// answered that one, or when tasks have ended since. A frontend that does not know the node
+// yet refuses each part as busy, and hears it nevertheless: the parts that follow are sent too.
 //
 //	idle ──due──▶ calling ──answered──▶ calling (next part) ──answered──▶ idle
-//	  ▲              └──failed──▶ paused ──▶ calling
+//	  ▲              │──busy─────▶ calling (next part)
+//	  │              └──failed, or busy at the last part──▶ paused ──▶ calling
 //	  └──────────────── nothing is held ─────┘
 package inventory

@@ -84,7 +84,8 @@ type frontend struct {
 	whole   wire.Inventory
 	parts   [][]wire.SlotInventory
 
-	asked int64 // the process that has answered parts of it, 0 before the first answer
+	asked   int64 // the process that has answered parts of it, 0 before the first answer
+	refused bool  // parts of it were refused, and others sent nevertheless
 
 	settled   wire.Inventory // the last that was answered completely: its Count and Hash
 	settledBy int64          // the process that answered it
@@ -195,7 +196,7 @@ func (s *Inventories) begin(f *frontend, h *holding) {
 	if address == "" {
 		return
 	}
-	f.due, f.address, f.parts, f.asked = false, address, cut(h.slots), 0
+	f.due, f.address, f.parts, f.asked, f.refused = false, address, cut(h.slots), 0, false
 	f.whole = s.cfg.Envelope(name)
 	f.whole.Count, f.whole.Hash = h.count, h.hash
 	if len(f.parts) > 1 && !s.alone && f.settled.Count == h.count && f.settled.Hash == h.hash && f.settledBy == f.processes.Current() {
@@ -209,6 +210,9 @@ func (s *Inventories) begin(f *frontend, h *holding) {
 
 // sendPart sends the first of the parts that are left.
 func (s *Inventories) sendPart(f *frontend) {
+	if s.muted {
+		return
+	}
 	part := f.whole
 	part.Slots, part.More = f.parts[0], len(f.parts) > 1
 	s.call(f, &part)
@@ -229,7 +233,9 @@ func (s *Inventories) answered(f *frontend, v *wire.Inventory, r wire.InventoryR
 	case s.muted:
 		return
 	case err != nil:
-		s.failed(f, "error", err)
+		if wait, busy := busyFor(err); !busy || !s.sendNext(f, v, wait) {
+			s.failed(f, "error", err)
+		}
 		return
 	case r.Frontend != v.Frontend:
 		s.failed(f, "answered", r.Frontend)
@@ -248,6 +254,8 @@ func (s *Inventories) answered(f *frontend, v *wire.Inventory, r wire.InventoryR
 	case v.More:
 		f.parts, f.asked = f.parts[1:], r.Incarnation
 		s.sendPart(f)
+	case !v.Digest && f.refused:
+		s.mark(f) // it has not answered the parts before
 	case !v.Digest:
 		f.settled, f.settledBy = f.whole, r.Incarnation
 	}

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -185,6 +187,60 @@ func TestPartsAndDigest(t *testing.T) {
 	if r.restarted != 3 {
 		t.Errorf("%d processes were heard of, want 3", r.restarted)
 	}
+}
+
+// A frontend that does not know the node yet refuses each part as busy, and hears it
+// nevertheless: it is told all parts, also after a digest, and all of them again until it has
+// answered them.
+func TestBusyFrontendHearsAllParts(t *testing.T) {
+	r := newRig(t)
+	r.hold(2*wire.MaxInventory + 500)
+	refuse := func(c *call) {
+		t.Helper()
+		r.answer(c, wire.InventoryReply{}, &api.Error{Problem: api.Busy, RetryAfter: time.Millisecond})
+		r.none("before the frontend may be asked again")
+		(<-r.posted)()
+		r.Flush()
+	}
+	r.after(Every)
+	for range 2 { // from the beginning again after the last part
+		r.AllDue() // begins none beside the one that is under way
+		refuse(r.only(wire.MaxInventory, false, true))
+		refuse(r.only(wire.MaxInventory, false, true))
+		refuse(r.only(500, false, false))
+	}
+	refuse(r.only(wire.MaxInventory, false, true))
+	r.answer(r.only(wire.MaxInventory, false, true), ok(1), nil)
+	r.answer(r.only(500, false, false), ok(1), nil)
+	all := func() {
+		t.Helper()
+		r.answer(r.only(wire.MaxInventory, false, true), ok(1), nil)
+		r.answer(r.only(wire.MaxInventory, false, true), ok(1), nil)
+		r.answer(r.only(500, false, false), ok(1), nil)
+		r.none("after the last part")
+	}
+	all() // it has not answered the first part before
+	r.after(Every)
+	refuse(r.only(0, true, false))
+	all()
+	r.after(Every)
+	r.answer(r.only(0, true, false), ok(1), nil)
+	r.none("after the digest was confirmed")
+}
+
+// No part follows one that was refused when the node stops, or when the frontend gave no answer.
+func TestNoPartAfterFailure(t *testing.T) {
+	r := newRig(t)
+	r.hold(2 * wire.MaxInventory)
+	r.after(Every)
+	r.answer(r.only(wire.MaxInventory, false, true), wire.InventoryReply{}, errors.New("no answer"))
+	r.none("in the pause")
+	(<-r.posted)()
+	r.Flush()
+	r.answer(r.only(wire.MaxInventory, false, true), wire.InventoryReply{}, &api.Error{Problem: api.Busy})
+	r.Mute()
+	(<-r.posted)()
+	r.none("after the last")
 }
 
 // A new process of a frontend has its inventory sent at once; late messages of the one
