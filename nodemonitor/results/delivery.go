@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -90,7 +91,8 @@ func (r *Reporter) answered(f *frontend, c *call, reply wire.ReportsReply, err e
 	defer r.checkDrained()
 	if err == nil && reply.Sender != "" && reply.Sender != f.ref.Name {
 		r.cfg.Metrics.ignored[byAnother].Inc()
-		err = fmt.Errorf("frontend %q answers there by now; its answer was ignored", reply.Sender)
+		err = &api.Error{Problem: api.NotReady, What: fmt.Sprintf("frontend %q answers there by now; its answer was ignored", reply.Sender), Subject: fmt.Sprintf("frontend %q at %s", f.ref.Name, f.address),
+			Tried: "reporting results", Next: "nothing, if the frontend moved to another address: the node learns of it"}
 	}
 	if err != nil {
 		f.failures++

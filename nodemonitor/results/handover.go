@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 )
 
 // HandOver sends every kept result once more, before the node monitor ends, and again to
-// frontends that answer that they cannot take it yet: one that takes over from another. The
-// channel is closed when the last calls have been answered.
+// frontends that answer that they cannot take it yet or do not answer: one that takes over from
+// another, or is started again. The channel is closed when the last calls have been answered.
 func (r *Reporter) HandOver() <-chan struct{} {
 	drained := make(chan struct{})
 	r.drained = drained
@@ -26,20 +27,21 @@ func (r *Reporter) handOver(f *frontend) {
 	r.call(f)
 }
 
-// handOverPause is the time before another call to a frontend that could not take the last
-// results yet.
-const handOverPause = 100 * time.Millisecond
+// handOverPause is the most time before another call to a frontend that could not take the last
+// results yet: it takes over, or is started again, while the node monitor waits.
+const handOverPause = 500 * time.Millisecond
 
-// handOverLater calls a frontend again whose answer says that it cannot take results yet, if
-// this is the hand-over. It publishes them too: the process that leads the frontend by then
-// may serve at another address, of which a node that ends does not hear any more.
+// handOverLater calls a frontend again that cannot take results yet, by its answer or because
+// no process serves its address, if this is the hand-over. It publishes the results too: the
+// process that leads the frontend by then may serve at another address, of which a node that
+// ends does not hear any more.
 func (r *Reporter) handOverLater(f *frontend, err error) {
 	e, ok := errors.AsType[*api.Error](err)
 	if r.drained == nil || f.waiting || !ok || e.Problem != api.NotReady && e.Problem != api.Busy {
 		return
 	}
 	f.waiting = true
-	time.AfterFunc(handOverPause, func() {
+	time.AfterFunc(min(connections.PauseAfter(f.failures), handOverPause), func() {
 		r.cfg.Post(func() {
 			f.waiting = false
 			if r.drained == nil {

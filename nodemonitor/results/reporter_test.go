@@ -4,15 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -256,7 +261,8 @@ func TestHandOver(t *testing.T) {
 		{&api.Error{Problem: api.NotReady, What: "it is reading its journal"}, true, false},
 		{&api.Error{Problem: api.NotReady, What: "it is a standby"}, true, true},
 		{&api.Error{Problem: api.Busy, What: "its mailbox is full"}, true, false},
-		{errors.New("connection refused"), false, false},
+		{refused(t), true, false},
+		{errors.New("its address is none"), false, false},
 	} {
 		w, f, id := newNetwork(), sched.Addr{Role: sched.Distributor}, attemptOf(1, 0)
 		posted := make(chan func(), 2)
@@ -291,6 +297,73 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("after the acknowledgement %d results are kept, the hand-over has ended: %v, and there were %d calls", kept, isClosed(drained), len(w.calls))
 		}
 	}
+}
+
+// refused returns the error of a call to an address at which nothing listens.
+func refused(t *testing.T) error {
+	t.Helper()
+	pool, err := client.New(client.Options{Name: "frontend", Address: ports.Address(t), FailFast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	_, err = wire.NewPeerClient(pool, wire.NewCodec(addrmap.New(), func() sched.Time { return 0 })).Reports(t.Context(), &wire.Batch{})
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Fatalf("the call fails with %v", err)
+	}
+	return err
+}
+
+// Another frontend that serves at the address of one that is started again elsewhere does not
+// end the hand-over.
+func TestHandOverWhereAnotherAnswers(t *testing.T) {
+	w, f, id := newNetwork(), sched.Addr{Role: sched.Distributor}, attemptOf(1, 0)
+	posted := make(chan func(), 2)
+	w.r.cfg.Post = func(do func()) { posted <- do }
+	w.r.Reached(f, "h:0")
+	w.r.Keep(f, Result{ID: id})
+	drained := w.r.HandOver()
+	w.calls[0].back(wire.ReportsReply{Sender: "f1", Acknowledged: []sched.AttemptID{id}}, nil)
+	(<-posted)()
+	if kept, _ := w.r.Kept(); kept != 1 || isClosed(drained) {
+		t.Fatalf("after the answer of another frontend %d results are kept, and the hand-over has ended: %v", kept, isClosed(drained))
+	}
+	w.r.Reached(f, "h:1")
+	(<-posted)() // the pause is over
+	if len(w.calls) != 2 {
+		t.Fatalf("there were %d calls, want 2", len(w.calls))
+	}
+	w.calls[1].back(wire.ReportsReply{Sender: "f0", Acknowledged: []sched.AttemptID{id}}, nil)
+	(<-posted)()
+	if kept, _ := w.r.Kept(); kept != 0 || !isClosed(drained) {
+		t.Errorf("%d results are kept, and the hand-over has ended: %v", kept, isClosed(drained))
+	}
+}
+
+// The calls of a hand-over to a frontend that does not answer are fewer from one to the next,
+// and at least two in each second.
+func TestHandOverPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := newNetwork(), sched.Addr{Role: sched.Distributor}
+		posted := make(chan func(), 2)
+		w.r.cfg.Post = func(do func()) { posted <- do }
+		w.r.Reached(f, "h:0")
+		w.r.Keep(f, Result{ID: attemptOf(1, 0)})
+		w.r.HandOver()
+		var last, longest time.Duration
+		start := time.Now()
+		for since := time.Duration(0); since < 3*time.Second; since = time.Since(start) {
+			longest, last = max(longest, since-last), since
+			w.calls[len(w.calls)-1].back(wire.ReportsReply{}, &api.Error{Problem: api.NotReady, What: "connection refused"})
+			(<-posted)()
+			(<-posted)() // the pause is over
+		}
+		if n := len(w.calls); n < 8 || n > 22 || longest > 500*time.Millisecond {
+			t.Errorf("%d calls in 3 s, the longest pause %v", n, longest)
+		}
+		w.calls[len(w.calls)-1].back(wire.ReportsReply{Sender: "f0", Acknowledged: []sched.AttemptID{attemptOf(1, 0)}}, nil)
+		(<-posted)()
+	})
 }
 
 func isClosed(c <-chan struct{}) bool {

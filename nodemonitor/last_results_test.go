@@ -1,0 +1,80 @@
+package nodemonitor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// A node monitor that stops hands its last results to a frontend that was killed and is started
+// again, at its address or, as a standby, at another that it announces.
+func TestLastResultsWaitForTheirFrontend(t *testing.T) {
+	for _, at := range []string{"its address", "another address"} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, at == "another address")
+			frontend := func(address string) (*server.Server, func() error) {
+				s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend", Address: address, Security: servertest.Anybody()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop := servertest.Run(t, s)
+				return s, stop
+			}
+			s, kill := frontend("127.0.0.1:0")
+			w.mu.Lock()
+			w.frontendServer, w.ack = s, false
+			w.mu.Unlock()
+			n := w.start(nil)
+			id := attemptOf(1, 0)
+			n.deliver(w.launch(0, 0, id, sleepFor(time.Hour)))
+			n.until("the task runs", func(o *owner) bool { return started(o) == 1 })
+			if err := kill(); err != nil {
+				t.Fatal(err)
+			}
+			stopped := make(chan error, 1)
+			go func() { stopped <- n.stop() }()
+			n.until("the frontend does not answer", func(o *owner) bool {
+				list := o.results.Frontends()
+				return len(list) > 0 && list[0].Failures > 0
+			})
+			w.update(func() { w.answer = &wire.ReportsReply{Sender: w.frontend.Name, Acknowledged: []sched.AttemptID{id}} }) // and no notice is answered
+			address := s.Addr().String()
+			if w.nats != nil {
+				address = "127.0.0.1:0"
+			}
+			next, stop := frontend(address)
+			if w.nats != nil {
+				data, err := w.codec.Append(nil, &wire.Batch{Sender: w.frontend, Incarnation: 77, Address: next.Addr().String()})
+				if err == nil {
+					err = w.conn.Publish(notice.AnnouncementSubject(testCluster), data)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case err := <-stopped:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(await.Limit):
+				t.Fatal("the node monitor does not stop")
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if find(w.reports, sched.Report, id) == nil {
+				t.Error("the frontend has not got the last result")
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
