@@ -273,10 +273,15 @@ func taskRequest(f *frontOf, job string, slot int32, seq uint64) wire.Item {
 // sendReport reports a result over Thrift.
 func sendReport(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, attempt int32, o sched.Outcome) {
 	t.Helper()
-	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	m := sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: attempt, Outcome: o}
+	reportTo(t, n, f, m, wire.Extra{Secret: f.Secret(m.AttemptID())})
+}
+
+func reportTo(t *testing.T, n *daemontest.Peer, f *frontOf, m sched.Message, x wire.Extra) {
+	t.Helper()
+	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	b := &wire.Batch{Sender: n.Ref, Receiver: to, Address: n.Address(), Incarnation: n.Incarnation, Sequence: 1, Items: []wire.Item{{
-		From: n.Ref, To: to, Msg: m, Extra: wire.Extra{Secret: f.Secret(m.AttemptID())},
+		From: n.Ref, To: to, Msg: m, Extra: x,
 	}}}
 	if _, err := n.Master().Reports(t.Context(), b); err != nil {
 		t.Fatal(err)

@@ -38,19 +38,39 @@ func (t *records) addEarlier(j *Job, e earlier, node string) {
 }
 
 // retried records the attempt that a NewAttempt message of one task follows. report is that of
-// its failure, nil when it was lost.
-func (t *records) retried(j *Job, m *sched.Message, report *wire.Item) {
+// its failure, nil when it was lost; the journal gets in r what it says.
+func (t *records) retried(j *Job, m *sched.Message, report *wire.Item, r *journal.Record) {
 	e, node := earlier{task: m.First, attempt: j.Attempt(m.First), reason: m.Reason}, m.Node
 	if report != nil {
 		node, e.exit, e.elapsed = report.From.Name, int16(report.Exit), report.Elapsed //nolint:gosec // at most 128 + a signal's number
 		e.code, e.began = codeOf(report.Code), startOf(j, report)
+		r.Elapsed = report.Elapsed
+		if setFailure(r, report); r.Kind == journal.NewAttempt {
+			r.Node = report.From.Name
+		}
 	}
 	t.addEarlier(j, e, node)
 }
 
-// restoreEarlier is retried for a record of the journal, which has the node of a loss only.
+// setFailure sets what a record of the journal has of the failure that was reported.
+func setFailure(r *journal.Record, report *wire.Item) {
+	r.Exit, r.Code, r.Began = int(int16(report.Exit)), codeOf(report.Code).String(), unixNano(report.Started) //nolint:gosec // at most 128 + a signal's number
+}
+
+// restoreEarlier is retried for a record of the journal. Programs of before recorded no more than
+// the reason, and the node of a loss.
 func (t *records) restoreEarlier(j *Job, r *journal.Record) {
-	t.addEarlier(j, earlier{task: r.First, attempt: j.Attempt(r.First), reason: r.Reason}, r.Node)
+	t.addEarlier(j, earlier{
+		task: r.First, attempt: j.Attempt(r.First), reason: r.Reason, exit: int16(r.Exit), code: codeOf(r.Code), began: restoredStart(j, r.Began), elapsed: r.Elapsed, //nolint:gosec // 16 bits were written
+	}, r.Node)
+}
+
+// restoredStart is startOf for the instant of a record, 0 for none.
+func restoredStart(j *Job, began int64) startTime {
+	if began == 0 {
+		return unknownStart
+	}
+	return startTimeOf(j, time.Unix(0, began))
 }
 
 // EarlierAttempts returns the attempts of a job that were followed by others, at most most of

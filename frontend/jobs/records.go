@@ -73,7 +73,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		}
 		t.addRetried(effects, j, m, report)
 		if m.Count == 0 {
-			t.retried(j, m, report)
+			t.retried(j, m, report, &r)
 		}
 		t.countRetried(j, m, report)
 		j.newAttempts(m)
@@ -106,6 +106,7 @@ func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *jour
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
 		if rep.failed() {
 			rep.code = codeOf(report.Code)
+			setFailure(r, report)
 		}
 		t.opts.Metrics.taskEnded(j, t.opts.Clock.Now()-j.due, report.Elapsed)
 		t.spans.reported(j, report)

@@ -80,6 +80,9 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 		if r.Kind != journal.NewAttempts {
 			t.restoreEarlier(j, r)
 		}
+		if r.Kind != journal.Lost {
+			m.Node = "" // it reported the attempt and was not lost
+		}
 		j.newAttempts(&m)
 	case journal.NotLost:
 		m.Kind = sched.NotLost
@@ -89,7 +92,8 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 		t.nodes.set(&rep.node, r.Node)
 		m.Node = "" // a result names no lost node
 		rep.attempt, rep.outcome, rep.elapsed = r.Attempt, r.Outcome, r.Elapsed
-		if r.Kind == journal.TaskReported {
+		rep.exit, rep.code = int16(r.Exit), codeOf(r.Code) //nolint:gosec // 16 bits were written
+		if rep.began = restoredStart(j, r.Began); r.Kind == journal.TaskReported && r.Began == 0 {
 			rep.began = startTimeOf(j, time.Unix(0, r.At).Add(-r.Elapsed))
 		}
 		j.countResult(rep.failed())

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/hex"
 	"reflect"
 	"strings"
@@ -88,9 +89,17 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		}
 		e.First, e.Attempt, e.Losses, e.Retries = n.Draw(t, "first"), n.Draw(t, "attempt"), rapid.Byte().Draw(t, "losses"), rapid.Byte().Draw(t, "retries")
 		e.Outcome, e.Reason = outcome, reason
+		if e.Kind != NewAttempts {
+			drawFailure(t, &e)
+			e.Elapsed = time.Duration(rapid.Int64().Draw(t, "elapsed"))
+		}
+		if e.Kind == NewAttempt {
+			e.Node = rapid.String().Draw(t, "node")
+		}
 	case TaskEnded, TaskReported:
 		if e.Kind == TaskReported {
 			e.Node = rapid.String().Draw(t, "node")
+			drawFailure(t, &e)
 		}
 		e.First, e.Attempt, e.Outcome, e.Reason = n.Draw(t, "first"), n.Draw(t, "attempt"), outcome, reason
 		e.Elapsed, e.At = time.Duration(rapid.Int64().Draw(t, "elapsed")), rapid.Int64().Draw(t, "at")
@@ -98,6 +107,43 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		e.Reason, e.At = reason, rapid.Int64().Draw(t, "at")
 	}
 	return e
+}
+
+func drawFailure(t *rapid.T, e *Record) {
+	if rapid.Bool().Draw(t, "failure") {
+		e.Exit, e.Code, e.Began = rapid.IntRange(0, 255).Draw(t, "exit"), rapid.String().Draw(t, "code"), rapid.Int64().Draw(t, "began")
+	}
+}
+
+// What is known of a failure follows its record, and what a later program knows beside it is
+// skipped. Without a record before it there is nothing of which it could say more.
+func TestFailureFollowsItsRecord(t *testing.T) {
+	job := sched.JobID{Hi: 1}
+	plain := Record{Kind: TaskReported, Job: job, First: 1, Attempt: 2, Outcome: sched.Failed, Reason: "r", Elapsed: 3, At: 4, Node: "n"}
+	before := appendEvent([]byte{valueVersion}, &plain)
+	failed := plain
+	failed.Exit, failed.Code, failed.Began = 137, api.CodeOutOfMemory, 9
+	v := appendEvent([]byte{valueVersion}, &failed)
+	if !bytes.HasPrefix(v, before) {
+		t.Fatalf("the record is %x, and %x without a failure", v, before)
+	}
+	v[len(before)+1] += 3 // the length
+	v = append(v, 100, 1, 'n')
+	v = appendEvent(v, &plain)
+	if back, err := decodeEvents(nil, job, v); err != nil || !reflect.DeepEqual(back, []Record{failed, plain}) {
+		t.Fatalf("%+v, %v", back, err)
+	}
+	cancelled := appendEvent([]byte{valueVersion}, &Record{Kind: Cancelled})
+	for name, v := range map[string][]byte{
+		"alone": {valueVersion, byte(failure), 0}, "after a cancellation": append(cancelled, byte(failure), 0), "cut": v[:len(before)+3],
+	} {
+		if back, err := decodeEvents(nil, job, v); err == nil {
+			t.Errorf("%s it was read: %+v", name, back)
+		}
+	}
+	if back, err := decodeEvents([]Record{plain}, job, []byte{valueVersion, byte(failure), 0}); err == nil {
+		t.Errorf("it was read as a part of a record of another bundle: %+v", back)
+	}
 }
 
 func TestCodecRoundTrip(t *testing.T) {

@@ -69,13 +69,19 @@ func (c *coder) class(v *sched.Class)     { below(c, v, sched.NumClasses, "the c
 func appendEvent(b []byte, e *Record) []byte {
 	c := coder{out: b}
 	c.event(e)
+	c.appendFailure(e)
 	return c.out
 }
 
 // decodeEvents appends the records of a bundle about the job to list.
 func decodeEvents(list []Record, job sched.JobID, v []byte) ([]Record, error) {
 	c := reader(v)
+	own := len(list)
 	for c.in != "" {
+		if len(list) > own && c.in[0] == byte(failure) {
+			c.readFailure(&list[len(list)-1])
+			continue
+		}
 		list = append(list, Record{Job: job})
 		c.event(&list[len(list)-1])
 	}

@@ -18,7 +18,7 @@ type Kind uint8
 const (
 	Accepted   Kind = iota + 1 // Submission
 	Placed                     // Job, First, Count, Attempt, Group
-	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason
+	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason; Exit, Code, Began, Elapsed and Node of the attempt before
 	TaskEnded                  // Job, First, Attempt, Outcome, Reason, Elapsed, At; without a report
 	Cancelled                  // Job, Reason, At
 	JobEnded                   // Job, Ended
@@ -27,15 +27,19 @@ const (
 	Reclassed                  // Job, Class
 	// NewAttempts is NewAttempt of Count tasks, from First on.
 	NewAttempts
-	// Lost is NewAttempt after the loss of a Node that counts; NotLost takes it back:
+	// Lost is NewAttempt after the loss of a Node that counts, whose Elapsed, Exit, Code and Began
+	// are known if it reported the attempt; NotLost takes it back:
 	// Job, First, Node.
 	Lost
 	NotLost
-	// TaskReported is TaskEnded by the report of a Node.
+	// TaskReported is TaskEnded by the report of a Node; of a failure also Exit, Code and Began.
 	TaskReported
 	// Met says that a job, number First of those after which this one starts, has ended as it
 	// must have: Job, First, At. With the last of them this one is released.
 	Met
+	// failure is no record of its own: it says more of the one before it, which is about the
+	// failure of an attempt (attempts.go).
+	failure
 	numKinds
 )
 
@@ -44,7 +48,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported", "met"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported", "met", "failure"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -61,7 +65,10 @@ type Record struct {
 	Attempt int32
 	Group   int32 // the group's number, stable over restarts
 	Job     sched.JobID
-	Elapsed time.Duration // of the accepted attempt
+	Elapsed time.Duration // of the accepted attempt, or of the one before
+	Began   int64         // when that began, Unix nanoseconds of its node's wall clock; 0: not known
+	Exit    int           // its exit status, 128 + n after signal n
+	Code    string        // its code, one of api.FailureCodes; "": none
 	At      int64         // Unix nanoseconds of this host's wall clock
 	Reason  string
 	Node    string

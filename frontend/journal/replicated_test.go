@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // replicaFor, if set, returns the replicated store for the journal in a folder.
@@ -40,10 +43,14 @@ func jetStream(t *testing.T) jetstream.JetStream {
 }
 
 // openReplica opens the store of a frontend, with the copy in a folder, and takes it over.
-func openReplica(js jetstream.JetStream, frontend, dir string) (*replica.Store, error) {
+func openReplica(js jetstream.JetStream, frontend, dir string, change ...func(*replica.Options)) (*replica.Store, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := replica.Open(ctx, replica.Options{Cluster: "c", Frontend: frontend, JetStream: js, Replicas: 1, MaxBytes: 16 << 20, Dir: filepath.Join(dir, "stream"), Who: dir})
+	o := replica.Options{Cluster: "c", Frontend: frontend, JetStream: js, Replicas: 1, MaxBytes: 16 << 20, Dir: filepath.Join(dir, "stream"), Who: dir}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := replica.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +112,38 @@ func TestTakeover(t *testing.T) {
 		former, rep = next, now
 	}
 	must(t, former.Close())
+}
+
+// What is known of failures is in the snapshots of a replicated journal: a host without a copy
+// reads it from one.
+func TestFailuresInASnapshot(t *testing.T) {
+	js := jetStream(t)
+	s, err := openReplica(js, "f0", t.TempDir(), func(o *replica.Options) { o.SnapshotMessages = 10 })
+	must(t, err)
+	former, _, _ := open(t, t.TempDir(), Options{Frontend: "f0", Replica: s})
+	must(t, appendWait(former, accept("a", 2)))
+	job := submission("a", 2).Job
+	want := []Record{
+		{Kind: NewAttempt, Job: job, Attempt: 2, Retries: 1, Outcome: sched.Failed, Reason: "r", Exit: 4, Code: api.CodeTimeLimit, Began: 5, Elapsed: 6, Node: "n"},
+		{Kind: TaskReported, Job: job, First: 1, Attempt: 1, Outcome: sched.Failed, Reason: "r", Exit: 137, Code: api.CodeOutOfMemory, Began: 5, Elapsed: 6, At: 7, Node: "m"},
+	}
+	must(t, appendWait(former, want...))
+	for i := 0; ; i++ {
+		must(t, appendWait(former, accept(fmt.Sprint("more", i), 1)))
+		if made, failed := s.Snapshots(); failed > 0 {
+			t.Fatal("a snapshot failed")
+		} else if made > 0 {
+			break
+		}
+	}
+	next, err := openReplica(js, "f0", t.TempDir())
+	must(t, err)
+	j, _, got := open(t, t.TempDir(), Options{Frontend: "f0", Replica: next})
+	if !reflect.DeepEqual(got.events["a"], want) {
+		t.Errorf("got  %+v\nwant %+v", got.events["a"], want)
+	}
+	must(t, j.Close())
+	_ = former.Close() // it is fenced
 }
 
 // abandonedStore is one whose journal is abandoned as it closes the store.
