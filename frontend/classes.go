@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -20,42 +21,55 @@ import (
 // lost with it when it is killed, and is learned again. It is shortened by tests.
 var saveClassesEvery = time.Minute
 
-// classesFile is where a frontend saves what it has learned of the classes of jobs. It is no
-// part of the journal: nothing that is owed depends on it.
-type classesFile struct {
-	learner *classes.Learner // of the owner goroutine
-	saved   uint64           // its changes up to the last save
+// learnedFile is where a frontend saves a part of what its learner knows. It is no part of the
+// journal: nothing that is owed depends on it.
+type learnedFile struct {
+	what    string // is in the file
+	without string // happens without it
+	// changes, encode and decode belong to the owner goroutine, as the learner does.
+	changes func() uint64
+	encode  func() []byte
+	decode  func([]byte) error
+	saved   uint64 // the changes up to the last save
 	disk    store.FS
 	path    string
 	log     *slog.Logger
 }
 
-// newLearner makes the learner, which knows nothing yet.
-func (f *Frontend) newLearner() *classes.Learner {
-	f.classes = classesFile{
-		learner: classes.New(classes.Settings{Cutoff: sched.Time(f.cfg.Cutoff), Default: f.cfg.defaultClass(), Declared: f.cfg.Classes == declared}),
-		disk:    store.HostFS(), path: filepath.Join(f.cfg.Data, "classes"), log: f.log,
+// newLearner makes the learner, which knows nothing yet, and its files.
+func (f *Frontend) newLearner(clock runloop.Clock) *classes.Learner {
+	l := classes.New(classes.Settings{Cutoff: sched.Time(f.cfg.Cutoff), Default: f.cfg.defaultClass(), Declared: f.cfg.Classes == declared})
+	works := learnedFile{
+		what: "what was learned of the classes of jobs", without: "jobs that declare no class are learned anew",
+		changes: l.Changes, encode: l.Save, decode: l.Load,
+		disk: store.HostFS(), path: filepath.Join(f.cfg.Data, "classes"), log: f.log,
 	}
-	return f.classes.learner
+	overruns := works
+	overruns.what, overruns.without = "what was counted of the short tasks of owners", "each owner is believed until 20 of its tasks have ended"
+	overruns.changes, overruns.path = l.OverrunChanges, filepath.Join(f.cfg.Data, "overruns")
+	overruns.encode = func() []byte { return l.SaveOverruns(clock.Now()) }
+	overruns.decode = func(saved []byte) error { return l.LoadOverruns(clock.Now(), saved) }
+	f.learned = []*learnedFile{&works, &overruns}
+	return l
 }
 
 // load reads what an earlier process saved. A file that cannot be read is put aside and
-// reported, and the learner begins empty.
-func (c *classesFile) load() {
+// reported, and the learner begins without it.
+func (c *learnedFile) load() {
 	saved, err := store.ReadFile(c.disk, c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	next := "look at the disk; jobs that declare no class are learned anew"
+	next := "look at the disk; " + c.without
 	if err == nil {
-		if err = c.learner.Load(saved); err == nil {
+		if err = c.decode(saved); err == nil {
 			return
 		}
 		aside := c.path + ".damaged"
-		next = fmt.Sprintf("nothing needs to be done: it is kept as %s, and jobs that declare no class are learned anew", aside)
+		next = fmt.Sprintf("nothing needs to be done: it is kept as %s, and %s", aside, c.without)
 		err = errors.Join(err, c.disk.Rename(c.path, aside))
 	}
-	c.log.Error("what was learned of the classes of jobs is lost", "error", c.fault(err, "reading it", next))
+	c.log.Error(c.what+" is lost", "error", c.fault(err, "reading it", next))
 }
 
 // learning is what a learner knows after so many changes.
@@ -65,17 +79,17 @@ type learning struct {
 }
 
 // unsaved returns what is to be saved. It belongs to the owner goroutine.
-func (c *classesFile) unsaved() learning {
-	l := learning{changes: c.learner.Changes()}
+func (c *learnedFile) unsaved() learning {
+	l := learning{changes: c.changes()}
 	if l.changes != c.saved {
-		l.bytes = c.learner.Save()
+		l.bytes = c.encode()
 	}
 	return l
 }
 
 // save writes what is to be saved in place of what was saved before. It must not be called
 // while unsaved is.
-func (c *classesFile) save(l learning) {
+func (c *learnedFile) save(l learning) {
 	if l.bytes == nil {
 		return
 	}
@@ -87,14 +101,28 @@ func (c *classesFile) save(l learning) {
 		err = store.SyncFolder(c.disk, filepath.Dir(c.path))
 	}
 	if err != nil {
-		c.log.Error("what was learned of the classes of jobs was not saved", "error", c.fault(err, "saving it", "see to the disk; the frontend tries again in a minute"))
+		c.log.Error(c.what+" was not saved", "error", c.fault(err, "saving it", "see to the disk; the frontend tries again in a minute"))
 		return
 	}
 	c.saved = l.changes
 }
 
-func (c *classesFile) fault(err error, tried, next string) error {
+func (c *learnedFile) fault(err error, tried, next string) error {
 	return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "file " + c.path, Tried: tried, Next: next}
+}
+
+// loadLearned reads what an earlier process learned.
+func (f *Frontend) loadLearned() {
+	for _, c := range f.learned {
+		c.load()
+	}
+}
+
+// saveLearned saves what was learned, when the owner goroutine has ended.
+func (f *Frontend) saveLearned() {
+	for _, c := range f.learned {
+		c.save(c.unsaved())
+	}
 }
 
 // saveClasses saves what was learned once a minute until ctx is done.
@@ -106,8 +134,10 @@ func (f *Frontend) saveClasses(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if l, err := daemon.Ask(ctx, f.mailbox, "saving what was learned of the classes of jobs", f.classes.unsaved); err == nil {
-				f.classes.save(l)
+			for _, c := range f.learned {
+				if l, err := daemon.Ask(ctx, f.mailbox, "saving "+c.what, c.unsaved); err == nil {
+					c.save(l)
+				}
 			}
 		}
 	}

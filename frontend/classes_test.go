@@ -193,6 +193,58 @@ func TestOverrunsQueueAsLong(t *testing.T) {
 	}
 }
 
+// What was counted of the short tasks of owners survives a restart, in order or not; a file of it
+// that is damaged is put aside and reported, and costs nothing that was learned.
+func TestOverrunsSurviveARestart(t *testing.T) {
+	frontend.SetSaveClasses(t, time.Millisecond)
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	short := func(owner, name string, tasks int) *api.Request {
+		r := work(name, tasks)
+		r.Owner, r.Class = owner, "short"
+		return r
+	}
+	w.ran(f, short("team/alice", "liar", 20), 3*time.Second)
+	path := filepath.Join(f.cfg.Data, "overruns")
+	daemontest.Await(t, "it is saved while the frontend runs", func() bool {
+		saved, err := os.ReadFile(path)
+		l := classes.New(classes.Settings{Cutoff: sched.Second})
+		return err == nil && l.LoadOverruns(sched.Time(time.Now().UnixNano()), saved) == nil &&
+			l.Decide(sched.Time(time.Now().UnixNano()), &classes.Job{Owner: "team/alice", Declared: true}).Origin == classes.Overruled
+	})
+	f = w.restartFrontend(f)
+	if c, why := w.reason(f, short("team/alice", "next", 1)); c != "long" || !strings.Contains(why, `queued as long: 40 of 60 short slot-seconds of owner "team/alice"`) {
+		t.Errorf("after a restart it is %s: %s", c, why)
+	}
+	if c, why := w.reason(f, short("team/bob", "next", 1)); c != "short" {
+		t.Errorf("after a restart a job of another owner is %s: %s", c, why)
+	}
+	f.process.Stop()
+	if err := os.WriteFile(path, []byte("pigeon overruns 1\nand then nothing of the kind"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	damaged, err := frontend.New(f.cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = &frontOf{damaged, damaged.Scheduler(), f.cfg, daemontest.Run(t, damaged)}
+	if c, why := w.reason(f, short("team/alice", "next", 1)); c != "short" {
+		t.Errorf("with a damaged file it is %s: %s", c, why)
+	}
+	if c, why := w.reason(f, work("liar", 1)); c != "long" || !strings.Contains(why, "estimate 3 s") {
+		t.Errorf("what was learned is lost with it: %s, %s", c, why)
+	}
+	if _, err := os.Stat(path + ".damaged"); err != nil {
+		t.Error(err)
+	}
+	f.process.Stop()
+	if text := log.String(); !strings.Contains(text, "what was counted of the short tasks of owners is lost") || !strings.Contains(text, "its checksum is wrong") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
 // A damaged file is put aside and reported; the frontend begins with nothing learned, and
 // saves what it learns.
 func TestDamagedClasses(t *testing.T) {

@@ -51,7 +51,7 @@ type Frontend struct {
 	listeners    *listeners.Listeners
 	applications applications
 	standby      *standby // nil with a local journal
-	classes      classesFile
+	learned      []*learnedFile
 	history      *usage.Keeper
 	events       *events.Ring
 	watched      *clusterEvents
@@ -147,7 +147,7 @@ func (f *Frontend) closed() func() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(), Log: f.log, Usage: f.history, Publish: f.events.Publish}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(clock), Log: f.log, Usage: f.history, Publish: f.events.Publish}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 		return err
 	}
 	f.postUnbounded(func() {}) // a batch, with which what follows for held jobs is written
-	f.classes.load()
+	f.loadLearned()
 	f.watched = newClusterEvents(f.cfg.ID, o.dispatch, f.events.Publish, f.log)
 	f.publishStart(rep)
 	return f.serveApplications()

@@ -14,7 +14,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 		Connect: f.connectNotices,
 		Owner: func(ctx context.Context) {
 			f.loop.Run(ctx)
-			f.classes.save(f.classes.unsaved())
+			f.saveLearned()
 		},
 		Tasks: []func(context.Context){
 			// Neither is there before the journal was read, which a standby does late.

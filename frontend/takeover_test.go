@@ -181,6 +181,34 @@ func TestStandbyTakesOverFromOneThatIsCutOff(t *testing.T) {
 	w.done(second, w.submit(second, sleeps("late", 1, 0)))
 }
 
+// What was counted of the short tasks of owners is read by a process that leads again from its
+// folder. A standby with another folder has it from nowhere, and believes what is declared.
+func TestOverrunsAfterATakeover(t *testing.T) {
+	t.Parallel()
+	w := newShared(t)
+	steady := func(c *frontend.Config) { c.LeaderTTL = 20 * time.Second } // no leadership is to lapse
+	w.master()
+	first := w.leads(w.begin(steady))
+	short := func(name string, tasks int) *api.Request {
+		r := work(name, tasks)
+		r.Class = "short"
+		return r
+	}
+	w.ran(first, short("liar", 20), 3*time.Second)
+	first.process.Stop()
+	first = w.leads(w.begin(steady, func(c *frontend.Config) { c.Data = first.cfg.Data }))
+	if c, why := w.reason(first, short("next", 1)); c != "long" || !strings.Contains(why, "40 of 60 short slot-seconds") {
+		t.Errorf("in its folder: %s, %s", c, why)
+	}
+	second := w.begin(steady)
+	w.standsBy(second, first)
+	first.process.Stop()
+	w.leads(second)
+	if c, why := w.reason(second, short("last", 1)); c != "short" {
+		t.Errorf("in another folder: %s, %s", c, why)
+	}
+}
+
 // proxy passes connections on to a server until it is paused; then nothing passes, and nothing is
 // closed.
 type proxy struct {

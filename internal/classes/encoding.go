@@ -22,8 +22,7 @@ const (
 // Changes counts the changes of what Save returns, but for the order of last uses.
 func (l *Learner) Changes() uint64 { return l.changes }
 
-// Save returns what is known of works, at most 200 bytes of each. The overruns of owners, of
-// the last minutes only, are not in it.
+// Save returns what is known of works, at most 200 bytes of each.
 func (l *Learner) Save() []byte {
 	b := make([]byte, 0, len(header)+sumBytes+10+len(l.works.byID)*(len(workID{})+8+Samples*6))
 	b = append(b, header...)
@@ -36,8 +35,26 @@ func (l *Learner) Save() []byte {
 			b = binary.AppendUvarint(b, uint64(w.means[job%Samples]))
 		}
 	}
+	return seal(b)
+}
+
+// seal appends the checksum of what is saved.
+func seal(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append(b, sum[:sumBytes]...)
+}
+
+// unseal returns a reader of what was saved after its header. The error says that it is
+// something else, or damaged.
+func unseal(b []byte, header string) (*reader, error) {
+	if len(b) < len(header)+sumBytes || string(b[:len(header)]) != header {
+		return nil, fmt.Errorf("it does not begin with %q", header)
+	}
+	b, want := b[:len(b)-sumBytes], b[len(b)-sumBytes:]
+	if sum := sha256.Sum256(b); string(sum[:sumBytes]) != string(want) {
+		return nil, errors.New("its checksum is wrong")
+	}
+	return &reader{b[len(header):], nil}, nil
 }
 
 // Load replaces what is known of works by what was saved. After an error the learner knows
@@ -56,22 +73,15 @@ var errShort = errors.New("it ends too early")
 // decode returns the saved works, of which the least recently used are forgotten if there
 // are more than most.
 func decode(b []byte, most int) (*works, error) {
-	if len(b) < len(header)+sumBytes || string(b[:len(header)]) != header {
-		return nil, fmt.Errorf("it does not begin with %q", header)
+	r, err := unseal(b, header)
+	if err != nil {
+		return nil, err
 	}
-	b, want := b[:len(b)-sumBytes], b[len(b)-sumBytes:]
-	if sum := sha256.Sum256(b); string(sum[:sumBytes]) != string(want) {
-		return nil, errors.New("its checksum is wrong")
-	}
-	r := reader{b[len(header):], nil}
 	s := &works{most: most, byID: map[workID]*work{}}
 	for n := r.uint(); n > 0 && r.err == nil; n-- {
 		r.work(s)
 	}
-	if r.err == nil && len(r.rest) > 0 {
-		r.err = fmt.Errorf("it has %d bytes too many", len(r.rest))
-	}
-	return s, r.err
+	return s, r.end()
 }
 
 // reader reads what was saved, up to the first error.
@@ -94,6 +104,14 @@ func (r *reader) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+}
+
+// end returns the first error; there is one, too, when bytes are left.
+func (r *reader) end() error {
+	if len(r.rest) > 0 {
+		r.fail(fmt.Errorf("it has %d bytes too many", len(r.rest)))
+	}
+	return r.err
 }
 
 func (r *reader) work(s *works) {

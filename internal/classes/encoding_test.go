@@ -14,7 +14,7 @@ import (
 // What was saved gives the same decisions, and is forgotten in the same order.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		bounded := classes.Settings{Cutoff: sched.Second, MaxWorks: 8, MaxOverrun: 1} // overruns are not saved
+		bounded := classes.Settings{Cutoff: sched.Second, MaxWorks: 8, MaxOverrun: 1} // overruns are saved apart
 		l := classes.New(bounded)
 		name := rapid.StringMatching("[a-m]")
 		for range rapid.IntRange(1, 80).Draw(t, "jobs") {

@@ -80,6 +80,7 @@ func (l *Learner) Begin(j *Job, d *Verdict) Run {
 func (l *Learner) TaskEnded(now sched.Time, r *Run, ran sched.Time, succeeded, short bool) {
 	if r.overruns != nil && (short || r.always) {
 		r.overruns.add(now, ran, l.settings.Cutoff)
+		l.owners.changes++
 	}
 	switch {
 	case !r.learns:

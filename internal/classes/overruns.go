@@ -1,6 +1,12 @@
 package classes
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // The window over which the overruns of an owner are counted, in parts that are dropped one
 // by one. It covers nine to ten minutes.
@@ -45,11 +51,22 @@ func (o *overruns) add(now, ran, cutoff sched.Time) {
 	p.over += max(0, ran-cutoff)
 }
 
+// merge adds what was counted for the same owner before; both have the same newest part.
+func (o *overruns) merge(earlier *overruns) {
+	for i := range o.parts {
+		o.parts[i].add(earlier.parts[i])
+	}
+}
+
+func (s *span) add(t span) {
+	s.tasks, s.ran, s.over = s.tasks+t.tasks, s.ran+t.ran, s.over+t.over
+}
+
 // sum returns the whole window.
 func (o *overruns) sum(now sched.Time) (s span) {
 	o.advance(now)
 	for _, p := range o.parts {
-		s.tasks, s.ran, s.over = s.tasks+p.tasks, s.ran+p.ran, s.over+p.over
+		s.add(p)
 	}
 	return s
 }
@@ -61,9 +78,10 @@ func (s span) exceeds(share float64) bool {
 
 // owners are the owners whose short tasks are counted, at most most of them.
 type owners struct {
-	most   int
-	uses   uint64
-	byName map[string]*overruns
+	most    int
+	uses    uint64
+	changes uint64 // of what is counted
+	byName  map[string]*overruns
 }
 
 // make returns an owner's overruns, which are new and empty when there were none. For a new
@@ -72,14 +90,41 @@ func (s *owners) make(name string) *overruns {
 	s.uses++
 	o := s.byName[name]
 	if o == nil {
-		if len(s.byName) >= s.most {
-			s.forgetOldest()
-		}
 		o = &overruns{owner: name}
-		s.byName[name] = o
+		s.enter(o)
 	}
 	o.used = s.uses
 	return o
+}
+
+// enter adds an owner that is not there.
+func (s *owners) enter(o *overruns) {
+	if len(s.byName) >= s.most {
+		s.forgetOldest()
+	}
+	s.byName[o.owner] = o
+}
+
+// byUse returns the owners from the least to the most recently used one.
+func (s *owners) byUse() []*overruns {
+	return slices.SortedFunc(maps.Values(s.byName), func(a, b *overruns) int { return cmp.Compare(a.used, b.used) })
+}
+
+// resume continues from owners that an earlier process counted, the least recently used one
+// first. Those that are there already were used later, and keep what they are.
+func (s *owners) resume(earlier []*overruns) {
+	present := s.byUse()
+	s.byName = map[string]*overruns{}
+	for _, o := range slices.Concat(earlier, present) {
+		before := s.byName[o.owner]
+		if before != nil {
+			o.merge(before)
+			delete(s.byName, o.owner)
+		}
+		s.uses++
+		o.used = s.uses
+		s.enter(o)
+	}
 }
 
 // forgetOldest removes the owner that was used least recently; no two have the same use, so
