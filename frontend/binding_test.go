@@ -73,6 +73,11 @@ func lateBinding(t *testing.T, spec string) {
 	if err != nil || len(e.Tasks) != 2 || e.Tasks[0].Node != "n/1" || e.Tasks[1].Node != "n/0" || !strings.Contains(strings.Join(e.Why, " "), "All of its 2 unfinished tasks are at workers") {
 		t.Errorf("%+v, %v", e, err)
 	}
+	for _, a := range e.Tasks {
+		if now := float64(time.Now().UnixMicro()) / 1e6; a.Started < e.Status.Submitted || a.Started > now || a.Seconds < 0 || a.Started+a.Seconds > now {
+			t.Errorf("submitted at %f, now it is %f: %+v", e.Status.Submitted, now, a)
+		}
+	}
 	sendReport(t, n, f, "job", 0, 1, sched.Done)
 	sendReport(t, n, f, "job", 1, 1, sched.Failed)
 	again := n.AwaitGot(sched.Probe, len(probes)+1)

@@ -69,9 +69,6 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	return e.Explanation, nil
 }
 
-// explainedTasks bounds the tasks that an explanation lists.
-const explainedTasks = 100
-
 // reasons returns how the class of a job was found, which of its tasks are held here or
 // bound from here, and the failed tasks. class is that of the job now.
 func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) {
@@ -84,10 +81,11 @@ func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) 
 	if sentence := j.ClassSentence(); sentence != "" {
 		e.Why, e.ClassReason = append(e.Why, sentence), j.Submission.Why
 	}
-	why, tasks := o.dispatch.Explain(id, explainedTasks)
+	why, tasks := o.dispatch.Explain(id, jobs.ExplainedTasks)
 	e.Why = append(e.Why, why...)
-	e.Tasks = append(tasks, o.jobs.FailedTasks(j, explainedTasks-len(tasks))...)
-	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, explainedTasks-len(e.Tasks))...)
-	e.Completed = o.jobs.CompletedTasks(j, explainedTasks)
+	j.AddLaunchTimes(tasks)
+	e.Tasks = append(tasks, o.jobs.FailedTasks(j, jobs.ExplainedTasks-len(tasks))...)
+	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, jobs.ExplainedTasks-len(e.Tasks))...)
+	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
 	return e, j.Class()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -214,6 +215,43 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 	w.done(f, "job")
 	checkEarlierAttempts(t, f, len(r.Tasks))
 	checkEarlierAttempts(t, w.restartFrontend(f), len(r.Tasks))
+}
+
+// After a restart of the frontend an ended job shows when its attempts ran as before: those that
+// completed, those that failed, and those that others followed.
+func TestTimesOfAttemptsAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	r := script("job", `sleep 0.01; test "$PIGEON_TASK" -ne 1`, t.TempDir())
+	r.Retries = 1
+	for len(r.Tasks) < 4 {
+		r.Tasks = append(r.Tasks, r.Tasks[0])
+	}
+	w.submit(f, r)
+	if s, err := f.Wait(t.Context(), "job", time.Minute); err != nil || s.State != api.StateFailed {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	attempts := func(f *frontOf) []api.TaskStatus {
+		t.Helper()
+		e, err := f.Explain(t.Context(), "job")
+		if err != nil || len(e.Completed) != 3 || len(e.Tasks) != 2 {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		return append(e.Completed, e.Tasks...)
+	}
+	before, after := attempts(f), attempts(w.restartFrontend(f))
+	for i, a := range before {
+		b := after[i]
+		if math.Abs(a.Seconds-b.Seconds) < 2e-6 { // microseconds are kept
+			b.Seconds = a.Seconds
+		}
+		if a.Started == 0 || a != b {
+			t.Errorf("after a restart %+v, before %+v", b, a)
+		}
+	}
 }
 
 // checkEarlierAttempts checks what is known of the first attempts of a job's tasks.

@@ -77,6 +77,9 @@ func (t *records) restoreEnd(j *Job, e *journal.Ended) (err error) {
 	if len(e.Earlier) > 0 {
 		err = errors.Join(err, t.restoreEarlierAttempts(j, e.Earlier))
 	}
+	if len(e.Times) > 0 && err == nil {
+		err = j.restoreTaskTimes(e.Times)
+	}
 	return err
 }
 

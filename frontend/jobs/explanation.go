@@ -79,11 +79,9 @@ func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 // CompletedTasks returns the tasks of a job that completed and of which it is known when they
 // ran, at most most of them.
 func (t *records) CompletedTasks(j *Job, most int) (tasks []api.TaskStatus) {
-	for i := range j.reports {
-		if r := &j.reports[i]; r.outcome == sched.Done && r.began != unknownStart && len(tasks) < most {
-			tasks = append(tasks, t.taskStatus(j, i, api.StateCompleted))
-		}
-	}
+	j.timed(most, func(task int, _ *taskReport) {
+		tasks = append(tasks, t.taskStatus(j, task, api.StateCompleted))
+	})
 	return tasks
 }
 

@@ -23,6 +23,7 @@ type Job struct {
 	Durable    bool                // its acceptance is on the disk
 	Ended      bool                // its end is on the disk
 	restored   bool                // from the journal
+	former     bool                // it had ended when this process began
 	held       bool                // it starts after others, and the core does not know it
 	begun      bool                // an event has said that its first task is at a node
 
@@ -59,7 +60,7 @@ type taskReport struct {
 	exit    int16  // status of a process; 0 also after a restart of the frontend
 	outcome sched.Outcome
 	code    code      // of a failure; 0 also after a restart of the frontend
-	began   startTime // of the attempt; unknown after a restart where the job had ended
+	began   startTime // of the attempt that counts; while it runs, known where this frontend launched it
 	elapsed time.Duration
 }
 
@@ -209,6 +210,6 @@ func (j *Job) newAttempts(m *sched.Message) {
 	count := max(m.Count, 1)
 	j.Status.Attempts += int(count)
 	for task := m.First; task < m.First+count; task++ {
-		j.reports[task].attempt = m.Attempt
+		j.reports[task].attempt, j.reports[task].began = m.Attempt, unknownStart
 	}
 }

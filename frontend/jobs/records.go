@@ -98,7 +98,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 // taskEnded applies an accepted result.
 func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
 	rep := &j.reports[m.First]
-	rep.attempt, rep.outcome = m.Attempt, m.Outcome
+	rep.attempt, rep.outcome, rep.began = m.Attempt, m.Outcome, unknownStart
 	if report != nil {
 		r.Kind, r.Node = journal.TaskReported, report.From.Name
 		rep.elapsed, rep.began = report.Elapsed, startOf(j, report)
@@ -148,7 +148,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	t.join(j)
 	t.opts.Metrics.jobEnded(j, t.opts.Clock.Now()-j.due)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Trace: j.trace.own, Usage: j.usage}
+	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint, Results: t.results(j), Earlier: t.earlierAttempts(j), Times: j.taskTimes(), Trace: j.trace.own, Usage: j.usage}
 }
 
 // addLife adds an event to the history.

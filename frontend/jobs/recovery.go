@@ -32,7 +32,7 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	if t.jobs[e.Job] != nil {
 		return nil // accepted again under its key
 	}
-	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
+	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, former: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
 	j.final = &j.Status
 	for i := range j.reports {
 		j.reports[i].outcome = sched.Done

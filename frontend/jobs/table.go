@@ -195,5 +195,6 @@ func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {
 	}
 	t.spans.bound(j, m, at)
 	t.At(j, at.Name)
+	j.launched(m)
 	return j.trace.carrier
 }

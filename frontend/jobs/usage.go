@@ -96,8 +96,12 @@ func (t *Table) Unused(report *wire.Item) {
 	if used || j == nil || j.Grant != nil || report.Elapsed <= 0 || task < 0 || int(task) >= len(j.reports) {
 		return
 	}
-	if r := &j.reports[task]; r.ended() && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
+	r := &j.reports[task]
+	if r.ended() && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
 		return // the accepted result once more, or of a job that ended before this process began
+	}
+	if j.former && r.outcome == sched.Done {
+		return // what such a job had in vain may be counted already
 	}
 	lost := t.inVain(j, report)
 	switch {

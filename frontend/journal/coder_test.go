@@ -162,7 +162,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		if back, err := decodeEvents(nil, want.Job, events); err != nil || !reflect.DeepEqual(back, list) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
 		}
-		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"), Earlier: []byte("earlier"),
+		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint, Results: []byte("results"), Earlier: []byte("earlier"), Times: []byte("times"),
 			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why, Released: float64(want.Submitted)}}
 		if back, err := decodeEnded(encodeEnded(end)); err != nil || !reflect.DeepEqual(back, end) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)

@@ -116,6 +116,7 @@ func (c *coder) ended(e *Ended) {
 		optional{9, s.Command == "", func(c *coder) { text(c, &s.Command) }},
 		optional{12, e.Trace == (api.Trace{}), func(c *coder) { text(c, &e.Trace.Traceparent); text(c, &e.Trace.Tracestate) }},
 		optional{13, e.Usage == Usage{}, func(c *coder) { c.usage(&e.Usage) }},
+		optional{14, len(e.Times) == 0, func(c *coder) { c.bytes(&e.Times) }},
 	)
 }
 

@@ -111,6 +111,7 @@ type Ended struct {
 	Fingerprint string    // of its request; "" from a program that made none
 	Results     []byte    // of its tasks, as the frontend keeps them; nil for none
 	Earlier     []byte    // of attempts that others followed, likewise
+	Times       []byte    // of when attempts ran, likewise
 	Trace       api.Trace // with which its span is resumed; zero where it was not sampled
 	Usage       Usage
 }

@@ -143,7 +143,7 @@ type TaskStatus struct {
 	Reason  string  `json:"reason,omitempty"`  // why it failed
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit, above_node_limit or not_allowed
-	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node, or of its master while it runs; none when it is not known
+	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node; while it runs by that of its master, or of the frontend that launched it; none when it is not known
 }
 
 // TaskFile is a file that a task left in its working folder.

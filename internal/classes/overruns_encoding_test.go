@@ -29,7 +29,7 @@ func TestOverrunsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bounded := classes.Settings{Cutoff: sched.Second, MaxOwners: 4}
 		l := classes.New(bounded)
-		now := sched.Time(began)
+		now := began
 		owner := rapid.StringMatching("[a-f]")
 		step := func(learners ...*classes.Learner) {
 			now += sched.Time(rapid.Int64Range(0, int64(3*minute)).Draw(t, "pause"))

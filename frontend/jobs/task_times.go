@@ -1,0 +1,134 @@
+package jobs
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// What the journal keeps of when the attempts of an ended job ran, so that they are shown after
+// a restart of the frontend as before it:
+//
+//	the completed tasks: how many, then for each the distance from the one before, its attempt,
+//	its start time and microseconds
+//	the failed tasks that results has, in their order: how many, then the start time of each
+//	the earlier attempts that are kept, likewise
+//
+// It is as much as an explanation shows, at most a kilobyte for a job, whatever its size. In
+// memory it is in what there is for each task anyway. Numbers are as in results.
+
+// ExplainedTasks bounds the tasks that an explanation lists.
+const ExplainedTasks = 100
+
+// timed calls visit with the completed tasks of a job of which it is known when they ran, at
+// most most of them, in their order.
+func (j *Job) timed(most int, visit func(task int, r *taskReport)) {
+	for i := range j.reports {
+		if r := &j.reports[i]; most > 0 && r.outcome == sched.Done && r.began != unknownStart {
+			visit(i, r)
+			most--
+		}
+	}
+}
+
+// taskTimes returns what is kept, nil when no time is known.
+func (j *Job) taskTimes() []byte {
+	var completed, failed, before []byte
+	counts, last := [3]uint64{}, 0
+	j.timed(ExplainedTasks, func(task int, r *taskReport) {
+		counts[0]++
+		for _, n := range [...]uint64{uint64(task - last), uint64(r.attempt), uint64(r.began), uint64(max(r.elapsed, 0).Microseconds())} { //nolint:gosec // not negative
+			completed = binary.AppendUvarint(completed, n)
+		}
+		last = task
+	})
+	known := counts[0] > 0
+	if len(j.reports) <= resultTasks {
+		for i := range j.reports {
+			if r := &j.reports[i]; r.failed() && counts[1] < resultFailures {
+				counts[1]++
+				failed, known = binary.AppendUvarint(failed, uint64(r.began)), known || r.began != unknownStart
+			}
+		}
+	}
+	for _, e := range j.earlier[max(0, len(j.earlier)-keptEarlier):] {
+		counts[2]++
+		before, known = binary.AppendUvarint(before, uint64(e.began)), known || e.began != unknownStart
+	}
+	if !known {
+		return nil
+	}
+	b := append(binary.AppendUvarint(nil, counts[0]), completed...)
+	b = append(binary.AppendUvarint(b, counts[1]), failed...)
+	return append(binary.AppendUvarint(b, counts[2]), before...)
+}
+
+var errTimes = errors.New("what the journal kept of when its tasks ran cannot be read")
+
+// restoreTaskTimes applies what was kept. It follows restoreResults and
+// restoreEarlierAttempts, whose attempts it is of. After an error nothing is known.
+func (j *Job) restoreTaskTimes(kept []byte) error {
+	if len(j.reports) == 0 {
+		return errTimes
+	}
+	r := resultReader{in: kept}
+	completed := map[int]taskReport{}
+	task := uint64(0)
+	for range r.number(ExplainedTasks) {
+		task += r.number(uint64(len(j.reports)-1) - task)                                                                                                                     //nolint:gosec // at least one, and task is below
+		completed[int(task)] = taskReport{attempt: int32(r.number(math.MaxInt32)), began: r.start(), elapsed: time.Duration(r.number(math.MaxInt64/1000)) * time.Microsecond} //nolint:gosec // bounded
+	}
+	failed := r.starts(resultFailures)
+	before := r.starts(keptEarlier)
+	if r.bad || len(r.in) > 0 || len(before) != len(j.earlier) {
+		return errTimes
+	}
+	for task, c := range completed { // each of its own
+		at := &j.reports[task]
+		at.attempt, at.began, at.elapsed = c.attempt, c.began, c.elapsed
+	}
+	for i := range j.reports {
+		if len(failed) > 0 && j.reports[i].failed() {
+			j.reports[i].began, failed = failed[0], failed[1:]
+		}
+	}
+	for i := range before {
+		j.earlier[i].began = before[i]
+	}
+	return nil
+}
+
+func (r *resultReader) start() startTime { return startTime(r.number(math.MaxUint32)) } //nolint:gosec // bounded
+
+// starts returns start times, at most most.
+func (r *resultReader) starts(most uint64) []startTime {
+	list := make([]startTime, r.number(most))
+	for i := range list {
+		list[i] = r.start()
+	}
+	return list
+}
+
+// launched records that an attempt is launched now at a worker that has asked for it, which is
+// when it begins. Its report, which has the time by the clock of its node, replaces that.
+func (j *Job) launched(m *sched.Message) {
+	if r := &j.reports[m.First]; !r.ended() {
+		r.began = startTimeOf(j, time.Now())
+	}
+}
+
+// AddLaunchTimes adds to tasks that this frontend launched, and that run, when they began.
+func (j *Job) AddLaunchTimes(tasks []api.TaskStatus) {
+	now := unixSeconds(time.Now())
+	for i := range tasks {
+		t := &tasks[i]
+		if r := &j.reports[t.Task]; !r.ended() && r.began != unknownStart && t.Attempt == int(j.Attempt(int32(t.Task))) { //nolint:gosec // a task of the job
+			t.Started = r.began.unix(j)
+			t.Seconds = max(0, now-t.Started)
+		}
+	}
+}
