@@ -11,8 +11,8 @@ import (
 )
 
 // may returns nil when the caller may do an action to a job of that submitter, and a refusal
-// that names the job otherwise. Names and states are seen by everybody, so a refusal tells
-// nothing when it does not say that there is no such job.
+// that names the job otherwise. Every user can see names and states, so a refusal reveals
+// nothing by admitting that the job exists.
 func may(ctx context.Context, a access.Action, submitter, job, tried string) error {
 	return access.About(access.AllowOn(identity.From(ctx), a, submitter), fmt.Sprintf("job %q", job), tried)
 }
@@ -25,7 +25,7 @@ func shown(ctx context.Context, s api.Status) api.Status {
 	return access.Shown(identity.From(ctx), s)
 }
 
-// cancelReason is why a job of a submitter is cancelled, for its submitter.
+// cancelReason returns why a submitter's job is cancelled, in words for that submitter.
 func cancelReason(p identity.Principal, submitter string) string {
 	if p.Name == submitter || p.Role == identity.Superuser || submitter == "" {
 		return "cancelled by its user"

@@ -17,7 +17,7 @@ func person(r identity.Role, name string) identity.Principal {
 	return identity.Principal{Role: r, Name: name, Proof: identity.Token}
 }
 
-// denied fails the test unless the error is a refusal of who may not.
+// denied fails the test unless the error refuses a caller that lacks the permission.
 func denied(t *testing.T, what string, err error) {
 	t.Helper()
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Denied || e.What == "" || e.Subject == "" || e.Next == "" {
@@ -25,7 +25,7 @@ func denied(t *testing.T, what string, err error) {
 	}
 }
 
-// What is said of an owner counts as far as who submits may name it.
+// The owner that a request states counts only if its submitter may name that owner.
 func TestOwnersThatMayBeNamed(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -72,8 +72,8 @@ func TestOwnersThatMayBeNamed(t *testing.T) {
 	}
 }
 
-// A job is its submitter's: over a restart, when it has ended, and for a second submission
-// under its key.
+// A job belongs to its submitter: after a restart, when it has ended, and for a second
+// submission under its key.
 func TestAJobIsItsSubmitters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -157,8 +157,8 @@ func TestOneUserDoesNotFillTheFrontend(t *testing.T) {
 	}
 }
 
-// An application of the published protocols is known by its user's name, so that one of the
-// same name hears nothing of it.
+// An application of the published protocols is known by its user's name, so another user's
+// application of the same name receives none of its messages.
 func TestApplicationsOfUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

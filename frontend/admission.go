@@ -45,8 +45,8 @@ func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
 	return "", nil
 }
 
-// userPart is the part of max_tasks and of max_bytes that the jobs of one user may take: who
-// fills its part does not keep the others' out.
+// userPart is the part of max_tasks and of max_bytes that the jobs of one user may take: a
+// user whose part is full does not keep other users' jobs out.
 const userPart = 2
 
 // admitUser returns an error if a job of a user would exceed what one user may hold.
@@ -83,7 +83,7 @@ func (a *admission) overQuota(sub *journal.Submission, e *quotas.Limit) error {
 	return refusal
 }
 
-// busy refuses a job that there may be room for later.
+// busy refuses a job for which there may be room later.
 func (a *admission) busy(sub *journal.Submission, what, limit string) error {
 	e := a.never(sub, what, limit)
 	e.Problem, e.RetryAfter = api.Busy, time.Second
@@ -91,7 +91,7 @@ func (a *admission) busy(sub *journal.Submission, what, limit string) error {
 	return e
 }
 
-// never refuses a job that there is no room for.
+// never refuses a job for which there will never be room.
 func (a *admission) never(sub *journal.Submission, what, limit string) *api.Error {
 	return &api.Error{Problem: api.Invalid, What: what, Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend),
 		Tried: "accepting it; nothing was accepted", Next: "split it into several jobs, or raise " + limit}
@@ -104,7 +104,7 @@ func (a *admission) keyUsed(sub *journal.Submission, difference string) error {
 		Next: "submit it under a key of its own; to repeat the known job's submission, send the same request again"}
 }
 
-// keyTaken refuses a request under the key of a job that somebody else submitted.
+// keyTaken refuses a request under the key of a job that another user submitted.
 func (a *admission) keyTaken(sub *journal.Submission, submitter string) error {
 	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("its key is that of a job of %s", submitter),
 		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend), Tried: "accepting it; nothing was accepted, and the known job is as it was",

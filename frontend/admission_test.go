@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
-// messages is a job of so many tasks for the application's backends, with payloads of that
-// size, each other than the others.
+// messages returns a job of the given number of tasks for the application's backends, with
+// different payloads of the given size.
 func messages(key string, tasks, size int) *api.Request {
 	r := &api.Request{App: "app", Key: key}
 	for i := range tasks {
@@ -34,8 +34,8 @@ func refusal(t *testing.T, err error) *api.Error {
 	return e
 }
 
-// The bytes of unfinished jobs are bounded. The refusal names the limit and who holds the
-// most; what ends makes room; what is shared counts once.
+// The bytes of unfinished jobs are bounded. The refusal names the limit and the holder of
+// the most bytes; a job that ends makes room; a shared payload counts once.
 func TestBytesOfUnfinishedJobsAreBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 20
@@ -94,7 +94,7 @@ func TestKeyOfAnotherJob(t *testing.T) {
 	again := func(when string) {
 		t.Helper()
 		repeated := sleeps("key", 4, 0)
-		repeated.Trace = api.Trace{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} // anew for each try
+		repeated.Trace = api.Trace{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} // a new one for each try
 		if _, duplicate, err := f.Submit(t.Context(), repeated); err != nil || !duplicate {
 			t.Errorf("%s, the same request: duplicate %v, %v", when, duplicate, err)
 		}
@@ -124,7 +124,7 @@ func TestKeyOfAnotherJob(t *testing.T) {
 }
 
 // BenchmarkMemoryUntilRefusal submits jobs until the limit of bytes refuses one, and reports
-// the heap beside the bytes that are counted.
+// the heap next to the bytes that are counted.
 func BenchmarkMemoryUntilRefusal(b *testing.B) {
 	for _, c := range []struct {
 		name               string

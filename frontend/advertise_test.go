@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
-// A frontend that listens on every address of its host tells nobody 0.0.0.0 or [::]: its
-// masters and nodes are told the address by which its host reaches the masters, and reach it
-// there.
+// A frontend that listens on every address of its host never advertises 0.0.0.0 or [::]: its
+// masters and nodes receive the address from which its host reaches the masters, and reach
+// it there.
 func TestEveryAddressIsNotTold(t *testing.T) {
 	w := &world{t: t, nats: (*notice.Embedded)(nil)} // results come by Thrift alone
 	m := w.master()

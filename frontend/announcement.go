@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// An announcement is repeated, because nodes that connect to NATS in the same moment as the
+// An announcement is repeated, because nodes that connect to NATS at the same moment as the
 // frontend may miss the first. A node that misses all finds the frontend in other ways.
 const (
 	announceEvery = 500 * time.Millisecond
@@ -17,7 +17,7 @@ const (
 )
 
 // announce publishes to all nodes which process this is and where it serves them. Then
-// nodes list at once what they hold of this frontend, and send again the results that they
+// nodes list at once what they hold of this frontend, and resend the results that they
 // keep.
 func (f *Frontend) announce(ctx context.Context) {
 	a := f.owner.acker

@@ -10,8 +10,8 @@ import (
 )
 
 // flood is how many pieces of work wait before those of another owner come, and ahead is how
-// many of them may end before these have ended: first come, first served it would be nearly
-// all of them, by equal shares about as many as the others are.
+// many of them may end before the others have ended: in order of arrival it would be nearly
+// all of them, by equal shares about as many as there are others.
 const (
 	flood  = 300
 	others = 10
@@ -19,7 +19,7 @@ const (
 )
 
 // Two applications of different owners share the slots: the second one need not wait until
-// what the first one wanted before has run. Slots that the first one keeps are given back.
+// the first one's earlier work has run. Slots that the first one keeps are given back.
 func TestApplicationsShareByOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,7 @@ func (w *world) driver(s apptest.Spec) *apptest.Driver {
 	return d
 }
 
-// awaitRunning waits until so many executors run and are connected.
+// awaitRunning waits until n executors run and are connected.
 func awaitRunning(t *testing.T, d *apptest.Driver, n int) {
 	t.Helper()
 	defer func() {
@@ -57,7 +57,7 @@ func small(mb int64) func(*nodemonitor.Config) {
 	return func(c *nodemonitor.Config) { c.Memory = mb }
 }
 
-// An application with two executors on two nodes gets slots beside other jobs,
+// An application with two executors on two nodes gets slots alongside other jobs, runs
 // each piece of work once, and leaves nothing when it ends.
 func TestApplication(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestApplication(t *testing.T) {
 	awaitEnded(t, d, "stage 0", 40)
 	awaitEnded(t, d, "stage 1", 20)
 	w.done(f, other)
-	if n := d.Declined(); n > 10 { // a node that passed for lost for a moment is no fault here
+	if n := d.Declined(); n > 10 { // a node that counted as lost for a moment is no fault here
 		t.Errorf("%d grants were declined", n)
 	}
 	if list, err := f.List(t.Context(), 0, ""); err != nil || len(list) != 1 {
@@ -164,7 +164,7 @@ func TestApplicationCancelled(t *testing.T) {
 	}
 }
 
-// An executor that is killed is replaced, and its work done elsewhere.
+// An executor that is killed is replaced, and its work is done elsewhere.
 func TestExecutorKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -190,8 +190,7 @@ func TestExecutorKilled(t *testing.T) {
 }
 
 // An application that is killed loses its executors when its lease ends; the
-// executors of this test end by themselves, as Spark's do, and are not replaced
-// for ever.
+// executors of this test end by themselves, as Spark's do, and are not replaced forever.
 func TestApplicationKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -35,8 +35,9 @@ func decisions(t *testing.T, path string) (all []audit.Entry) {
 	return all
 }
 
-// A submission is one line that says who submitted and how that was proven; looking at the job is
-// none, nor are daemons' messages; a page that is asked for by another site's name is one.
+// A submission is logged in one line with its submitter and how that one was proven; a look at
+// the job is not logged, nor are the messages of daemons; a request for a page under another
+// site's name is.
 func TestAuditLog(t *testing.T) {
 	w := newWorld(t)
 	w.master()

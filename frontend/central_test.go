@@ -61,9 +61,9 @@ func TestOneMaster(t *testing.T) {
 	}
 }
 
-// Under a central policy the single master is sent all tasks with their payloads. Tasks
-// that it returns are placed there again, a lost attempt is retried there, and a new
-// master is sent all tasks that it should hold.
+// Under a central policy the single master receives all tasks with their payloads.
+// Tasks that it returns are placed there again, a lost attempt is retried there, and a
+// new master receives all tasks that it should hold.
 func TestCentralMaster(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"fifo", "priority", "kairos", "hawk", "eagle"} {
@@ -123,7 +123,7 @@ func TestCentralMasterLost(t *testing.T) {
 }
 
 // Peacock's frontends send each other their part of the shared state; the part of a
-// frontend that has left is not counted any more.
+// frontend that has left no longer counts.
 func TestFrontendsShareTheirLoad(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("peacock")

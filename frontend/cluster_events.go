@@ -20,8 +20,8 @@ const (
 	membershipMargin = time.Second
 )
 
-// clusterEvents publishes what becomes of nodes and of other frontends, as the masters' memberships
-// say it. Only when a node has left or drains are the masters asked for more.
+// clusterEvents publishes what happens to nodes and to other frontends, as the masters' memberships
+// report it. It asks the masters for more only when a node has left or drains.
 type clusterEvents struct {
 	dispatch *dispatch.Dispatcher
 	publish  func(api.Event)
@@ -65,7 +65,7 @@ func (c *clusterEvents) follow(ctx context.Context, source wire.MembershipSource
 	}).Run(ctx)
 }
 
-// watch makes events of a group's memberships.
+// watch makes events from a group's memberships.
 func (c *clusterEvents) watch(ctx context.Context, group int, changed <-chan *wire.Membership) {
 	m := c.groups[group]
 	look := time.NewTimer(time.Hour)
@@ -84,8 +84,8 @@ func (c *clusterEvents) watch(ctx context.Context, group int, changed <-chan *wi
 	}
 }
 
-// ask asks the master for what became of nodes that left and of those that drain, where there are
-// any. It returns after how long it is to be called again.
+// ask asks the master what happened to nodes that left or drain, if there are any. It returns the
+// time after which it is to be called again.
 func (c *clusterEvents) ask(ctx context.Context, group int) time.Duration {
 	m := c.groups[group]
 	gone, next := m.Gone(time.Now())

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
-// ForgetNode has every master stop showing a node or frontend that is lost or stopped, and
-// returns the groups that did show it.
+// ForgetNode makes every master stop showing a node or frontend that is lost or stopped,
+// and returns the groups that showed it.
 func (srv *schedulerService) ForgetNode(ctx context.Context, name string) (groups []int32, err error) {
 	refused := func(problem api.Problem, what, next string) error {
 		return &api.Error{Problem: problem, What: what, Subject: fmt.Sprintf("node %q", name), Tried: "forgetting it; nothing was changed", Next: next}

@@ -14,8 +14,8 @@ import (
 )
 
 // A node and a frontend that were stopped are shown until they are forgotten, and a master
-// that was stopped is shown as unreachable with the reason; who is up is not forgotten, nor
-// is a node of which nobody has heard.
+// that was stopped is shown as unreachable with the reason; a daemon that is up is not
+// forgotten, nor is a node that no master knows.
 func TestDepartedAreShownAndForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,5 +1,5 @@
 // Package frontend is the daemon that accepts jobs and distributes them: a thin
-// shell around the policy's distributor core, with the journal beside it.
+// shell around the policy's distributor core, with the journal.
 //
 //	application ──submit──▶ journal ──fsynced──▶ answer
 //	                 └────▶ core ──Tasks──▶ masters
@@ -29,7 +29,7 @@
 //
 // Which tasks are owed, which attempt counts and which results were accepted
 // (docs/design.md, section 2). All of it is in the journal before another process
-// learns of it; distribution runs beside the fsync and only the answers wait for it.
+// learns of it; distribution runs in parallel with the fsync and only the answers wait for it.
 //
 //	job: accepted ──▶ placed ──▶ ended (completed, failed, cancelled) ──retention──▶ forgotten
 //
@@ -40,15 +40,14 @@
 //
 // A journal that cannot be written ends the daemon: nothing more is acknowledged, and
 // a restart resumes from what is on the disk. Every second the frontend sends a hello
-// to each master; a new incarnation of a master is sent the tasks that it should hold, and after
-// five seconds without an answer the tasks of its group are distributed again. When a
-// node leaves the membership, the core tries its tasks and reservations elsewhere. A
-// peer that is missing on the first membership of a new master has two seconds to
-// register there. A frontend that was off the membership, or whose master was silent,
-// probes once more for its unbound tasks, because workers drop its reservations; a
-// restarted frontend does the same, with a new attempt for every unfinished task. A
-// node that refuses messages counts as lost, and a second later as new. Messages to
-// an application that cannot be reached wait for it, bounded in number, bytes and
-// time; one that it may have received is never sent again. A job keeps its trace over
-// a restart: the spans of the next process go below those of the last.
+// to each master; a new incarnation of a master receives the tasks that it should hold, and
+// after five seconds without an answer the tasks of its group are distributed again. When a node
+// leaves the membership, the core tries its tasks and reservations elsewhere. A peer that is
+// missing on the first membership of a new master has two seconds to register there. A frontend
+// that was off the membership, or whose master was silent, probes once more for its unbound
+// tasks, because workers drop its reservations; a restarted frontend does the same, with a new
+// attempt for every unfinished task. A node that refuses messages counts as lost, and a second
+// later as new. Messages to an application that cannot be reached wait for it, bounded in
+// number, bytes and time; one that it may have received is never sent again. A job keeps its
+// trace over a restart: the spans of the next process go below those of the last.
 package frontend

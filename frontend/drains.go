@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// DrainNode has a node take nothing new. The answer names the applications whose tasks no
+// DrainNode makes a node take nothing new. The answer names the applications whose tasks no
 // other node can run now.
 func (srv *schedulerService) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
 	return srv.drain(ctx, node, wire.DrainOrder{Deadline: o.Deadline, Kill: o.Kill}, "draining it")
@@ -59,8 +59,8 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 }
 
 // awaitShown returns the states of the groups as soon as the node's master has heard that it
-// drains: whoever drains several nodes one after another is told at the last of them what no
-// other can run. It does not wait for longer than drainShown.
+// drains: a user who drains several nodes one after another learns at the last of them what
+// no other node can run. It waits for at most drainShown.
 func (srv *schedulerService) awaitShown(ctx context.Context, states []api.MasterState, name string) []api.MasterState {
 	ctx, cancel := context.WithTimeout(ctx, drainShown)
 	defer cancel()
@@ -82,7 +82,7 @@ func (srv *schedulerService) awaitShown(ctx context.Context, states []api.Master
 	}
 }
 
-// drainOrdered says what a node was told.
+// drainOrdered describes the order that a node received.
 func drainOrdered(o wire.DrainOrder) string {
 	switch {
 	case o.Resume:

@@ -57,7 +57,7 @@ func (h *eagerMaster) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply
 	})
 }
 
-// A batch that a master sends before the answer to the hello was read is not dropped: an
+// A batch that a master sends before its answer to the hello was read is not dropped: an
 // attempt of an unknown job is killed.
 func TestEarlyBatch(t *testing.T) {
 	w := &world{t: t}

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// newEvents makes the ring of the events of this process.
+// newEvents makes the ring of this process's events.
 func (f *Frontend) newEvents() {
 	types := map[string]int{}
 	for i, t := range api.EventTypes() {
@@ -31,7 +31,7 @@ func (f *Frontend) publishStart(rep *journal.Report) {
 	})
 }
 
-// nodeEvent publishes what somebody has done to a node.
+// nodeEvent publishes what a user has done to a node.
 func (srv *schedulerService) nodeEvent(ctx context.Context, eventType, node, what string) {
 	srv.events.Publish(api.Event{
 		Type: eventType, Severity: api.SeverityInfo, Node: node,

@@ -46,8 +46,8 @@ func awaitEvent(t *testing.T, f *frontOf, eventType, about string) (found api.Ev
 	return found
 }
 
-// TestEvents: what happens to jobs, nodes and groups of a cluster is told, and after a restart of
-// the frontend under another epoch.
+// TestEvents: events report what happens to jobs, nodes and groups of a cluster, and have another
+// epoch after a restart of the frontend.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,7 +72,7 @@ func TestEvents(t *testing.T) {
 	}
 	awaitEvent(t, f, api.EventJobFailed, "fails")
 	awaitEvent(t, f, api.EventJobReleased, "after")
-	awaitEvent(t, f, api.EventJobStarted, "after") // by what its node lists
+	awaitEvent(t, f, api.EventJobStarted, "after") // by the inventory of its node
 	if _, err := f.Cancel(t.Context(), "after"); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +113,8 @@ func TestEvents(t *testing.T) {
 	awaitEvent(t, f, api.EventGroupChanged, "")
 }
 
-// TestEventGroupLost: that a group has been without a master for master_lost is told once, as an
-// error, and that it has one again.
+// TestEventGroupLost: one event, an error, reports that a group has been without a master for
+// master_lost, and one that it has a master again.
 func TestEventGroupLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,8 +137,8 @@ func TestEventGroupLost(t *testing.T) {
 	}
 }
 
-// TestEventsOfLosses: that an attempt was lost is told with its node and the attempt that follows,
-// and that a task failed because it was lost with three nodes by that reason.
+// TestEventsOfLosses: an event reports the loss of an attempt with its node and the next attempt,
+// and the failure of a task that was lost with three nodes has that reason.
 func TestEventsOfLosses(t *testing.T) {
 	t.Parallel()
 	k := newPublisher(t)
@@ -165,7 +165,7 @@ func TestEventsOfLosses(t *testing.T) {
 	}
 }
 
-// TestEventsAreBounded: a slow reader is told what it missed, and one reader too many is refused.
+// TestEventsAreBounded: a slow reader learns what it missed, and one reader too many is refused.
 func TestEventsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -199,7 +199,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEventsOfOthers: who may see of others' jobs what.
+// TestEventsOfOthers: each role sees of other users' jobs what it may see.
 func TestEventsOfOthers(t *testing.T) {
 	w := newWorld(t)
 	w.master()

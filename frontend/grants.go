@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// grantRetry is how long after a job of grants was refused for want of room its tasks are
+// grantRetry is how long after a job of grants was refused for lack of room its tasks are
 // reported as unused; the application service then submits them again.
 const grantRetry = 200 * time.Millisecond
 

@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// endedOthers looks up how the jobs have ended after which one starts, as far as the journal
-// knows it. It may be called from anywhere.
+// endedOthers looks up how the jobs after which one starts have ended, as far as the journal knows
+// it. It may be called from anywhere.
 func endedOthers(j *journal.Journal, frontend string, list []api.After) (ended map[sched.JobID]api.State, err error) {
 	for _, a := range list {
 		id := sched.NewJobID(frontend, a.Job)
@@ -31,8 +31,8 @@ func endedOthers(j *journal.Journal, frontend string, list []api.After) (ended m
 	return ended, nil
 }
 
-// others returns the jobs after which one starts, and adds to ended how those of the table have
-// ended. The error names one that is not known.
+// others returns the jobs after which one starts, and adds to ended how those of them that are in
+// the table have ended. The error names one that is not known.
 func (s *submissions) others(sub *journal.Submission, ended map[sched.JobID]api.State) (list []after.Other, err error) {
 	for i, a := range sub.Request.After {
 		id := sched.NewJobID(s.frontend, a.Job)
@@ -78,15 +78,15 @@ func (o *owner) othersEnded(id sched.JobID, s api.State) {
 				o.jobs.Hold(j, heldReason(o.after.Waits(j.ID)))
 				continue
 			}
-			// Only when that is on the disk: a restart would give a job that was distributed and is
-			// held again the same attempt numbers.
+			// Only when that is on the disk: otherwise a job that was distributed, and is held
+			// again after a restart, would get the same attempt numbers.
 			e := o.outbox.Effects()
 			e.free = append(e.free, freed{j, record.At})
 		}
 	}
 }
 
-// freed is a held job for which nothing is to be waited any more, and since when.
+// freed is a held job that no longer waits for anything, and since when.
 type freed struct {
 	*jobs.Job
 	at int64 // Unix nanoseconds
@@ -142,8 +142,8 @@ func (o *owner) restoreHeld(j *jobs.Job, events []journal.Record) bool {
 	return true
 }
 
-// resumeHeld applies what has ended of the jobs for which held ones wait, after a restart. What is
-// not known any more has ended, and nobody knows how.
+// resumeHeld applies, after a restart, the ends of the jobs for which held ones wait. A job that
+// is not known any more has ended in an unknown way.
 func (o *owner) resumeHeld(j *journal.Journal) error {
 	for _, id := range o.after.Awaited() {
 		if known := o.jobs.Known(id); known != nil {
@@ -165,10 +165,10 @@ func (o *owner) resumeHeld(j *journal.Journal) error {
 	return nil
 }
 
-// stateForgotten stands for the end of a job of which nothing is known any more.
+// stateForgotten stands for the end of a job that is not known any more.
 const stateForgotten = api.StateFailed + " or cancelled, or is not known any more"
 
-// heldReason says for what a job is held.
+// heldReason describes why a job is held.
 func heldReason(list []after.Other) string {
 	const most = 5
 	var parts []string
@@ -185,7 +185,7 @@ func heldReason(list []after.Other) string {
 	return "held until " + strings.Join(parts, " and ")
 }
 
-// hopelessReason says why a job can never start.
+// hopelessReason describes why a job can never start.
 func hopelessReason(a *api.After, s api.State) string {
 	how := string(s)
 	if s == api.StateCancelled {

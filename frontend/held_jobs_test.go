@@ -45,8 +45,8 @@ func (w *world) ended(f *frontOf, id string) api.Status {
 	return s
 }
 
-// A job is held until the jobs after which it starts have ended, is shown so with the reason, and
-// then runs.
+// A job is held until the jobs after which it starts have ended, is shown as held with the
+// reason, and then runs.
 func TestAJobIsHeldUntilOthersHaveEnded(t *testing.T) {
 	w := newWorld(t)
 	m := w.master()
@@ -80,8 +80,8 @@ func TestAJobIsHeldUntilOthersHaveEnded(t *testing.T) {
 	}
 }
 
-// A job fails with the reason when one after which it starts did not complete, and so does what
-// starts after it.
+// A job fails with the reason when one after which it starts did not complete, and so does a
+// job that starts after it.
 func TestAJobFailsWithTheOneBeforeIt(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -111,7 +111,7 @@ func TestAJobFailsWithTheOneBeforeIt(t *testing.T) {
 	}
 }
 
-// Held jobs are cancelled as others are, and count against the limits.
+// Held jobs are cancelled like others, and count against the limits.
 func TestHeldJobsAreCancelledAndCounted(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -131,7 +131,8 @@ func TestHeldJobsAreCancelledAndCounted(t *testing.T) {
 	w.submit(f, sleeps("third", 2, 0))
 }
 
-// What is not known is refused, and accepted nothing; a repetition is the same job.
+// A job after one that is not known is refused, and nothing is accepted; a repetition is the
+// same job.
 func TestJobsAfterUnknownOnes(t *testing.T) {
 	w := newWorld(t)
 	w.master()

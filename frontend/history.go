@@ -13,7 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// newHistory makes the keeper of what ended jobs used. It writes once the journal has been read.
+// newHistory makes the keeper of what ended jobs used. It writes only after the journal has been
+// read.
 func (f *Frontend) newHistory() {
 	f.history = usage.New(usage.Options{
 		Path: filepath.Join(f.cfg.Data, "history.db"), Frontend: f.cfg.ID, Retention: f.cfg.HistoryRetention, Limit: f.cfg.HistoryLimit, Log: f.log,

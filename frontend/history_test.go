@@ -22,8 +22,8 @@ func history(t *testing.T, f *frontOf, p identity.Principal, q api.HistoryQuery)
 	return page
 }
 
-// TestHistory: each job that ended is in the history once, with what it used, over a restart of
-// the frontend and also when the file is lost; users see their own jobs.
+// TestHistory: each job that ended is in the history once, with what it used, also after a
+// restart of the frontend and when the file is lost; users see their own jobs.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,8 +92,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestLostSlotTime: what a cancelled job's tasks had of their slots counts as lost, also when it
-// becomes known after the end of the job.
+// TestLostSlotTime: the time for which a cancelled job's tasks had slots counts as lost, also
+// when it becomes known after the end of the job.
 func TestLostSlotTime(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -119,7 +119,7 @@ func TestLostSlotTime(t *testing.T) {
 	}
 }
 
-// TestNoHistory: a frontend without a history says so, and its jobs end as ever.
+// TestNoHistory: a frontend without a history reports that, and its jobs end as usual.
 func TestNoHistory(t *testing.T) {
 	w := newWorld(t)
 	w.master()

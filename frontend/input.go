@@ -13,10 +13,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// nodeAnswer bounds how long a node may take to answer beyond the wait that was asked for.
+// nodeAnswer bounds how long a node may take to answer beyond the requested wait.
 const nodeAnswer = 2 * time.Second
 
-// TaskInput gives a piece of standard input to the task of a job, at the node that runs it.
+// TaskInput passes a piece of standard input to the task of a job, at the node that runs it.
 func (srv *schedulerService) TaskInput(ctx context.Context, r wire.InputRequest) (wire.InputReply, error) {
 	id := sched.NewJobID(srv.cfg.ID, r.Job)
 	concernsJob(ctx, r.Job)
@@ -64,8 +64,8 @@ func (o *owner) inputTask(id sched.JobID) inputTask {
 	return t
 }
 
-// whereRuns returns the attempt that takes the input and its node: that of the request, while the
-// attempt is the same.
+// whereRuns returns the attempt that takes the input and its node: the node of the request, while
+// the attempt is the same.
 func (srv *schedulerService) whereRuns(ctx context.Context, id sched.JobID, r *wire.InputRequest) (inputTask, error) {
 	at, err := ask(ctx, srv, fmt.Sprintf("finding the node of job %q", r.Job), func(o *owner) inputTask { return o.inputTask(id) })
 	if err != nil {

@@ -83,7 +83,7 @@ func BenchmarkInventory(b *testing.B) {
 	b.ReportMetric(float64((cpu(b)-began).Nanoseconds())/1e6/float64(b.N), "cpu-ms/round")
 }
 
-// benchNode is the inventories of one node.
+// benchNode holds the inventories of one node.
 type benchNode struct {
 	*inventory.Inventories
 	calls  *connections.Calls

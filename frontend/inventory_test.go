@@ -24,8 +24,8 @@ import (
 // master core, with both, and with a central one.
 var restartPolicies = []string{"pigeon", "sparrow", "hawk", "kairos:cores=2,q=2,quantum=50ms"}
 
-// clusterOf returns a world of one master and so many nodes of two slots under a policy,
-// and a frontend.
+// clusterOf returns a world of one master and the given number of nodes of two slots under a
+// policy, and a frontend.
 func clusterOf(t *testing.T, spec string, nodes int) (*world, *masterOf, *frontOf) {
 	t.Helper()
 	w := newWorld(t)
@@ -36,9 +36,9 @@ func clusterOf(t *testing.T, spec string, nodes int) (*world, *masterOf, *frontO
 	return w, m, w.frontend(func(c *frontend.Config) { c.Policy = spec })
 }
 
-// A task whose acceptance never reached the disk runs for nobody. Its node stops it in the
-// round in which it lists it to the next process of its frontend, and not at its end, which
-// may be far.
+// A task whose acceptance never reached the disk runs in vain. Its node stops it in the round
+// in which it lists it to the next process of its frontend, and does not wait for its end,
+// which may be far off.
 func TestOrphansAreStopped(t *testing.T) {
 	for _, spec := range restartPolicies {
 		t.Run(spec, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestOrphansAreStopped(t *testing.T) {
 	}
 }
 
-// A node that nothing told of the restart (there is no NATS, its frontend is silent) lists
-// what it holds every five seconds.
+// A node that received no notice of the restart (there is no NATS, its frontend is silent)
+// lists what it holds every five seconds.
 func TestOrphansAreStoppedWithoutNotices(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t}
@@ -73,8 +73,8 @@ func TestOrphansAreStoppedWithoutNotices(t *testing.T) {
 	daemontest.Await(t, "the orphan is stopped", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
-// A frontend announces itself: a node that it has told nothing else sends the results that it
-// keeps to the new address.
+// A frontend announces itself: a node to which it has sent nothing else sends its kept
+// results to the new address.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -112,7 +112,7 @@ func held(f *frontOf, attempts ...sched.AttemptID) *wire.Inventory {
 	return &wire.Inventory{Node: "n", Incarnation: 1, Frontend: f.cfg.ID, Count: len(attempts), Slots: []wire.SlotInventory{{Attempts: attempts}}}
 }
 
-// Not wanted are attempts of jobs that the frontend does not know, of tasks that have
+// The frontend does not want attempts of jobs that it does not know, of tasks that have
 // ended, and of an earlier job under the same key. An earlier attempt of a task that has not
 // ended may still be the first to end.
 func TestWhatIsNotWanted(t *testing.T) {
@@ -135,8 +135,8 @@ func TestWhatIsNotWanted(t *testing.T) {
 	}
 }
 
-// An inventory that is meant for another frontend, or is too long, is refused with what to
-// do, and changes nothing.
+// An inventory that is meant for another frontend, or is too long, is refused with advice,
+// and changes nothing.
 func TestInventoryIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.master()

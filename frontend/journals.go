@@ -15,12 +15,12 @@ import (
 // The values of the setting journal.
 const journalLocal, journalReplicated = "local", "replicated"
 
-// replicaFolder is where a frontend with a replicated journal has its copy and its marks.
+// replicaFolder is where a frontend with a replicated journal keeps its copy and its marks.
 func replicaFolder(data string) string { return filepath.Join(data, "replicated") }
 
-// checkFolder refuses to open an empty journal of one kind beside one of the other kind that this
-// frontend wrote: its jobs would be unknown, and keys would be accepted twice. A folder that is
-// another user's, or that others may write in, is refused, too.
+// checkFolder refuses to open an empty journal of one kind next to one of the other kind that
+// this frontend wrote: its jobs would be unknown, and keys would be accepted twice. It also
+// refuses a folder that belongs to another user, or in which others may write.
 func (f *Frontend) checkFolder() error {
 	if _, err := os.Stat(f.cfg.Data); err == nil { // else it is made with the journal, durably
 		if err := files.Keep(f.cfg.Data, files.Private, f.log); err != nil {
@@ -53,7 +53,7 @@ func (c Config) Survives() string {
 	}
 }
 
-// whoGoesOn says what happens when the process is gone.
+// whoGoesOn describes what happens when the process is gone.
 func (c Config) whoGoesOn() string {
 	if c.Leadership == daemon.NoLeadership {
 		return " Nobody goes on by himself: start a frontend of this id elsewhere, or set leadership: jetstream and have a standby."

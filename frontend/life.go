@@ -13,7 +13,7 @@ const lastLife = math.MaxInt32 / uint64(sched.AttemptsPerLife)
 
 // firstAttempt returns the first number that a life of a frontend's journal gives to
 // attempts. A life is an opening of the journal, counted from 1, so no two lives share a
-// number, whatever the earlier one did not get to write (docs/adr/0017-attempt-identity.md).
+// number, whatever the earlier one failed to write (docs/adr/0017-attempt-identity.md).
 func firstAttempt(frontend string, life uint64) (int32, error) {
 	if life < 1 || life > lastLife {
 		return 0, &api.Error{Problem: api.Internal, Subject: fmt.Sprintf("journal of frontend %q", frontend),

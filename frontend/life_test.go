@@ -30,8 +30,8 @@ func (w *world) saved(f *frontOf) string {
 	return dir
 }
 
-// A key whose acceptance never reached the disk, and that is submitted again to the next
-// process, is run under other numbers: no program sees a number that another one saw.
+// A job whose acceptance never reached the disk, and whose key is submitted again to the
+// next process, runs under other numbers: no program sees a number that another one saw.
 func TestKeyAgainAfterALostAcceptance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,8 +72,8 @@ func contents(t *testing.T, folder string) map[string]bool {
 	return found
 }
 
-// A retry in a later life follows the numbers of the job's own life, and what users read
-// counts tries, not numbers.
+// A retry in a later life follows the numbers of the job's own life, and users read a
+// count of tries, not these numbers.
 func TestNumbersOfALaterLife(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -92,8 +92,8 @@ func TestNumbersOfALaterLife(t *testing.T) {
 	}
 }
 
-// A journal that was opened more often than attempts have numbers is refused, with what
-// to do.
+// A journal that was opened more often than attempts have numbers is refused, with
+// advice.
 func TestLivesAreBounded(t *testing.T) {
 	if first, err := frontend.FirstAttempt("f", 214_748); err != nil || first != 2_147_470_001 {
 		t.Errorf("the last life begins with %d, %v", first, err)

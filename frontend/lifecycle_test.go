@@ -45,7 +45,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A frontend may be closed without Run, twice, and after Run; it may be run once only; it
+// A frontend may be closed without Run, twice, and after Run; it may be run only once; it
 // leaves nothing open, including the lock of the journal.
 func TestStartAndStop(t *testing.T) {
 	w := newWorld(t)

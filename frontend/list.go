@@ -12,15 +12,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// listDefault is how many jobs a list without a limit of the caller has.
+// listDefault is how many jobs a list has when the caller sets no limit.
 const listDefault = 100
 
 // Query returns a page of the jobs that match a filter, newest first. A page without a filter
 // takes one step of the owner goroutine and one call to each master, whatever the number of
 // jobs; with one, steps of bounded length, until it is full, and for a filter of queued or
-// running jobs one call more to each master, which returns the jobs that run. The masters are
-// given dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as not
-// running.
+// running jobs one call more to each master, which returns the jobs that run. The masters have
+// dispatch.QueryTimeout to answer; tasks of a master that does not answer in time are shown as
+// not running.
 func (srv *schedulerService) Query(ctx context.Context, limit int, after string, filter api.JobFilter) ([]api.Status, error) {
 	if err := filter.Validate(); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (srv *schedulerService) List(ctx context.Context, limit int, after string) 
 	return srv.Query(ctx, limit, after, api.JobFilter{})
 }
 
-// selection is which jobs a list is to have.
+// selection describes the jobs that a list is to have.
 type selection struct {
 	*api.JobFilter
 	now     time.Time
@@ -81,7 +81,7 @@ func (s *selection) has(o *owner, j *jobs.Job) bool {
 // jobPage is some of the jobs that a list may have.
 type jobPage struct {
 	jobs  []jobSummary
-	last  string // the job to go on after, "" at the end
+	last  string // the job to continue after, "" at the end
 	known bool   // the job after which it begins is known
 }
 

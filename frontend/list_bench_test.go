@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// What the verbs ask of a frontend with 100,000 unfinished tasks, in 100,000 jobs of one task,
-// which wait at a master in the same process: a list of the newest, lists with filters that
-// match none, and one job.
+// The requests of the verbs to a frontend with 100,000 unfinished tasks, in 100,000 jobs of
+// one task, which wait at a master in the same process: a list of the newest, lists with
+// filters that match none, and one job.
 func BenchmarkStatus(b *testing.B) {
 	const jobs, submitters = 100_000, 64
 	w := newWorld(b)

@@ -19,13 +19,13 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// countingGroup is what a list asks of a master: it counts the calls.
+// countingGroup stands in for a master that a list asks, and counts the calls.
 type countingGroup struct {
 	running, views, jobs atomic.Int64
 
 	mu     sync.Mutex
 	runs   []sched.JobID // the jobs that have a running task; nil: all
-	more   bool          // what its answer says beside them
+	more   bool          // whether its answer reports that there are more
 	refuse error         // or its answer
 }
 
@@ -175,7 +175,8 @@ func TestListOfRunningJobs(t *testing.T) {
 	}
 }
 
-// A filter selects in the frontend, also where few of many jobs match, and pages go on after it.
+// A filter selects in the frontend, also where few of many jobs match, and pages continue after
+// it.
 func TestListWithAFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

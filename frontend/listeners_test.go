@@ -141,7 +141,7 @@ func TestApplicationRestartsElsewhere(t *testing.T) {
 	wantMessages(t, append(a.got(), b.got()...), 31)
 }
 
-// An application that comes back at its address gets what waited.
+// An application that comes back at its address gets the messages that waited.
 func TestApplicationAway(t *testing.T) {
 	w := newWorld(t)
 	w.master()

@@ -104,7 +104,7 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
 }
 
-// ranBefore returns where a task of an ended job ran that is not in memory any more; at, if the
+// ranBefore returns where a task ran whose ended job is not in memory any more; at, if the
 // journal does not know the job either.
 func (srv *schedulerService) ranBefore(id sched.JobID, r *wire.LogRequest, at ran) (ran, error) {
 	known, err := srv.journal.Lookup(id)
@@ -112,7 +112,7 @@ func (srv *schedulerService) ranBefore(id sched.JobID, r *wire.LogRequest, at ra
 		return at, err
 	}
 	e := known.Ended
-	node, _ := jobs.NodeOf(e, r.Task, r.Attempt) // of what cannot be read no node is known
+	node, _ := jobs.NodeOf(e, r.Task, r.Attempt) // when it cannot be read, no node is known
 	return ran{tasks: e.Status.Tasks, app: e.Status.App, node: node, ended: true, submitter: e.Status.Submitter}, nil
 }
 

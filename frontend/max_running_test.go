@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
-// Under early and late binding at most so many tasks of a job run at a time, also after a restart of
-// its frontend, and all of them run.
+// Under early and late binding at most max_running tasks of a job run at a time, also after a
+// restart of its frontend, and all of them run.
 func TestMaxRunning(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ spec, class string }{{"pigeon", "short"}, {"sparrow", "short"}, {"hawk", "long"}} {
@@ -73,8 +73,8 @@ func (c *cluster) checkMaxRunning(t *testing.T, f *frontOf, class string) {
 	}
 }
 
-// awaitThrottled waits until of the job "gated" so many tasks run and so many wait for them to end,
-// and returns those that run.
+// awaitThrottled waits until that many tasks of the job "gated" run and that many wait for them to
+// end, and returns those that run.
 func awaitThrottled(t *testing.T, f *frontOf, running, throttled int) (tasks []api.TaskStatus) {
 	t.Helper()
 	daemontest.Await(t, strconv.Itoa(running)+" tasks run", func() bool {

@@ -68,7 +68,7 @@ func Metrics() *telemetry.Metrics {
 	return m.Metrics
 }
 
-// watchHistory exports what is kept of ended jobs for pigeon history.
+// watchHistory exports the counts of ended jobs kept for pigeon history.
 func (m *metrics) watchHistory(stats func() usage.Stats) {
 	m.GaugeFunc("history_jobs", "Ended jobs in the history that pigeon history shows, of at most history_limit.", func() float64 { return float64(stats().Kept) })
 	m.CounterFuncs("history_dropped_total", "Ended jobs that are not in the history, because too many waited to be written (queue) or because the file could not be written (write).",
@@ -121,7 +121,7 @@ func (m *metrics) watchJournal(kept func() int64, forgotten func() (expired, too
 		})
 }
 
-// watchListeners exports what becomes of the messages to applications.
+// watchListeners exports what happens to the messages to applications.
 func (m *metrics) watchListeners(stats func() relay.Stats) {
 	m.GaugeFunc("messages_waiting", "Messages that wait for their application.", func() float64 { return float64(stats().Waiting) })
 	m.CounterFuncs("messages_ended_total", "Messages to applications, by fate: delivered, refused because too many waited, or given up because the application did not answer or could not be reached for too long.",

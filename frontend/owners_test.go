@@ -40,8 +40,8 @@ func awaitOwners(t *testing.T, m *masterOf, want ...string) {
 	})
 }
 
-// For whom a job runs is known after a restart of its frontend, which journaled it, and of
-// its master, which the nodes tell.
+// The owner of a job is known after a restart of its frontend, which journaled it, and of
+// its master, to which the nodes report it.
 func TestOwnersSurviveRestarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +84,8 @@ func TestOwnersSurviveRestarts(t *testing.T) {
 	}
 }
 
-// A master's metrics name the owners of what runs and waits there, and what they used.
+// A master's metrics name the owners of the tasks that run and wait there, and what they
+// used.
 func TestMetricsOfOwners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +152,7 @@ func TestOwnersReachMasters(t *testing.T) {
 	}
 }
 
-// A job that a program without owners journaled is for its user, and the same request
+// A job that a program without owners journaled belongs to its user, and the same request
 // again is the same job.
 func TestJournalWithoutOwners(t *testing.T) {
 	w := newWorld(t)
@@ -186,7 +187,7 @@ func TestJournalWithoutOwners(t *testing.T) {
 	}
 }
 
-// Grants are for the owner of their level, else of the application, else for its user.
+// Grants belong to the owner of their level, else of the application, else to its user.
 func TestOwnersOfGrants(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ user, owner, want string }{{"ann", "", "ann"}, {"ann", "team/app", "team/app"}} {

@@ -7,20 +7,21 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 )
 
-// quotaSettings are how the quotas were read last. They belong to the owner goroutine.
+// quotaSettings record how the quotas were last read. They belong to the owner goroutine.
 type quotaSettings struct {
 	set     owners.Quotas
 	problem owners.Problem // of the last reload
 }
 
-// ReadQuotasFrom has the quotas read again by load when the file changes and when Reload is
+// ReadQuotasFrom makes load read the quotas again when the file changes and when Reload is
 // called. It must be called before Run, and does nothing when the settings name a file of
 // owners, which is then the one to read.
 func (f *Frontend) ReadQuotasFrom(file string, load func() (Config, error)) {
 	f.quotas.ReadAgainFrom(file, func() (owners.Quotas, error) { c, err := load(); return c.Quotas, err })
 }
 
-// Reload has the quotas read again. It reports whether there is a file to read them from.
+// Reload requests another reading of the quotas. It reports whether there is a file to read
+// them from.
 func (f *Frontend) Reload() bool { return f.quotas.Reload() }
 
 // openQuotas sets the first quotas.
@@ -36,8 +37,8 @@ func (f *Frontend) openQuotas() error {
 	return err
 }
 
-// readQuotas is called with the quotas as they were read again, or why they were not: those
-// before then stay in effect.
+// readQuotas is called with the quotas as they were read again, or with the reason why they
+// were not: then the previous ones stay in effect.
 func (o *owner) readQuotas(q owners.Quotas, err error) {
 	o.quotas.problem.Set(err)
 	if err != nil {

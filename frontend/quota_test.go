@@ -21,9 +21,9 @@ func owned(owner, key string, tasks int, d time.Duration) *api.Request {
 	return r
 }
 
-// A team's quota bounds its members together. The refusal names the quota, whose it is, how
-// much is used and who holds it; others are not refused; what has ended makes room; what is
-// restored counts.
+// A team's quota bounds its members together. The refusal names the quota, its owner, how
+// much is used and who holds it; others are not refused; jobs that have ended make room;
+// restored jobs count.
 func TestQuotaOfATeam(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +65,7 @@ func TestQuotaOfATeam(t *testing.T) {
 	w.submit(f, owned("team/alice", "again", 10, 0))
 }
 
-// Tasks that have ended make room while their job goes on.
+// Tasks that have ended make room while their job continues.
 func TestQuotaFollowsTasks(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -87,8 +87,8 @@ func TestQuotaFollowsTasks(t *testing.T) {
 	}
 }
 
-// Quotas are read again from the file of owners. With a mistake in it those before stay in
-// effect, and the mistake is shown until the file is read well.
+// Quotas are read again from the file of owners. When it has a mistake, the previous ones
+// stay in effect, and the mistake is shown until the file is read without one.
 func TestQuotasAreReadAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "owners.yaml")
@@ -97,7 +97,7 @@ func TestQuotasAreReadAgain(t *testing.T) {
 		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(path+".new", path); err != nil { // nobody reads half of it
+		if err := os.Rename(path+".new", path); err != nil { // so that half of it is never read
 			t.Fatal(err)
 		}
 	}

@@ -35,9 +35,9 @@ func (l *lines) log(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.MultiWriter(l, t.Output()), nil))
 }
 
-// A frontend with the id of another, which is alive, is not ready and says why once, however often
-// it tries; so does the master, although it accepts hellos of the other meanwhile. When the
-// other has ended it is accepted and ready.
+// A frontend with the id of another one that is alive is not ready and logs the reason once,
+// however often it tries; so does the master, although it accepts hellos of the other meanwhile.
+// When the other has ended, the frontend is accepted and ready.
 func TestRefusedFrontendIsNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -40,8 +40,8 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	}
 }
 
-// FrontendMessage queues a backend's message for its application. A node monitor has said
-// whose application that is.
+// FrontendMessage queues a backend's message for its application. A node monitor has
+// named the application with its user.
 func (srv *schedulerService) FrontendMessage(ctx context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
 	return srv.listeners.Send(appOf(identity.From(ctx), app), listeners.Message{Task: task, Status: status, Body: message})
 }

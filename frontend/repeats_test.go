@@ -34,7 +34,7 @@ func TestReprobeAfterRestart(t *testing.T) {
 			if s := f.state(t, "job"); s.Completed != 1 || s.Attempts != 5 || s.Running != 0 {
 				t.Errorf("after the restart: %+v", s)
 			}
-			sendReport(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
+			sendReport(t, n, f, "job", 0, 1, sched.Done) // by the earlier attempt
 			deliver(n, f, 3, taskRequest(f, "job", 0, 2), taskRequest(f, "job", 1, 2))
 			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 10_001 {
 				t.Errorf("launched %s", sched.Describe(&l))
@@ -89,8 +89,8 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 	}
 }
 
-// Jobs that a policy cannot run are refused with the reason; one that came before,
-// under a policy that could, is ended with it.
+// Jobs that a policy cannot run are refused with the reason; one that was accepted
+// before, under a policy that could, ends with it.
 func TestTasksOfApplicationsUnderRivals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

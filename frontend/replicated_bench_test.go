@@ -40,7 +40,7 @@ func BenchmarkAcceptance(b *testing.B) {
 	}
 }
 
-// accept submits b.N jobs of one task, from so many clients.
+// accept submits b.N jobs of one task, from that many clients.
 func accept(b *testing.B, f *frontOf, clients int) {
 	took := make([]time.Duration, b.N)
 	var next atomic.Int64

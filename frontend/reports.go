@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// notice accepts a batch of reports from NATS. publisher is the node's name as a subject has it,
-// "" where the subject has none.
+// notice accepts a batch of reports from NATS. publisher is the node's name in its form for
+// subjects, "" where the subject has none.
 func (f *Frontend) notice(publisher string, data []byte) {
 	b, err := f.codec.Decode(data)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// report is a batch of one report, as the node sends it that was given the attempt.
+// report is a batch of one report, as sent by the node that received the attempt.
 func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
 	id := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, job), Task: task, Attempt: 1}
 	n := wire.Ref{Role: sched.Worker, Name: "unknown"}
@@ -62,7 +62,7 @@ func TestReportsByThrift(t *testing.T) {
 	}
 }
 
-// Reports that are meant for the frontend that served at the address before are refused:
+// Reports that are meant for a frontend that served at the address earlier are refused:
 // this one knows none of its jobs, and its answer would have them killed.
 func TestReportsForAnother(t *testing.T) {
 	w := newWorld(t)
@@ -183,8 +183,8 @@ func TestNATSRestart(t *testing.T) {
 	all.Wait()
 }
 
-// A node that stops gives its tasks back, and the frontend places them elsewhere. That is
-// held against no task, however often it happens, and uses none of its retries.
+// A node that stops gives its tasks back, and the frontend places them elsewhere. That
+// counts against no task, however often it happens, and uses none of its retries.
 func TestNodesStop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,7 +204,7 @@ func TestNodesStop(t *testing.T) {
 	}
 }
 
-// explain says that a task that failed waits for its next attempt, and until when.
+// explain reports that a task that failed waits for its next attempt, and until when.
 func TestExplainNextAttempt(t *testing.T) {
 	w := newWorld(t)
 	w.master()

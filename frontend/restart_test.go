@@ -103,9 +103,9 @@ func TestEndedJobsAfterRestart(t *testing.T) {
 	}
 }
 
-// A master that took another process for the frontend's, since that one's hello arrived
-// late, has dropped the frontend's messages. The frontend learns of it with its next hello
-// and sends them again.
+// A master that mistook another process for the frontend's, because a hello of that process
+// arrived late, has dropped the frontend's messages. The frontend learns of it with its next
+// hello and sends them again.
 func TestTakenForAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -127,7 +127,7 @@ func TestTakenForAnother(t *testing.T) {
 	w.done(f, w.submit(f, sleeps("b", 2, 0)))
 }
 
-// The completion time of a job includes a restart.
+// The completion time of a job includes the time of a restart.
 func TestResumedJobsAge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +180,7 @@ func TestReportsDuringRestart(t *testing.T) {
 	}
 }
 
-// A restarted master is sent the tasks that it should hold, and launches none that run or
+// A restarted master receives the tasks that it should hold, and launches none that run or
 // have ended.
 func TestMasterRestart(t *testing.T) {
 	t.Parallel()
@@ -240,8 +240,8 @@ func TestMasterLost(t *testing.T) {
 	}
 }
 
-// Tasks that run at live nodes of a group without a master are started once: the nodes go on
-// reporting them.
+// Tasks that run at live nodes of a group without a master are started once: the nodes continue
+// to report them.
 func TestTasksRunOnWithoutTheirMaster(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -288,8 +288,7 @@ func TestMasterNeverReached(t *testing.T) {
 	}
 }
 
-// A job that no group can run is held, is explained so, and is sent out when a worker
-// comes.
+// A job that no group can run is held, is explained as such, and is sent out when a worker comes.
 func TestUnplacedJob(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -303,8 +302,8 @@ func TestUnplacedJob(t *testing.T) {
 	w.done(f, "job")
 }
 
-// A cancelled job stays cancelled over restarts of both; what runs is killed and
-// later results are only counted.
+// A cancelled job stays cancelled over restarts of both; its running tasks are killed and later
+// results are only counted.
 func TestCancel(t *testing.T) {
 	w := newWorld(t)
 	m := w.master()

@@ -54,7 +54,7 @@ func (c *cluster) addNode() *nodeOf {
 	return n
 }
 
-// submitMix returns every frontend short and long jobs, more than run at a time.
+// submitMix submits short and long jobs to every frontend, more than can run at a time.
 func (c *cluster) submitMix(name string, jobs int) (ids [][]string) {
 	c.t.Helper()
 	ids = make([][]string, len(c.fronts))

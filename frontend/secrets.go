@@ -15,8 +15,9 @@ func (f *Frontend) believesNotices() bool {
 	return f.cfg.NATSCert == "" && !f.owner.dispatch.AllKnowSecrets()
 }
 
-// disbelieve counts a report without the secret of its launch. It is dropped: the attempt goes on,
-// and the node that has it reports its end with the secret. It belongs to the owner goroutine.
+// disbelieve counts a report without the secret of its launch. It is dropped: the attempt
+// continues, and the node that has it reports its end with the secret. It belongs to the owner
+// goroutine.
 func (f *Frontend) disbelieve(b *wire.Batch, it *wire.Item) {
 	f.metrics.disbelieved.Inc()
 	what := "its secret is not that of the launch"

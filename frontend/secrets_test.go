@@ -15,7 +15,7 @@ import (
 // disbelieved is the metric of reports without the secret of their launch.
 const disbelieved = "pigeon_frontend_reports_disbelieved_total"
 
-// publisher returns what publishes a batch of reports to a frontend, in order.
+// publisher returns a function that publishes batches of reports to a frontend, in order.
 func (w *world) publisher(f *frontOf) func(*wire.Batch) {
 	w.t.Helper()
 	conn, err := notice.Connect(notice.Options{Access: notice.Access{URL: w.nats.URL()}, Name: "test"})
@@ -88,7 +88,7 @@ func TestReportsOfNodesAreBelieved(t *testing.T) {
 	}
 }
 
-// What was launched before the frontend was restarted is believed after it.
+// Reports of tasks launched before the frontend was restarted are believed afterwards.
 func TestSecretsOutliveARestart(t *testing.T) {
 	w := newWorld(t)
 	w.master()

@@ -20,8 +20,8 @@ const (
 )
 
 // explainShares adds to the explanation of an unfinished job what its owner is entitled to,
-// what it has used, and who is served before it: of the groups where its tasks wait, or of all
-// when none waits. Where there is one owner it adds nothing.
+// what it has used, and which owners are served before it: in the groups where its tasks wait,
+// or in all when none waits. Where there is one owner it adds nothing.
 func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.JobView) {
 	waits := map[int]bool{}
 	for i := range views {
@@ -52,7 +52,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 	e.Ahead = e.Ahead[:min(len(e.Ahead), shownAhead)]
 }
 
-// shareTree is the owners of some groups as one of them sees it.
+// shareTree holds the owners of some groups, as one of these owners sees them.
 type shareTree struct {
 	owners []api.OwnerShare // each after its parent, the whole first
 	slots  int
@@ -72,7 +72,7 @@ func (t *shareTree) find(path string) *api.OwnerShare {
 	return nil
 }
 
-// shared reports whether others want slots beside the owner.
+// shared reports whether others besides the owner want slots.
 func (t *shareTree) shared() bool {
 	if t.owner == "" {
 		return len(t.owners) > 1
@@ -125,7 +125,8 @@ func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
 
 func parentOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, '/'))] }
 
-// sentence describes the owner's share, and who is served before it if its tasks wait.
+// sentence describes the owner's share, and which owners are served before it if its tasks
+// wait.
 func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string {
 	if len(levels) == 0 {
 		others := 0

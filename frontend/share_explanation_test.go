@@ -84,8 +84,8 @@ func TestExplainMax(t *testing.T) {
 	}
 }
 
-// TestExplainOneOwner: where there is one owner, and where shares do not count, nothing is
-// said about shares.
+// TestExplainOneOwner: where there is one owner, and where shares do not count, the
+// explanation does not mention shares.
 func TestExplainOneOwner(t *testing.T) {
 	alone := []api.GroupOwners{{Reachable: true, Fair: true, Slots: 4, Owners: []api.OwnerShare{
 		{Owner: "", RunningShort: 4, QueuedShort: 9}, {Owner: "a", RunningShort: 4, QueuedShort: 9}, {Owner: "a/b", RunningShort: 4, QueuedShort: 9},

@@ -79,7 +79,8 @@ type homes struct {
 	to      func(wire.Ref) client.Security
 }
 
-// ask asks the frontend of that name, at the address of who leads it, what it knows of a job.
+// ask asks the frontend of that name, at the address of the process that leads it, what it knows
+// of a job.
 func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge, string) {
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
@@ -105,9 +106,9 @@ func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge
 	return keys.Knows, address
 }
 
-// takeKey makes this frontend the home of the key of a job that it does not know, where keys
-// are the cluster's and the client may ask any frontend. accepted must be called once when the
-// job is known, or was refused.
+// takeKey makes this frontend the home of the key of a job that it does not know, where keys are
+// those of the whole cluster and the client may ask any frontend. accepted must be called once
+// when the job is known, or was refused.
 func (srv *schedulerService) takeKey(ctx context.Context, r *api.Request) (accepted func(known bool), taken bool, err error) {
 	if srv.keys == nil || r.Frontend != "" {
 		return func(bool) {}, false, nil
@@ -116,7 +117,8 @@ func (srv *schedulerService) takeKey(ctx context.Context, r *api.Request) (accep
 	return accepted, err == nil, err
 }
 
-// accepting reports whether a job may become known at any moment. Who looks it up asks this first.
+// accepting reports whether a job may become known at any moment. A caller asks this before it
+// looks up the job.
 func (srv *schedulerService) accepting(job string) bool {
 	return srv.keys != nil && srv.keys.Accepting(job)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
-// A key is the same job at every frontend whose journal is replicated: another one names who has
-// it, wherever its name is served, and a client follows. A key without a job is taken over, and
-// one whose home does not answer is refused until it does.
+// A key is the same job at every frontend whose journal is replicated: another one names the
+// frontend that has it, wherever that name is served, and a client follows. A key without a job
+// is taken over, and one whose home does not answer is refused until it does.
 func TestKeysAreTheClusters(t *testing.T) {
 	t.Parallel()
 	w := newShared(t)
@@ -50,7 +50,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 		t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
 	}
 
-	// A key that its client has made is asked of one frontend, and costs nobody a look-up.
+	// A key that its client has made is used at one frontend only, and costs no look-up.
 	made := sleeps("made", 1, 0)
 	made.Frontend = "f"
 	w.submit(f, made)
@@ -59,7 +59,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 		t.Errorf("%v, at %q", e, e.Address)
 	}
 
-	// f takes the key and refuses the job: nobody has it.
+	// f takes the key and refuses the job: no frontend has it.
 	if _, _, err := f.Submit(t.Context(), sleeps("large", 5, 0)); refusal(t, err).Problem != api.Invalid {
 		t.Errorf("more than max_tasks: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 		t.Errorf("%+v, %v", j, err)
 	}
 
-	// Nobody has the name of f: whether it has the job is not known.
+	// No process has the name of f: whether it has the job is not known.
 	second.process.Stop()
 	_, _, err = g.Submit(t.Context(), sleeps("mine", 1, 0))
 	if e := refusal(t, err); e.Problem != api.NotReady || !strings.Contains(e.What, `"f"`) {

@@ -19,8 +19,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 )
 
-// standby is what a frontend with a replicated journal is before it acts under its name, and what
-// says afterwards whether it still may.
+// standby is the state of a frontend with a replicated journal before it acts under its name, and
+// determines afterwards whether it still may.
 //
 //	waiting ──the name is this process's──▶ taking over ──the journal is read──▶ serving
 //	   │        (at once without leadership)                                       │
@@ -84,7 +84,8 @@ func processName() string {
 	return fmt.Sprintf("process %d of host %s", os.Getpid(), host)
 }
 
-// leadershipToken returns the token of the leadership, 0 for a frontend that has its name alone.
+// leadershipToken returns the token of the leadership, 0 for a frontend that shares its name with
+// no other process.
 func (b *standby) leadershipToken() uint64 {
 	if b == nil {
 		return 0
@@ -113,7 +114,8 @@ func (b *standby) leader() string {
 	return ""
 }
 
-// closed returns why nobody is answered or called under the frontend's name, nil while it leads.
+// closed returns why no daemon is answered or called under the frontend's name, nil while it
+// leads.
 func (b *standby) closed() error {
 	if b.leads() {
 		return nil
@@ -142,7 +144,7 @@ func (b *standby) ready() error {
 	}
 }
 
-// succeededError is why a frontend ends that has lost its name.
+// succeededError is why a frontend that has lost its name ends.
 type succeededError struct {
 	reason error // of the loss
 	err    api.Error
@@ -154,10 +156,10 @@ func (e *succeededError) Error() string { return e.err.Error() }
 // Unwrap returns the refusal with its four parts, and why the name was lost.
 func (e *succeededError) Unwrap() []error { return []error{&e.err, e.reason} }
 
-// isOrderly reports whether an error is only that another process leads already while this one stops.
-// A standby takes over as soon as it finds that the leader serves nobody any more, which may be
-// before the leader has resigned. It continues from what is in the journal, which is all that was
-// acknowledged.
+// isOrderly reports whether an error is only that another process leads already while this one
+// stops. A standby takes over as soon as it finds that the leader serves no more callers, which
+// may be before the leader has resigned. It continues from what is in the journal, which is all
+// that was acknowledged.
 func (f *Frontend) isOrderly(err error) bool {
 	select {
 	case <-f.life.Stopping():
@@ -168,7 +170,7 @@ func (f *Frontend) isOrderly(err error) bool {
 	return fenced || errors.Is(err, leadership.ErrTakenOver)
 }
 
-// fail ends the frontend with a reason, unless it stops already and the reason is none of a fault.
+// fail ends the frontend with a reason, unless it stops already and the reason is not a fault.
 func (f *Frontend) fail(err error) {
 	if f.isOrderly(err) {
 		f.log.Info("another process leads this frontend before this one has stopped")
@@ -190,12 +192,12 @@ func (b *standby) ended(reason error) {
 	err := &succeededError{reason: reason, err: api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
 		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby", Address: b.leader()}}
 	if b.serving.Swap(false) {
-		go b.f.service.journal.Abandon(err) // it answers who waits, and the candidate must not wait for that
+		go b.f.service.journal.Abandon(err) // it answers callers that wait, and the candidate must not wait for that
 	}
 	b.f.fail(err)
 }
 
-// run waits until this process has the frontend's name, takes the journal over and reads it.
+// run waits until this process has the frontend's name, takes over the journal and reads it.
 func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) error {
 	c := &b.f.cfg
 	servers, err := b.f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, fmt.Sprintf("frontend %q", c.ID))
@@ -231,7 +233,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	return nil
 }
 
-// unlessEnded returns an error, nil when it came because the daemon ends.
+// unlessEnded returns err, nil if it occurred because the daemon ends.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // it came because the daemon ends
@@ -270,7 +272,7 @@ func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*re
 }
 
 // wait returns when this process has the frontend's name. Meanwhile it keeps its copy of the
-// journal up to date, and looks whether the leader's process lives.
+// journal up to date, and checks whether the leader's process lives.
 func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *replica.Store) error {
 	running, end := context.WithCancel(context.Background())
 	candidate, err := b.newCandidate(ctx, servers, end)
@@ -327,7 +329,7 @@ func follows(ctx context.Context, journal *replica.Store) error {
 }
 
 // refusesConnections reports whether a host answers that nothing listens at an address: the
-// process that served there has ended. A host that does not answer says nothing.
+// process that served there has ended. A host that does not answer proves nothing.
 func refusesConnections(ctx context.Context, address string) bool {
 	d := net.Dialer{Timeout: probeEvery / 2}
 	c, err := d.DialContext(ctx, "tcp", address)

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 )
 
-// said is what a submitter says about for whom a job runs. It counts as far as the proven
+// said is what a submitter states about the owner of a job. It counts as far as the proven
 // principal may name that owner.
 type said struct {
 	owner       string // an explicit path, "" for none
@@ -17,16 +17,16 @@ type said struct {
 }
 
 // ownerFor returns the owner of a job, or an *api.Error for one that cannot be, or that the
-// principal may not name. It is the only place where what is said and what is proven meet, and
-// every job and every level of an application passes through it:
+// principal may not name. It is the only place that compares the stated owner with the proven
+// principal, and every job and every level of an application passes through it:
 //
 //	a listener bound to an owner    that owner, whatever is said
 //	superuser, operator, admin      any owner, as it is said
 //	user                            its own name, what lies below it, and what owner_users lists
 //
-// A user who says a group, and not explicitly an owner, is served under its own name where it
-// may not name the group's: clients of the published protocols always say one. What is
-// returned is journaled with the job, so a restart asks nobody again.
+// A user who states a group, and not explicitly an owner, is served under its own name where it
+// may not name the group's: clients of the published protocols always state one. The result is
+// journaled with the job, so a restart need not decide again.
 func ownerFor(s said, p identity.Principal, users owners.Users) (string, error) {
 	if err := api.CheckOwner(s.owner); err != nil {
 		return "", err

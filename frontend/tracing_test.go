@@ -227,8 +227,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Late binding has the same tree: what a master's queue is elsewhere is the time
-// until a worker has asked.
+// Late binding has the same tree: instead of the time in a master's queue it has the time until a
+// worker has asked.
 func TestTracesOfLateBinding(t *testing.T) {
 	r, address := newReceiver(t)
 	w := newWorld(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever a frontend that was killed has sent out, and whatever ends while it is away: each
-// number starts once, and nothing that runs is started a second time under another one.
+// Whatever a frontend that was killed has sent out, and whatever ends while it is away, each
+// attempt starts once, and no running task is started a second time under another number.
 func TestKilledFrontendStartsNothingTwice(t *testing.T) {
 	for _, spec := range restartPolicies {
 		t.Run(spec, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestKilledMasterStartsNothingTwice(t *testing.T) {
 	}
 }
 
-// startedOnce checks the files <task>-<attempt>.<start> of a folder: each of so many tasks
+// startedOnce checks the files <task>-<attempt>.<start> of a folder: each of that many tasks
 // was started once.
 func (w *world) startedOnce(folder string, tasks int) {
 	w.t.Helper()

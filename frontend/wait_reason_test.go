@@ -33,8 +33,8 @@ func (w *world) explained(f *frontOf, job string, reason api.WaitReason, words .
 	return e.Groups[0]
 }
 
-// A long job is told of idle workers that it may not use and of the wait of the long queue, a
-// short one of busy workers and of the wait of its own queue.
+// The explanation of a long job names idle workers that it may not use and the wait of the long
+// queue, that of a short one busy workers and the wait of its own queue.
 func TestReasonsOfBothClasses(t *testing.T) {
 	w := newWorld(t)
 	w.master(func(c *master.Config) { c.Reserved = 0.5 })
@@ -64,8 +64,8 @@ func TestReasonsOfBothClasses(t *testing.T) {
 	}
 }
 
-// Tasks of a job of which nobody declared the class wait among the long ones when the ones that
-// run have shown that they are long.
+// Tasks of a job whose class was not declared wait among the long ones when its running tasks
+// have shown that they are long.
 func TestReasonOfATurnedJob(t *testing.T) {
 	w := newWorld(t)
 	w.master(func(c *master.Config) { c.Policy, c.Cutoff = pigeon.Name, 50*time.Millisecond })
@@ -80,7 +80,7 @@ func TestReasonOfATurnedJob(t *testing.T) {
 	}
 }
 
-// A group without its master says so.
+// The explanation reports a group without its master.
 func TestReasonWithoutAMaster(t *testing.T) {
 	w := newWorld(t)
 	m := w.master()

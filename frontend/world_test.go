@@ -93,7 +93,7 @@ type nodeOf struct {
 	process *daemontest.Process
 }
 
-// node starts a node monitor of the group with so many slots.
+// node starts a node monitor of the group with that many slots.
 func (w *world) node(group, slots int, change ...func(*nodemonitor.Config)) *nodeOf {
 	w.t.Helper()
 	cfg := nodemonitor.Default()
@@ -159,7 +159,7 @@ func (w *world) restartFrontend(f *frontOf) *frontOf {
 	return w.runFrontend(f.cfg)
 }
 
-// sleeps is a job of so many sleeping tasks.
+// sleeps is a job of that many sleeping tasks.
 func sleeps(key string, tasks int, d time.Duration) *api.Request {
 	r := &api.Request{App: "app", Key: key, Backend: api.BackendSleep, Tasks: make([]api.Task, tasks)}
 	for i := range r.Tasks {
@@ -168,7 +168,7 @@ func sleeps(key string, tasks int, d time.Duration) *api.Request {
 	return r
 }
 
-// script is a job of one shell script, which is given a folder as $1.
+// script is a job of one shell script, which receives a folder as $1.
 func script(key, text, folder string) *api.Request {
 	run := &api.Exec{Argv: []string{"sh", "-c", text, "sh", folder}}
 	return &api.Request{App: "app", Key: key, Backend: api.BackendExec, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: run}}}}
@@ -193,7 +193,7 @@ func open(t *testing.T, gate string) {
 	}
 }
 
-// awaitFiles waits until a folder has so many files.
+// awaitFiles waits until a folder has n files.
 func (w *world) awaitFiles(folder string, n int) {
 	w.t.Helper()
 	daemontest.Await(w.t, fmt.Sprint("files: ", n), func() bool {

@@ -17,17 +17,17 @@ type Step struct {
 	Job      sched.JobID
 	Other    Other
 	Free     bool // nothing is left to wait for
-	Hopeless bool // the other one did not end as it must have
+	Hopeless bool // the other one did not end as required
 }
 
 // Table holds jobs. Make one with New.
 type Table struct {
 	held   map[sched.JobID]*held
-	behind map[sched.JobID][]sched.JobID // by the job that must end: those that wait for it, in their order
+	behind map[sched.JobID][]sched.JobID // by the job that must end: the jobs that wait for it, in their order
 }
 
-// held is one job. Its list has those that it still waits for, at least one, in the order of its
-// request.
+// held is one job. Its list has the jobs that it still waits for, at least one, in the order of
+// its request.
 type held struct{ list []Other }
 
 // New returns an empty table.
@@ -35,8 +35,8 @@ func New() *Table {
 	return &Table{held: map[sched.JobID]*held{}, behind: map[sched.JobID][]sched.JobID{}}
 }
 
-// Hold enters a job and those that it waits for, at least one, each once. The job is not in the
-// table.
+// Hold enters a job and the jobs that it waits for, at least one, each once. The job must not
+// be in the table.
 func (t *Table) Hold(job sched.JobID, list []Other) {
 	t.held[job] = &held{list}
 	for i := range list {
@@ -44,8 +44,8 @@ func (t *Table) Hold(job sched.JobID, list []Other) {
 	}
 }
 
-// Waits returns those that a job still waits for, in the order of its request; none when it is
-// not held.
+// Waits returns the jobs that a job still waits for, in the order of its request; none when it
+// is not held.
 func (t *Table) Waits(job sched.JobID) []Other {
 	if h := t.held[job]; h != nil {
 		return h.list
@@ -53,7 +53,7 @@ func (t *Table) Waits(job sched.JobID) []Other {
 	return nil
 }
 
-// Ended returns what follows from the end of a job, for those that wait for it.
+// Ended returns what follows from the end of a job for the jobs that wait for it.
 func (t *Table) Ended(job sched.JobID, s api.State) (steps []Step) {
 	waiting := t.behind[job]
 	delete(t.behind, job)
@@ -69,7 +69,7 @@ func (t *Table) Ended(job sched.JobID, s api.State) (steps []Step) {
 	return steps
 }
 
-// remove takes a job from those that are waited for.
+// remove removes a job from the list of awaited ones.
 func (h *held) remove(job sched.JobID) (found Other) {
 	rest := make([]Other, 0, len(h.list)-1)
 	for _, o := range h.list {

@@ -46,7 +46,8 @@ func TestAJobIsHopelessWhenOneOfItsOthersFails(t *testing.T) {
 	}
 }
 
-// The table and a model that looks at everything each time agree on any order of events.
+// The table agrees with a model that examines every job at each event, on any order of
+// events.
 func TestTableAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const jobs = 12

@@ -58,7 +58,8 @@ func (reg *registry) cancel(id, why string, now time.Time) (View, bool) {
 	return v, true
 }
 
-// Submitter returns who registered an application that is served here; false when none is.
+// Submitter returns the user who registered an application that is served here; false when
+// none is.
 func (s *Service) Submitter(id string) (submitter string, served bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 )
 
 // An application that is cancelled loses its executors and its grants; its process is
-// refused at every call, also when it registers again, and a new process may use the id.
+// refused at every call, including a second registration, and a new process may use the
+// id.
 func TestCancel(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.serve(1)
@@ -70,7 +71,8 @@ func TestCancelledAreForgotten(t *testing.T) {
 	}
 }
 
-// An explanation lists the other applications that wait, those that want most first.
+// An explanation lists the other applications that wait, the ones that want the most
+// first.
 func TestCompetitors(t *testing.T) {
 	d := newCluster(t, "a")
 	d.serve(1)

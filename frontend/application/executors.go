@@ -13,7 +13,7 @@ type executors struct {
 	byID     map[string]*executor
 	next     int // number of the next one
 	restarts restarts
-	final    string // why no other one is started, "" while they are
+	final    string // why no more are started, "" while they are
 }
 
 // executor is a process that was ordered from a node or found there.

@@ -183,7 +183,7 @@ func (l *LevelView) sentence(owner string) string {
 }
 
 // competitors lists the other applications of this frontend that wait for grants,
-// the ones that wait for most first.
+// the ones that wait for the most grants first.
 func (reg *registry) competitors(id string) (list []competitor) {
 	for _, a := range reg.apps {
 		r := competitor{id: a.ID}

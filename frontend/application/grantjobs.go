@@ -13,7 +13,7 @@ import (
 // their own, which are not journaled.
 type Job struct {
 	Key       string // unique within the frontend's process
-	App       string // whose executors, or the one executor, serve it
+	App       string // the application, or the one executor, that serves it
 	User      string
 	Owner     string // for whom it runs
 	Submitter string // who registered the application
@@ -32,7 +32,7 @@ type classify func(*api.Level) (sched.Class, string)
 // the slots of executors without grants.
 type grantJobs struct {
 	app, user string
-	owner     string    // of levels that name none
+	owner     string    // of levels that name no owner
 	submitter string    // who registered the application
 	began     time.Time // when the application was registered here
 	count     int       // of jobs submitted

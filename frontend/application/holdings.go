@@ -95,7 +95,7 @@ func (reg *registry) nodeLost(name string, now time.Time) {
 }
 
 // postpone is called when this process did not run for a while: applications and nodes
-// could not reach it, and that is not their silence.
+// could not reach it, which does not count as their silence.
 func (reg *registry) postpone(away time.Duration, now time.Time) {
 	if away <= 0 {
 		return

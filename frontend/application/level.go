@@ -92,8 +92,8 @@ func (l *level) balance() (missing int64, cuts []withdrawal) {
 	return max(0, l.wanted()-l.outstanding()), cuts
 }
 
-// withdraw withdraws so many waiting tasks of job i. A job of another class than the
-// level's, or of which no task would remain, is withdrawn whole.
+// withdraw withdraws the given number of waiting tasks of job i. A job of another class
+// than the level's, or of which no task would remain, is withdrawn whole.
 func (l *level) withdraw(i int, tasks int64) withdrawal {
 	j := l.jobs[i]
 	l.offered -= tasks

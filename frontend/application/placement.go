@@ -31,10 +31,9 @@ func (reg *registry) want(a *application, w *api.Wants, class classify, now time
 // place starts the executors that one application is missing, and stops surplus ones.
 func (reg *registry) place(a *application, now time.Time) { reg.newPlacement(now).place(a) }
 
-// placeAll does the same for every application. The memory in use is counted once for
-// all of them: for some hundreds of applications on a hundred nodes that is a
-// hundredth of the work. When memory is short, applications are served in the order
-// of their ids.
+// placeAll does what place does, for every application. The memory in use is counted once
+// for all of them: for some hundreds of applications on a hundred nodes that is a hundredth
+// of the work. When memory is short, applications are served in the order of their ids.
 func (reg *registry) placeAll(now time.Time) {
 	pl := reg.newPlacement(now)
 	for _, id := range slices.Sorted(maps.Keys(reg.apps)) {

@@ -10,7 +10,7 @@ import (
 // Times of the service.
 const (
 	// holdingsWait is how long a new application waits for the holdings of all
-	// nodes, so that no executors are started that it has already.
+	// nodes, so that no executors are started that it already has.
 	holdingsWait = 2 * time.Second
 	// missingFor is how long a node may be missing from the memberships before it is
 	// lost: a master that has restarted publishes an empty one.

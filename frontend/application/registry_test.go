@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// cluster is a registry with nodes that carry out their orders: each holds what the
-// orders that it accepted state, as a node monitor would.
+// cluster is a registry with nodes that carry out their orders: each holds the executors
+// that its accepted orders state, as a node monitor would.
 type cluster struct {
 	*registry
 	t           *testing.T
@@ -124,7 +124,7 @@ func (d *cluster) held(name, id string) *wire.HeldExecutor {
 	return nil
 }
 
-// serve registers an application and has it want executors.
+// serve registers an application that wants the given number of executors.
 func (d *cluster) serve(executors int) *application {
 	d.t.Helper()
 	r := api.Application{ID: "app", Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 300}}

@@ -2,10 +2,10 @@ package application
 
 import "time"
 
-// An executor that ends by itself is replaced, the first time after firstPause,
-// then after twice as long each time, up to lastPause. One that ran for wellAfter
-// resets the count. After maxFailures in a row with no other executor running, no
-// other one is started.
+// An executor that ends by itself is replaced, the first time after firstPause, then
+// each time after twice the previous pause, up to lastPause. One that ran for wellAfter
+// resets the count. After maxFailures in a row with no other executor running, no other
+// one is started.
 const (
 	firstPause  = 100 * time.Millisecond
 	lastPause   = 10 * time.Second

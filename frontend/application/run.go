@@ -14,7 +14,8 @@ const (
 	holdingWait = 8 * time.Second // for the holdings of a node; below its lease
 	callTimeout = 3 * time.Second // of an order, and added to a wait
 	tickEvery   = 100 * time.Millisecond
-	// pauseNoticed is how late a tick is at least when this process was stopped.
+	// pauseNoticed is how late a tick must be at least to show that this process was
+	// stopped.
 	pauseNoticed = time.Second
 	pauseLeast   = 100 * time.Millisecond // after a call that failed or was refused
 )

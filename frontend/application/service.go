@@ -47,8 +47,8 @@ type Config struct {
 }
 
 // Service serves applications with executors. Run does what the passing of time
-// requires, and follows each master's membership and each node in a goroutine of its
-// own, from the first application until Run ends.
+// requires, and follows each master's membership and each node in a separate goroutine,
+// from the first application until Run ends.
 type Service struct {
 	cfg   Config
 	first chan struct{} // closed with the first application

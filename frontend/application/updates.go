@@ -12,7 +12,7 @@ const (
 	maxNotes  = 200
 )
 
-// updates is what an application has not yet fetched for certain: the last state of
+// updates holds what an application may not have fetched yet: the last state of
 // each executor, and notes, each with the version at which it came.
 type updates struct {
 	version int64

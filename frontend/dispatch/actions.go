@@ -90,7 +90,7 @@ func (o *actions) sendFrontends(a *sched.Action) {
 	o.steps.Spread(&a.Msg, copies)
 }
 
-// payloads returns what is sent beside a message that has count tasks, from its First on.
+// payloads returns what is sent with a message that has count tasks, from its First on.
 // The message names the owner of its job also under policies that know none, so that nodes
 // can show it.
 func (o *actions) payloads(m *sched.Message, count int32) wire.Extra {

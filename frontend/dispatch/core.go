@@ -23,7 +23,7 @@ type Process struct {
 	Incarnation int64
 	Internal    string // where it serves other daemons
 	Scheduler   string // where it serves applications
-	Token       uint64 // of its leadership, 0: it has its name alone
+	Token       uint64 // of its leadership; 0: no other process has its name
 }
 
 func newCore(o Options) *core {
@@ -34,7 +34,7 @@ func newCore(o Options) *core {
 	return c
 }
 
-// Step steps a message into the core that no peer can send.
+// Step steps into the core a message that no peer can send.
 func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
 
 // StepReport steps a report of a worker, with its node where the attempt has no result.
@@ -69,8 +69,8 @@ func (c *core) Messages() uint64 { return c.steps.Messages() }
 // Owed returns the sums over the unfinished jobs.
 func (c *core) Owed() sched.Owed { return c.opts.Core.Owed() }
 
-// JobView returns what the core holds of an unfinished job, with at most so many of
-// its tasks.
+// JobView returns what the core holds of an unfinished job, with at most the given
+// number of its tasks.
 func (c *core) JobView(job sched.JobID, tasks int) (v sched.JobView, ok bool) {
 	return c.opts.Core.JobView(job, tasks)
 }

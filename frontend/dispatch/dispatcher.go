@@ -22,10 +22,10 @@ import (
 type Jobs interface {
 	// Persist is called for each record of the core, in order.
 	Persist(m *sched.Message)
-	// Payloads returns the payloads of count tasks of a message, from its First on, and
-	// what else is sent beside them.
+	// Payloads returns the payloads of count tasks of a message, from its First on, and what
+	// else is sent with them.
 	Payloads(m *sched.Message, count int32) wire.Extra
-	// Owner returns for whom a job runs and its priority.
+	// Owner returns the owner of a job and its priority.
 	Owner(job sched.JobID) (owner string, priority int32)
 	// Launching is called for each task that is launched at a worker without a master,
 	// and returns the trace context of its attempt.
@@ -58,7 +58,7 @@ type Options struct {
 	// Withheld is called with messages of kinds that a peer's version does not know. It reports
 	// them, and returns the answers that the peer would have given.
 	Withheld func(peer wire.Ref, items []wire.Item) (answers []wire.Item)
-	// Closed, if set, returns why nobody may be called now: this frontend does not lead.
+	// Closed, if set, returns why no daemon may be called now: this frontend does not lead.
 	Closed func() error
 	// Security, if set, returns how another daemon is called.
 	Security func(peer wire.Ref) client.Security
@@ -66,10 +66,10 @@ type Options struct {
 	Jobs  Jobs
 	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
 	Ready func()          // called when the masters were announced to the core
-	// Forgotten is told of a peer that left the membership so long ago that no message of it
-	// is on its way any more; nil: nobody is.
+	// Forgotten, if set, is called with a peer that left the membership so long ago that none
+	// of its messages is in transit any more.
 	Forgotten func(peer wire.Ref)
-	// Publish is told when a master is reached, replaced or lost.
+	// Publish is called when a master is reached, replaced or lost.
 	Publish func(api.Event)
 }
 
@@ -145,7 +145,7 @@ func (d *Dispatcher) Leads(h *wire.Hello) { d.masters.leads(h) }
 // leaveTimeout is how long a frontend that stops waits for masters to take notice.
 const leaveTimeout = 200 * time.Millisecond
 
-// Leave tells all masters that this frontend stops in order. It is called when Run has
+// Leave tells all masters that this frontend stops in an orderly way. It is called when Run has
 // ended.
 func (d *Dispatcher) Leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)

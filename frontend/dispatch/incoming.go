@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Unknown returns an error if the sender of a batch is not on the membership yet, and has
-// the membership refreshed at once. It may be called from anywhere.
+// Unknown returns an error if the sender of a batch is not on the membership yet, and
+// requests a new membership at once. It may be called from anywhere.
 func (d *Dispatcher) Unknown(b *wire.Batch) error {
 	if !d.opts.Policy.SingleMaster() || b.Sender.Role == sched.Master || d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Unknown {
 		return nil

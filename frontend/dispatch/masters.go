@@ -26,14 +26,14 @@ const helloEvery = time.Second
 // is added.
 const helloRetry = helloEvery / 10
 
-// refusedRetry is the same after a hello that was refused: what is wrong is mended by a person,
-// or by the end of a daemon of the same name.
+// refusedRetry is the same after a hello that was refused: the cause is fixed by a person, or by
+// the end of a daemon of the same name.
 const refusedRetry = helloEvery
 
 // searchEvery is the same while none of the masters of a group that has several leads.
 const searchEvery = 25 * time.Millisecond
 
-// helloMost is how long this frontend waits for the outcome of the next hello, if it runs.
+// helloMost is how long this frontend, while it runs, waits for the outcome of the next hello.
 const helloMost = 2 * helloEvery
 
 // silentFor is how long a master may fail to answer before this frontend assumes that the
@@ -52,14 +52,14 @@ type master struct {
 	peer        *leaders.Group // those of its standbys too
 	heartbeat   *membership.Heartbeat
 	incarnation int64 // 0: not registered there
-	// registration is the number of the last; another one means that the master had this
-	// frontend not registered for a while, and dropped its messages.
+	// registration is the number of the last one; another number means that this frontend was
+	// not registered at the master for a while, and that the master dropped its messages.
 	registration int64
 	epoch        uint64
 	serves       []string
 	up           bool  // MasterUp was stepped
-	told         int64 // the incarnation of which an event has told; 0 for none
-	lost         bool  // an event has told so, and none since that it is back
+	told         int64 // the incarnation that an event has reported; 0 for none
+	lost         bool  // an event has reported its loss, and none since its return
 	refused      bool  // the last hello that it answered was refused
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
@@ -119,7 +119,7 @@ func (s *masters) newHeartbeat(m *master) *membership.Heartbeat {
 	})
 }
 
-// leads is called when a master says that it leads its group now. The next hello goes to it
+// leads is called when a master reports that it leads its group now. The next hello goes to it
 // at once.
 func (s *masters) leads(h *wire.Hello) {
 	for _, m := range s.list {
@@ -259,8 +259,9 @@ func (s *masters) announce() {
 	s.readyIfAccepted()
 }
 
-// readyIfAccepted has the frontend say that it is ready, once it has waited for the masters. One
-// that masters have refused, and none has accepted, is not: what it accepts would not be run.
+// readyIfAccepted reports that the frontend is ready, once it has waited for the masters. A
+// frontend that some masters have refused and none has accepted is not ready: the jobs that it
+// accepts would not run.
 func (s *masters) readyIfAccepted() {
 	refused := slices.ContainsFunc(s.list, func(m *master) bool { return m.refused })
 	accepted := slices.ContainsFunc(s.list, func(m *master) bool { return m.incarnation != 0 })

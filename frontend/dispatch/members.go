@@ -30,8 +30,8 @@ func (p *peers) stepMembers() {
 	p.Step(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: resend})
 }
 
-// lostContact has all unbound tasks probed for again. Workers may have dropped the
-// reservations of this frontend: it may have been off the membership, and back on it
+// lostContact makes the core probe again for all unbound tasks. Workers may have dropped
+// the reservations of this frontend: it may have been off the membership, and back on it
 // before it read the membership.
 func (p *peers) lostContact() {
 	if p.opts.Policy.SingleMaster() {

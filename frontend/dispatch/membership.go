@@ -23,7 +23,7 @@ func (d *Dispatcher) newFollower() *membership.Follower {
 	})
 }
 
-// applyAndWait has the owner goroutine apply a membership, and waits until it has.
+// applyAndWait makes the owner goroutine apply a membership, and waits until it has.
 func (d *Dispatcher) applyAndWait(ctx context.Context, m *wire.Membership) bool {
 	done := make(chan struct{})
 	d.opts.Post(func() { d.applyMembership(*m); close(done) })
@@ -44,8 +44,8 @@ func (d *Dispatcher) applyMembership(m wire.Membership) {
 }
 
 // awaitRegistrations applies the membership once more when the time to register with a new
-// master is over: then the peers that have not are lost. If this process did not run
-// meanwhile, they have that time again.
+// master is over: then the peers that have not registered are lost. If this process did
+// not run meanwhile, they have that time again.
 func (d *Dispatcher) awaitRegistrations() {
 	time.AfterFunc(registerWithin, func() {
 		d.opts.Post(func() {

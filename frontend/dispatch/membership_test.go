@@ -72,9 +72,9 @@ func (e *applying) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.A
 	e.stepped = append(e.stepped, now)
 }
 
-// Whatever memberships follow each other: the core ends with exactly the workers of the
-// last one, and a number never passes from one slot's process to another's without
-// having been away in between.
+// Whatever memberships follow each other, the core ends with exactly the workers of the last
+// one, and a number never passes from one slot's process to another's without being absent
+// in between.
 func TestMembersAgainstTheMembership(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := newApplying(t)
@@ -146,7 +146,7 @@ func TestSilentMaster(t *testing.T) {
 }
 
 // A frontend that did not run for a while does not count that as the silence of its masters:
-// it gives one up only when hellos have failed for long enough while it ran.
+// it gives up a master only when hellos have failed for long enough while it ran.
 func TestOwnPauseIsNotTheMastersSilence(t *testing.T) {
 	e := newApplying(t)
 	e.opts.MasterLost = 5 * time.Second

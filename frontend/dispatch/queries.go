@@ -52,7 +52,7 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 }
 
 // RunningJobs returns the jobs of this frontend of which tasks run in groups whose masters
-// answer, by one question to each; nil when it cannot be told: more run in a group than an
+// answer, by one question to each; nil when they cannot be known: more run in a group than an
 // answer may list, or a master is of an earlier version, which does not know the question.
 func (q *queries) RunningJobs(ctx context.Context) map[sched.JobID]struct{} {
 	all := map[sched.JobID]struct{}{}
@@ -78,7 +78,7 @@ func (q *queries) RunningJobs(ctx context.Context) map[sched.JobID]struct{} {
 	return all
 }
 
-// MasterStates returns every group with its nodes; of one whose master does not answer,
+// MasterStates returns every group with its nodes; for one whose master does not answer,
 // since when and why.
 func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	return query(ctx, q.masters, func(ctx context.Context, m *master) api.MasterState {
@@ -88,7 +88,7 @@ func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
 	})
 }
 
-// StateOf returns one group with its nodes, without any when its master does not answer.
+// StateOf returns one group with its nodes, without nodes when its master does not answer.
 func (q *queries) StateOf(ctx context.Context, group int) api.MasterState {
 	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()
@@ -140,11 +140,11 @@ func masterState(ctx context.Context, m *master) (state api.MasterState) {
 // Forgotten is the answer of one master to the request to forget a node.
 type Forgotten struct {
 	Reached    bool  // the master answered
-	Forgotten  bool  // it did show the node
-	Registered error // why it goes on to show it
+	Forgotten  bool  // it showed the node
+	Registered error // why it still shows it
 }
 
-// ForgetNode has all masters stop showing a node that is lost or stopped. It returns their
+// ForgetNode makes all masters stop showing a node that is lost or stopped. It returns their
 // answers by group.
 func (q *queries) ForgetNode(ctx context.Context, name string) []Forgotten {
 	return query(ctx, q.masters, func(ctx context.Context, m *master) Forgotten {

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// reachability is since when the hellos to a master are answered, or are not, for users; nothing
-// is decided by it. It may be called from anywhere.
+// reachability records since when the hellos to a master have, or have not, been answered. It is
+// shown to users; nothing is decided by it. It may be called from anywhere.
 type reachability struct {
 	mu      sync.Mutex
 	since   time.Time

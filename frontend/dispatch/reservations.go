@@ -37,7 +37,7 @@ type reservations struct {
 	*core
 	jobs      map[sched.JobID]*Reservations
 	scheduled bool      // reprobeOverdue is scheduled
-	changed   time.Time // when the membership has changed last
+	changed   time.Time // when the membership last changed
 }
 
 // Reservations counts the messages about the reservations of one job.

@@ -33,7 +33,7 @@ type jobNames struct{ Jobs }
 func (jobNames) Name(id sched.JobID) string { return id.String() }
 
 // A job that is submitted after a change of the membership, whose reservations a worker with
-// an older membership dropped, is probed for again; one submitted later is in no doubt.
+// an older membership dropped, is probed for again; a job submitted later is not in doubt.
 func TestSubmissionAfterAChangeIsInDoubt(t *testing.T) {
 	e := newApplying(t)
 	core := &unboundCore{}
@@ -41,7 +41,7 @@ func TestSubmissionAfterAChangeIsInDoubt(t *testing.T) {
 	e.opts.ReprobeAfter, e.opts.DoubtFor = time.Hour, time.Hour
 	before, after, later := sched.JobID{Lo: 1}, sched.JobID{Lo: 2}, sched.JobID{Lo: 3}
 	r := e.reservations
-	r.sent(before) // no membership has been applied: nobody has an older one
+	r.sent(before) // no membership has been applied: no worker has an older one
 	if r.of(before).Stale() {
 		t.Error("a job is stale, and the membership has not changed")
 	}

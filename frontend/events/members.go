@@ -14,24 +14,25 @@ import (
 // count as gone.
 const returnWithin = 15 * time.Second
 
-// Members makes events of the memberships that the master of one group publishes. It is not safe
+// Members makes events from the memberships that the master of one group publishes. It is not safe
 // for concurrent use.
 //
 //	Apply ──▶ joined, restarted, draining, resumed ──▶ events
 //	     └──▶ absent ──named by Gone, at once or, of a new master, after a while──▶ Left ──▶ events
 type Members struct {
 	group     int
-	frontends bool // events of frontends are made of this group's memberships
+	frontends bool // events of frontends are made from this group's memberships
 	self      string
 
 	of      int64 // incarnation of the master; 0 before the first membership
 	nodes   map[string]wire.MemberNode
 	peers   map[string]wire.MemberFrontend
 	absent  map[string]time.Time // nodes, and when they count as gone
-	drained map[string]bool      // draining nodes, and whether an event has said that they are drained
+	drained map[string]bool      // draining nodes, and whether an event has reported that they are drained
 }
 
-// NewMembers returns what makes events of a group's memberships for the frontend of that name.
+// NewMembers returns a Members that makes events from a group's memberships, for the frontend of
+// that name.
 func NewMembers(group int, self string) *Members {
 	return &Members{group: group, self: self, frontends: group == 0, nodes: map[string]wire.MemberNode{}, peers: map[string]wire.MemberFrontend{}, absent: map[string]time.Time{}, drained: map[string]bool{}}
 }
@@ -40,7 +41,8 @@ func (m *Members) event(eventType, severity, node, what string) api.Event {
 	return api.Event{Type: eventType, Severity: severity, Node: node, Group: new(m.group), Message: fmt.Sprintf("node %s of group %d %s", node, m.group, what)}
 }
 
-// Apply applies a membership. The nodes of the first are there already, and none has an event.
+// Apply applies a membership. The nodes of the first membership are there already, and cause no
+// event.
 func (m *Members) Apply(v *wire.Membership, now time.Time) (list []api.Event) {
 	first, patience := m.of == 0, time.Duration(0)
 	if !first && m.of != v.Incarnation {
@@ -124,8 +126,8 @@ func (m *Members) Gone(now time.Time) (names []string, next time.Time) {
 	return names, next
 }
 
-// Left removes a node that is gone, of which its master knows the state and the reason; nil when it
-// does not.
+// Left removes a node that is gone; last is its state, with the reason, as its master knows it, nil
+// when it does not.
 func (m *Members) Left(name string, last *api.Node) api.Event {
 	delete(m.absent, name)
 	delete(m.nodes, name)
@@ -145,7 +147,7 @@ func (m *Members) Left(name string, last *api.Node) api.Event {
 	return e
 }
 
-// Draining returns the nodes that drain and of which no event has said that they are drained.
+// Draining returns the nodes that drain and that no event has yet reported as drained.
 func (m *Members) Draining() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(m.drained)) {
 		if !m.drained[name] {

@@ -17,7 +17,7 @@ func typesOf(list []api.Event) (types []string) {
 	return types
 }
 
-// TestMembers: what memberships, one after the other, say of nodes and frontends.
+// Each membership, one after the other, causes the events of its nodes and frontends.
 func TestMembers(t *testing.T) {
 	m, now := events.NewMembers(0, "self"), time.Unix(1000, 0)
 	node := func(name string, incarnation int64, draining bool) wire.MemberNode {
@@ -30,7 +30,7 @@ func TestMembers(t *testing.T) {
 		frontends []wire.MemberFrontend
 		want      []string
 	}{
-		{1, []wire.MemberNode{node("a", 1, false)}, self, nil}, // what is there already is no news
+		{1, []wire.MemberNode{node("a", 1, false)}, self, nil}, // a node that is there already causes no event
 		{1, []wire.MemberNode{node("a", 1, false), node("b", 1, false)}, self, []string{api.EventNodeJoined}},
 		{1, []wire.MemberNode{node("a", 2, false), node("b", 1, true)}, self[:1], []string{api.EventNodeRestarted, api.EventNodeDraining, api.EventFrontendLeft}},
 		{1, []wire.MemberNode{node("a", 2, false), node("b", 1, false)}, self, []string{api.EventNodeResumed, api.EventFrontendJoined}},

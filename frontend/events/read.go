@@ -13,13 +13,13 @@ const (
 	// gather is how long an answer is held back after the first event that it waited for, so that
 	// a busy frontend answers each reader 50 times a second at most.
 	gather = 20 * time.Millisecond
-	// scanMost bounds the events that are looked at while who publishes may have to wait.
+	// scanMost bounds the events that are examined while a publisher may have to wait.
 	scanMost = 512
 )
 
-// Read returns the events that a query selects, in their order, as show shows them to who asks;
-// show returns false for those that it does not show. Without any it waits, as long as the query
-// says, for one. The error is about too many readers that wait.
+// Read returns the events that a query selects, in their order, as show presents them to the
+// caller; show returns false for those that the caller may not see. When there is none, Read
+// waits for one, for as long as the query states. The error is about too many readers that wait.
 func (r *Ring) Read(ctx context.Context, q *api.EventQuery, show func(*api.Event) (api.Event, bool)) (api.EventPage, error) {
 	s := r.scanOf(q, show)
 	if s.run(); len(s.page.Events) > 0 || q.Wait <= 0 {
@@ -69,7 +69,7 @@ func (r *Ring) leave() {
 // closed is a channel that is closed.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// after returns a channel that is closed once there is an event with a higher index.
+// after returns a channel that is closed as soon as there is an event with a higher index.
 func (r *Ring) after(index uint64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,8 @@ func (s *scan) run() {
 	}
 }
 
-// part returns the next events, and counts those that it would have returned and that are gone.
+// part returns the next events, and counts those that it would have returned if they were still
+// kept.
 func (s *scan) part() []*api.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *scan) part() []*api.Event {
 		}
 		from = s.first
 	}
-	s.count = true // what is forgotten from now on was there for this reader
+	s.count = true // an event that is forgotten from now on was there for this reader
 	part := make([]*api.Event, 0, min(s.next-from, scanMost))
 	for i := from; i < s.next && len(part) < scanMost; i++ {
 		part = append(part, *s.at(i))

@@ -11,7 +11,7 @@ import (
 const (
 	// refusalsEvery is the least time between two events about refusals for one reason and submitter.
 	refusalsEvery = 10 * time.Second
-	// refusalsMost bounds the reasons and submitters that are told apart.
+	// refusalsMost bounds the reasons and submitters that are distinguished.
 	refusalsMost = 1024
 )
 
@@ -25,7 +25,7 @@ type Refusals struct {
 	list map[refusal]*refused
 }
 
-// refusal is what refusals have in common that are counted together.
+// refusal is what refusals that are counted together have in common.
 type refusal struct{ reason, owner, submitter string }
 
 // refused is how often a submission was refused.
@@ -34,7 +34,7 @@ type refused struct {
 	since int64     // refusals since then
 }
 
-// NewRefusals returns what publishes refusals to a ring.
+// NewRefusals returns a Refusals that publishes to a ring.
 func NewRefusals(r *Ring) *Refusals { return &Refusals{ring: r, list: map[refusal]*refused{}} }
 
 // Add counts a refusal, and publishes it when one is due.
@@ -62,7 +62,7 @@ func (s *Refusals) count(key refusal, now time.Time) (n int64, due bool) {
 	r := s.list[key]
 	if r == nil {
 		if len(s.list) >= refusalsMost {
-			clear(s.list) // each is told once more
+			clear(s.list) // each is published once more
 		}
 		r = &refused{}
 		s.list[key] = r

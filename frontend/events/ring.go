@@ -29,7 +29,7 @@ type Ring struct {
 	next    uint64        // index
 	bytes   int64         // of those that are kept
 	waiting int           // readers
-	changed chan struct{} // closed with the next event; nil while nobody waits for it
+	changed chan struct{} // closed with the next event; nil while no reader waits for it
 }
 
 // New returns an empty ring, whose epoch is the present instant.

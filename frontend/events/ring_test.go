@@ -22,7 +22,7 @@ func options() events.Options {
 
 func all(e *api.Event) (api.Event, bool) { return *e, true }
 
-// read is a reader that goes on after its place.
+// read is a reader that continues after its place.
 func read(t testing.TB, r *events.Ring, q *api.EventQuery) api.EventPage {
 	t.Helper()
 	p, err := r.Read(t.Context(), q, all)
@@ -34,7 +34,7 @@ func read(t testing.TB, r *events.Ring, q *api.EventQuery) api.EventPage {
 }
 
 // TestEveryEventIsReadOrMissed: whatever is published, and however slowly it is read, a reader gets
-// each event once and in order, or is told that it was missed; and the ring keeps its bounds.
+// each event once and in order, or learns that it missed it; and the ring keeps its bounds.
 func TestEveryEventIsReadOrMissed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		o := options()
@@ -77,7 +77,7 @@ func TestEveryEventIsReadOrMissed(t *testing.T) {
 	})
 }
 
-// TestSelection: what a query selects, and that the place passes over what it does not.
+// TestSelection: a query returns the events that it selects, and its place moves past the others.
 func TestSelection(t *testing.T) {
 	r := events.New(options())
 	for _, e := range []api.Event{
@@ -113,7 +113,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestAge: events that are older than wanted are passed over.
+// TestAge: events that are older than wanted are skipped.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := events.New(options())
@@ -196,7 +196,7 @@ func TestManyReadersAndPublishers(t *testing.T) {
 	done.Wait()
 }
 
-// TestRefusals: the first refusal is told at once, others together.
+// TestRefusals: the first refusal is published at once, later ones together.
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := events.New(options())

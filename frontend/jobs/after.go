@@ -29,7 +29,7 @@ func (t *Table) Hold(j *Job, why string) {
 }
 
 // Met returns the record that another job, number index of those after which this one starts, has
-// ended as it must have.
+// ended as required.
 func (t *Table) Met(j *Job, index int32) journal.Record {
 	return journal.Record{Kind: journal.Met, Job: j.ID, First: index, At: time.Now().UnixNano()}
 }
@@ -48,14 +48,14 @@ func (t *Table) Free(j *Job, at int64) {
 	}
 }
 
-// FreeSince states when a job was released, for one of the journal that an earlier process has
-// released. Since no other clock outlives a process, this is by the wall clock.
+// FreeSince states when a job of the journal was released by an earlier process. Since no other
+// clock outlives a process, this is by the wall clock.
 func (t *Table) FreeSince(j *Job, at int64) {
 	released := time.Unix(0, at)
 	j.due, j.Status.Released = t.opts.Clock.Now()-sched.Time(max(0, time.Since(released))), unixSeconds(released)
 }
 
-// join takes a job from those that the core does not know.
+// join removes a job from those that the core does not know.
 func (t *records) join(j *Job) {
 	if j.held {
 		j.held = false

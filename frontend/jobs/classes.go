@@ -23,7 +23,7 @@ func (t *Table) Classify(sub *journal.Submission) {
 	}
 }
 
-// estimate returns what the core is told of how long a task takes, 0 for nothing. The
+// estimate returns the estimate of a task's duration that the core receives, 0 for none. The
 // declared estimate of an overruled job does not count.
 func estimate(sub *journal.Submission) sched.Time {
 	if sub.Origin == classes.Overruled {
@@ -32,13 +32,13 @@ func estimate(sub *journal.Submission) sched.Time {
 	return sched.Time(cmp.Or(sub.Estimate, sub.Request.Mean()))
 }
 
-// undeclared returns the mark of a job whose class nobody knows.
+// undeclared returns the mark of a job whose class is unknown.
 func undeclared(sub *journal.Submission) sched.Marks {
 	v := classes.Verdict{Class: sub.Class, Origin: sub.Origin}
 	return v.Marks()
 }
 
-// begin has the table learn from a job that was submitted.
+// begin makes the table learn from a job that was submitted.
 func (t *Table) begin(j *Job) {
 	r := &j.Submission.Request
 	j.run = t.opts.Learner.Begin(&classes.Job{Owner: r.Owner, Work: r.Work()}, &classes.Verdict{Class: j.Submission.Class, Origin: j.Submission.Origin})

@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// TestCodes: each code has a byte of its own, and what is not known is none.
+// TestCodes: each code has a byte of its own, and an unknown name has none.
 func TestCodes(t *testing.T) {
 	seen := map[code]bool{0: true}
 	for _, name := range api.FailureCodes() {

@@ -10,11 +10,11 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// The events of jobs, for pigeon events. None is of a task that completed, and none quotes what a
-// job runs or what it wrote: their texts are made here from numbers, names and codes.
+// The events of jobs, for pigeon events. None is about a task that completed, and none quotes what
+// a job runs or what it wrote: their texts are made here from numbers, names and codes.
 
 // setbacksTold is how many failed and lost attempts of a job have events of their own. Beyond it
-// each doubling has one, so that one job cannot push all others' events out.
+// each doubling has one, so that one job cannot displace all others' events.
 const setbacksTold = 20
 
 // ReasonNodesLost is the code of a task that failed because the nodes that ran it were lost.
@@ -46,7 +46,7 @@ func (t *records) publishAccepted(j *Job) {
 	}
 }
 
-// named returns the name of a job and for whom it runs, as far as it has them.
+// named returns the name and the owner of a job, as far as it has them.
 func named(s *api.Status) (text string) {
 	if s.Name != "" {
 		text = fmt.Sprintf(", named %q", s.Name)
@@ -64,7 +64,7 @@ func (t *records) At(j *Job, node string) {
 	}
 }
 
-// begins reports whether the start of the job is to be told now.
+// begins reports whether the start of the job is to be published now.
 func (t *records) begins(j *Job) bool {
 	if j.begun || t.opts.Publish == nil || j.Grant != nil {
 		return false
@@ -95,7 +95,7 @@ func (t *records) addReclassed(effects *Effects, j *Job, m *sched.Message) {
 	effects.events = append(effects.events, e)
 }
 
-// addRetried adds what became of the attempts before those of a NewAttempt message. It is called
+// addRetried adds what happened to the attempts before those of a NewAttempt message. It is called
 // before the job has the new ones.
 func (t *records) addRetried(effects *Effects, j *Job, m *sched.Message, report *wire.Item) {
 	t.addStarted(effects, j, report)
@@ -159,7 +159,7 @@ func (*records) addSetback(effects *Effects, j *Job, e api.Event) {
 	effects.events = append(effects.events, e)
 }
 
-// addTaskEnd adds the end of a task that failed; none is of one that completed.
+// addTaskEnd adds the end of a task that failed; it adds none for one that completed.
 func (t *records) addTaskEnd(effects *Effects, j *Job, m *sched.Message, report *wire.Item) {
 	t.addStarted(effects, j, report)
 	if t.opts.Publish == nil || m.Outcome != sched.Failed {
@@ -173,7 +173,7 @@ func (t *records) addTaskEnd(effects *Effects, j *Job, m *sched.Message, report 
 	t.addSetback(effects, j, e)
 }
 
-// addJobEnd adds the end of a job. Why it failed is not quoted: that may have outputs in it.
+// addJobEnd adds the end of a job. The reason of a failure is not quoted: it may contain outputs.
 func (t *records) addJobEnd(effects *Effects, j *Job) {
 	if t.opts.Publish == nil {
 		return

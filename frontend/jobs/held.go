@@ -25,12 +25,12 @@ type holding struct {
 	tasks int
 }
 
-// add counts a job of so many bytes and tasks for who, or takes it back: sign is 1 or -1.
+// add counts a job of that many bytes and tasks, or subtracts it again: sign is 1 or -1.
 func (h *holding) add(sign int, bytes int64, tasks int) {
 	h.bytes, h.jobs, h.tasks = h.bytes+int64(sign)*bytes, h.jobs+sign, h.tasks+sign*tasks
 }
 
-// of returns what who holds, a new one for who holds nothing.
+// of returns the holding of who, a new one if who holds nothing.
 func of(list map[string]*holding, who string) *holding {
 	g := list[who]
 	if g == nil {
@@ -44,7 +44,7 @@ func of(list map[string]*holding, who string) *holding {
 // it is looked for among all of them and refusals may be many.
 const mostEvery = time.Second
 
-// holderOf returns who is named as the holder of a job.
+// holderOf returns the name of the holder of a job.
 func holderOf(r *api.Request) string {
 	switch {
 	case r.App != "":
@@ -77,7 +77,7 @@ func (h *held) remove(j *Job) {
 	j.bytes, j.holder = 0, ""
 }
 
-// take takes a job back from who holds it.
+// take subtracts a job from its holder.
 func (*held) take(list map[string]*holding, who string, j *Job) {
 	g := of(list, who)
 	if g.add(-1, j.bytes, j.Status.Tasks); g.jobs == 0 {
@@ -99,7 +99,7 @@ func (t *Table) HeldBytes() int64 { return t.held.bytes }
 // Quotas returns the counts of the unfinished jobs by owner.
 func (t *Table) Quotas() *quotas.Table { return t.held.quotas }
 
-// HoldsMost describes who holds the most of these bytes, as of a moment ago.
+// HoldsMost describes the holder of the most of these bytes, as of a moment ago.
 func (t *Table) HoldsMost() string {
 	h := &t.held
 	if now := time.Now(); h.asOf.IsZero() || now.Sub(h.asOf) >= mostEvery {

@@ -53,7 +53,7 @@ func OpenHistory(path, frontend string) (*History, error) {
 	return h, nil
 }
 
-// add writes one event. What fails to be written is reported by Close.
+// add writes one event. Close reports a failure to write.
 func (h *History) add(e lifeEvent) {
 	b := append(h.line[:0], `{"time":`...)
 	b = fmt.Appendf(b, "%d.%09d", int64(max(e.at, 0))/int64(sched.Second), int64(max(e.at, 0))%int64(sched.Second))

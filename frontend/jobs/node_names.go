@@ -1,7 +1,7 @@
 package jobs
 
-// nodeNames numbers the nodes, to save memory in what is kept of every task. A name is kept for
-// as long as a job in memory has its number; then another name takes the number.
+// nodeNames numbers the nodes, which saves memory in the record of every task. A name is kept
+// for as long as a job in memory has its number; then another name takes the number.
 type nodeNames struct {
 	numbers map[string]uint32
 	names   []nodeName // by number; the first is no node's
@@ -29,7 +29,7 @@ func (n *nodeNames) set(number *uint32, name string) {
 	n.release(before)
 }
 
-// number returns the number of a node, which nothing may have yet.
+// number returns the number of a node; no job need have it yet.
 func (n *nodeNames) number(name string) uint32 {
 	i, known := n.numbers[name]
 	if known {

@@ -32,8 +32,8 @@ func endAt(t fataler, table *Table, i int, node string, lost []string) *Job {
 
 type fataler interface{ Fatal(args ...any) }
 
-// Nodes come and go under ever new names: the names of those that only forgotten jobs ran at
-// are forgotten, too.
+// Nodes come and go, each under a new name: the names of nodes at which only forgotten jobs
+// ran are forgotten, too.
 func TestNodeNamesAreForgotten(t *testing.T) {
 	const kept = 10
 	table := New(Options{Retention: time.Hour, MaxEnded: kept})
@@ -99,7 +99,7 @@ func TestNodeNamesAgainstTheJobs(t *testing.T) {
 	})
 }
 
-// A job that is tried again and again keeps the names of the attempts that it keeps.
+// A job that is retried many times keeps the node names of the attempts that it keeps.
 func TestNodeNamesOfEarlierAttempts(t *testing.T) {
 	table, j := New(Options{}), &Job{reports: make([]taskReport, 1)}
 	for i := range int32(10 * earlierOfJob) {

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// order is the jobs that were submitted, in the order in which they were entered, so that
-// the newest are found without looking at all.
+// order is the jobs that were submitted, in the order in which they were entered, so that the
+// newest are found without a look at every job.
 type order struct{ oldest, newest *Job }
 
 func (o *order) add(j *Job) {
@@ -53,7 +53,7 @@ func (o *order) sort() {
 }
 
 // pageVisits bounds the jobs that are looked at for one page, so that the owner goroutine is
-// not held up by a list of which few jobs are wanted.
+// not held up by a list that wants few jobs.
 const pageVisits = 10_000
 
 // Page is some of the jobs that were submitted, the newest first.
@@ -63,8 +63,8 @@ type Page struct {
 	Known bool // the job after which it begins is known
 }
 
-// Page returns at most so many of the jobs that are wanted, of those that are older than a job,
-// or of all for the zero id.
+// Page returns at most that many of the wanted jobs that are older than a job, or of all wanted
+// jobs for the zero id.
 func (t *Table) Page(after sched.JobID, most int, wanted func(*Job) bool) (p Page) {
 	t.forget()
 	j := t.order.newest

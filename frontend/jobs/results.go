@@ -17,7 +17,7 @@ import (
 //	the failed tasks: how many, then for each the task, attempt, exit status and nanoseconds
 //	by failed task, where one has a code: its code; versions before limits wrote none
 //
-// All numbers are unsigned varints but exit statuses, which are signed ones.
+// All numbers are unsigned varints, except exit statuses, which are signed ones.
 
 // Bounds of what is kept of a job.
 const (

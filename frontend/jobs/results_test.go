@@ -30,7 +30,7 @@ func drawResults(t *rapid.T, table *Table) *Job {
 }
 
 // TestResultsAreKept: a process with other numbers of nodes reads which node reported each task,
-// and how the first that failed did.
+// and how the first ones that failed did so.
 func TestResultsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := New(Options{}), New(Options{})
@@ -82,8 +82,8 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
-// What is kept of earlier attempts is read again, bounded, and refused when it is damaged. The nodes
-// of a job's attempts are found in it without the job in memory.
+// The record of earlier attempts is read back, is bounded, and is refused when it is damaged. It
+// names the nodes of a job's attempts when the job is not in memory.
 func TestEarlierAttemptsAreKept(t *testing.T) {
 	before := New(Options{})
 	j := &Job{reports: []taskReport{{outcome: sched.Done}, {outcome: sched.Done}}}

@@ -8,8 +8,8 @@ import (
 )
 
 // startTime is when an attempt began: milliseconds after the submission of its job, plus 1. It is
-// small because there is one for each task; it ends after 49 days, and what began later is
-// unknown.
+// small because there is one for each task; it ends after 49 days, and the time of a later
+// beginning is unknown.
 type startTime uint32
 
 // unknownStart is the zero value.
@@ -23,8 +23,8 @@ func startOf(j *Job, report *wire.Item) startTime {
 	return startTimeOf(j, report.Started)
 }
 
-// startTimeOf returns the start time of an attempt that began at an instant. One before the
-// submission, by a clock that is late, is taken for that.
+// startTimeOf returns the start time of an attempt that began at an instant. An instant before
+// the submission, by a clock that is slow, counts as the submission.
 func startTimeOf(j *Job, began time.Time) startTime {
 	after := began.Sub(submitted(j)).Milliseconds()
 	if after >= math.MaxUint32 {

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Ended jobs leave the memory when they are too many, have too many tasks, or are
-// too old, the oldest first.
+// Ended jobs are dropped from memory when they are too many, have too many tasks, or
+// are too old, the oldest first.
 func TestEndedJobsAreForgotten(t *testing.T) {
 	const old = 2 * time.Hour
 	for name, c := range map[string]struct {

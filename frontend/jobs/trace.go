@@ -16,17 +16,17 @@ import (
 
 // spans records the frontend's stages: "job", the root of all spans of a job; below it
 // "reported", the receipt of an attempt's report, "lost", the loss of an attempt without a
-// report, and under late binding "queued", which otherwise the master records. Sampling is
+// report, and under late binding "queued", which the master records otherwise. Sampling is
 // decided here, once per job.
 //
-// All stages of all daemons are below "job", but for "running", which its node records
+// All stages of all daemons are below "job", except "running", which its node records
 // together with "launched" above it: whichever daemon is killed, and with it the spans
 // that it has not exported, no span of another daemon loses its parent.
 type spans struct{ tracing *telemetry.Tracing }
 
 // began starts the span of a job and keeps the context for its tasks. The context is
-// written into the submission too: after a restart of the frontend the same span goes on
-// under its id, sampled or not as it was.
+// written into the submission too: after a restart of the frontend the same span continues under
+// its id, sampled or not as before.
 func (s *spans) began(j *Job) {
 	r := &j.Submission.Request
 	from, since := telemetry.Carrier(r.Trace), trace.WithTimestamp(instant(j.Status.Submitted))
@@ -50,8 +50,8 @@ func (s *spans) began(j *Job) {
 
 const jobSpan = "job"
 
-// endJob ends the span of a job. All that is in it is of the job's status, which the journal
-// keeps: recorded again it is the same span.
+// endJob ends the span of a job. Everything in it comes from the job's status, which the journal
+// keeps: when it is recorded again, it is the same span.
 func endJob(span trace.Span, st *api.Status) {
 	span.SetAttributes(
 		attribute.String("job", st.Job), attribute.String("app", st.App), attribute.String("class", st.Class), attribute.Int("tasks", st.Tasks),
@@ -71,7 +71,7 @@ func instant(seconds float64) time.Time { return time.Unix(0, int64(seconds*1e9)
 const unexported = 2.0
 
 // again records the spans of jobs that ended just before the former process of this frontend did:
-// it may not have exported them. A receiver that has one gets the same again.
+// it may not have exported them. A receiver that already has one receives it a second time.
 func (s *spans) again(ended []*Job) {
 	last := 0.0
 	for _, j := range ended {
@@ -135,7 +135,7 @@ func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message, task, before in
 	s.mark("lost", j, &lost, attribute.String("reason", lossReason(m)))
 }
 
-// lossReason says in words of Pigeon's own why an attempt is given up.
+// lossReason returns, in Pigeon's own words, why an attempt is given up.
 func lossReason(m *sched.Message) string {
 	switch {
 	case m.Node != "":

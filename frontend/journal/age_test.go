@@ -16,8 +16,8 @@ func knownEnd(t *testing.T, j *Journal, key string) bool {
 	return k.Ended != nil
 }
 
-// A wall clock that jumps forgets no key, while the journal is open, while it is closed, and
-// whichever way it jumps; the time that passes forgets it.
+// No key is forgotten because the wall clock jumps, in whichever direction, while the
+// journal is open or closed; keys are forgotten by the passing of time.
 func TestWallClockForgetsNoKey(t *testing.T) {
 	dir, wall, elapsed := t.TempDir(), newClock(), time.Duration(0)
 	o := Options{Now: wall.Now, Elapsed: func() time.Duration { return elapsed }, Retention: time.Hour}

@@ -6,8 +6,8 @@ import (
 )
 
 // backing is what a journal needs of its store: keys and values, ordered by key,
-// changed by batches. [store.Disk] is one, [replica.Store] another: it has each batch on
-// other hosts before it is durable.
+// changed by batches. [store.Disk] is one; [replica.Store] is another, which puts each batch
+// on other hosts before it is durable.
 type backing interface {
 	// Append applies the changes of the batch, all or none, after those of every batch
 	// before it. With durable it returns when they can no longer be lost. The journal
@@ -42,11 +42,11 @@ func openDisk(dir string, lock *store.DirLock, o store.Options) (backing, error)
 // abandoner is a backing whose calls can be ended, so that the journal can be closed although
 // it is broken.
 type abandoner interface {
-	// Abandon ends every call under way, and refuses every later one, with the reason.
+	// Abandon ends every call in progress, and refuses every later one, with the reason.
 	Abandon(reason error)
 }
 
-// useReplica has the journal write to a store that leads already.
+// useReplica makes the journal write to a store that already leads.
 func useReplica(s *replica.Store) func(string, *store.DirLock, store.Options) (backing, error) {
 	return func(_ string, _ *store.DirLock, o store.Options) (backing, error) {
 		s.OnBroken(o.Broken)

@@ -26,7 +26,7 @@ func BenchmarkFsync(b *testing.B) {
 	must(b, f.Close())
 }
 
-// inFlight runs one over and over from n goroutines, b.N times in all.
+// inFlight runs one repeatedly from n goroutines, b.N times in all.
 func inFlight(b *testing.B, n int, one func(i int) error) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

@@ -218,7 +218,8 @@ func TestLockedByAnotherProcess(t *testing.T) {
 }
 
 // A full disk breaks the journal for good: every record gets the error, nothing is
-// acknowledged, and once there is space again a new process finds all it acknowledged.
+// acknowledged, and once there is space again a new process finds everything that was
+// acknowledged.
 func TestDiskFull(t *testing.T) {
 	for _, ext := range []string{".log", ".sst"} {
 		t.Run(ext, func(t *testing.T) {

@@ -35,13 +35,13 @@
 //     carries it into the store (sequence.go). A number that is missing between two
 //     others is a hole in the middle. The bundles of records of one job are
 //     numbered from 0 in the same way.
-//   - A witness: a small file beside the store with the numbers of the newest batch
+//   - A witness: a small file next to the store with the numbers of the newest batch
 //     that was begun and of the newest that was on the disk (witness.go). It is
 //     written after each fsync of the store and before anything of the batch is
 //     acknowledged. A store whose newest number is below the witness has lost
 //     acknowledged batches.
 //
-// Both are compared when the journal opens, on a store that may not write yet:
+// Both are compared when the journal opens, on a store that must not write yet:
 //
 //	numbers                            the journal
 //	newest = acknowledged = begun      opens

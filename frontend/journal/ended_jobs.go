@@ -16,8 +16,8 @@ type endedAt struct {
 	job sched.JobID
 }
 
-// LastEnded calls visit with the jobs that ended last, at most so many, in the order of their
-// ends, and with how long ago each has ended, by the time that the journal was open.
+// LastEnded calls visit with the jobs that ended last, at most that many, in the order of
+// their ends, and with how long ago each has ended, by the time that the journal was open.
 func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) error {
 	j.reading.RLock()
 	defer j.reading.RUnlock()
@@ -48,7 +48,7 @@ func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) e
 	return nil
 }
 
-// since returns the last of the jobs that ended at an age or later, at most so many, in the
+// since returns the last of the jobs that ended at an age or later, at most that many, in the
 // order of their ends.
 func (e *endedJobs) since(age int64, most int) (found []endedAt, err error) {
 	err = e.store.Scan(expiryKey(nil, age, sched.JobID{}), []byte{prefixExpiry + 1}, func(key, _ []byte) error {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLastEndedAgainstModel ends jobs at drawn times, accepts some keys again, and asks for the last
-// ones before and after the journal is opened again.
+// TestLastEndedAgainstModel ends jobs at drawn times, accepts some keys again, and
+// requests the last ones before and after the journal is reopened.
 func TestLastEndedAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const retention = time.Hour

@@ -76,7 +76,7 @@ func damage(dir string, err error, jobs []string) error {
 	return damageErr(dir, file, what, jobs)
 }
 
-// damageErr is for bytes that had been written whole and are not any more.
+// damageErr is for bytes that were written whole and no longer are.
 func damageErr(dir, file, what string, lost []string) error {
 	if file == "" {
 		file = dir

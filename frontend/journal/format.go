@@ -26,7 +26,7 @@ const (
 
 	// formatVersion is what this program writes. Format 1 had the same values under
 	// the same keys, and neither numbers of batches nor a witness; it becomes format
-	// 2 when it is opened, and only what the store proves is proven of it.
+	// 2 when it is opened, and only the store's own checks cover what it held before.
 	formatVersion = 2
 	firstNumbered = 2 // the first format with numbers of batches and a witness
 )

@@ -13,7 +13,7 @@ type Journal struct {
 	opts   Options
 	lock   *dirLock
 	queue  *queue
-	commit *committer // until it has ended, its goroutine's alone
+	commit *committer // until it has ended, only its goroutine uses it
 	ended  endedJobs
 	space  space
 
@@ -72,7 +72,7 @@ func (j *Journal) Close() error {
 	}
 	select {
 	case <-j.commit.stopped:
-	case <-j.queue.gone: // the committer may be blocked in the store for ever
+	case <-j.queue.gone: // the committer may be blocked in the store forever
 	}
 	if err := j.Err(); err != nil || !first {
 		if first {
@@ -110,7 +110,7 @@ func (j *Journal) Abandon(reason error) {
 // closeAbandoned closes a broken journal whose store can be closed all the same.
 func (j *Journal) closeAbandoned(why error) {
 	if _, ok := j.store.(abandoner); !ok {
-		return // a reader may be blocked in the store for ever, with the lock
+		return // a reader may be blocked in the store forever, with the lock
 	}
 	j.reading.Lock()
 	defer j.reading.Unlock()
@@ -132,8 +132,8 @@ func (j *Journal) releaseAbandoned(why error) {
 	}
 }
 
-// guarded makes a call of the store that may block for ever or end its goroutine when the
-// store breaks. It returns its error, or why the journal is broken.
+// guarded makes a call to the store that may block forever or end its goroutine when the store
+// breaks. It returns its error, or why the journal is broken.
 func (j *Journal) guarded(call func() error) error {
 	done := make(chan error, 1)
 	go func() {

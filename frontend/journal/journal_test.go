@@ -174,7 +174,7 @@ func TestAppendIsBounded(t *testing.T) {
 	if e.Problem != api.Busy || e.RetryAfter <= 0 || !strings.Contains(e.What, "2000") {
 		t.Fatalf("the refusal is %+v", e)
 	}
-	must(t, j.Append([]Record{taskEnd("first", 0)}, nil)) // results go on being taken
+	must(t, j.Append([]Record{taskEnd("first", 0)}, nil)) // results are still accepted
 	for err = nil; err == nil && n < 1000; n++ {
 		err = j.Append([]Record{taskEnd("first", 0)}, nil)
 	}

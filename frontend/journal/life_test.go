@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// No two openings that served have the same incarnation, also when the process died inside
+// No two openings that served have the same incarnation, even when the process died during
 // one: before the incarnation was on the disk nothing was served, and once it is, the next
 // opening takes the one after it, although the mark of the folder is older.
 func TestIncarnationsNeverRepeat(t *testing.T) {

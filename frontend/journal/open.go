@@ -92,7 +92,7 @@ func (j *Journal) readOnly(r *recovery) error {
 	return errors.Join(r.read(s), s.Close())
 }
 
-// The names of what the store keeps beside records.
+// The names of what the store keeps in addition to records.
 const (
 	incarnation = "incarnation"
 	reportKey   = "report key"

@@ -17,7 +17,7 @@ type Options struct {
 	// Life is called once, before any visit, with the incarnation that this opening begins
 	// (Report.Incarnation). An error ends the opening and nothing was changed. The incarnation is
 	// on the disk when Open returns, also with NoSync; if the process dies before, the next
-	// opening may begin the same one. nil is not called.
+	// opening may begin the same one. It may be nil.
 	Life func(incarnation uint64) error
 	// NoSync omits the fsync: what was acknowledged survives the end of the
 	// process, not that of the machine.
@@ -43,8 +43,8 @@ type Options struct {
 	// Elapsed is the time since the opening, by a monotonic clock; nil is that of Now. It
 	// times the retention.
 	Elapsed func() time.Duration
-	// FS is where all files of the journal are; nil is the disk of this host. Tests give
-	// others, and disks that fail.
+	// FS is where all files of the journal are; nil is the disk of this host. Tests pass others,
+	// and disks that fail.
 	FS store.FS
 	// Replica, if set, holds the journal on other hosts too. It must lead, and belongs to the
 	// journal from then on, also when Open fails. The folder then holds the witness and

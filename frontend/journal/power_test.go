@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// acknowledged is what a journal has acknowledged, and so must hold for ever.
+// acknowledged is what a journal has acknowledged, and so must hold forever.
 type acknowledged struct {
 	mu    sync.Mutex
 	jobs  map[string]bool // accepted
@@ -66,8 +66,8 @@ func (a *acknowledged) missing(k *kept) string {
 	return ""
 }
 
-// use has writers accept jobs and end their tasks, each for some steps, and notes what is
-// acknowledged. It ends early when the journal breaks.
+// use makes writers accept jobs and end their tasks, each for some steps, and notes what
+// is acknowledged. It ends early when the journal breaks.
 func (a *acknowledged) use(j *Journal, prefix string, writers, steps int) {
 	var work sync.WaitGroup
 	for w := range writers {
@@ -90,7 +90,7 @@ func (a *acknowledged) use(j *Journal, prefix string, writers, steps int) {
 	work.Wait()
 }
 
-// The power fails at any moment, again and again, also during the first opening and while
+// The power fails at any moment, repeatedly, also during the first opening and while
 // tables are written, and the disk keeps any part of what was not synced: every opening
 // finds all that was acknowledged before, and refuses nothing.
 func TestPowerFailureKeepsWhatWasAcknowledged(t *testing.T) {

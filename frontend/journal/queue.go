@@ -148,7 +148,7 @@ func (q *queue) written(tickets []ticket, ended []op) bool {
 // an append.
 func (q *queue) fail(err error) { q.end(brokenErr(q.dir, err)) }
 
-// end breaks the journal with the reason that everybody gets.
+// end breaks the journal with the reason that every caller gets.
 func (q *queue) end(reason error) {
 	q.mu.Lock()
 	if q.broken != nil {

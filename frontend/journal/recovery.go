@@ -62,7 +62,7 @@ func (r *recovery) read(s backing) error {
 	return r.readJobs(s)
 }
 
-// readReportKey reads the key of launch secrets, which a journal of before them has not.
+// readReportKey reads the key of launch secrets, which a journal from before them lacks.
 func (r *recovery) readReportKey(s backing) error {
 	v, err := s.Get(metaKey(reportKey))
 	switch {

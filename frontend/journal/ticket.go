@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// ticket is one Append under way.
+// ticket is one Append in progress.
 type ticket struct {
 	ops     []op
 	size    int

@@ -35,7 +35,8 @@ func Open(ctx context.Context, servers *jetstore.Store, lifetime time.Duration) 
 	return bucket{kv, servers, lifetime}, nil
 }
 
-// name returns the name of a key in the bucket, which has fewer letters than keys have.
+// name returns the name of a key in the bucket, where fewer characters are allowed than in
+// keys.
 func name(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:16])

@@ -8,10 +8,10 @@
 //	                                              └─does not know it───▶ taken over
 //
 // A home is written before the job is accepted, so a frontend that ended between the two leaves
-// a key without a job. Whoever is asked for it then takes it over, which cannot meet an
-// acceptance: a frontend accepts only after a write of its own that succeeded, each write
-// states the revision that it replaces, and from before that write until the acceptance is
-// known a frontend answers that it is accepting the key.
+// a key without a job. The next frontend that receives a job under it takes it over, which
+// cannot coincide with an acceptance: a frontend accepts only after its own write has succeeded,
+// each write states the revision that it replaces, and from before that write until the
+// acceptance is known a frontend answers that it is accepting the key.
 //
 // Keys lapse. The home renews those of unfinished jobs, and a last time when a job has ended, so
 // that they are kept for as long as ended jobs are.

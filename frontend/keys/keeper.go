@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// tries bounds how often a write is repeated that another frontend's overtook.
+// tries bounds how often a write is repeated when another frontend's write came first.
 const tries = 5
 
 // Options are what a [Keeper] needs.
@@ -30,7 +30,7 @@ type Keeper struct {
 	opts Options
 
 	mu        sync.Mutex
-	accepting map[string]int    // submissions under way
+	accepting map[string]int    // submissions in progress
 	held      map[string]uint64 // keys of unfinished jobs, with the revision of the last write
 }
 
@@ -39,16 +39,16 @@ func New(o Options) *Keeper {
 	return &Keeper{opts: o, accepting: map[string]int{}, held: map[string]uint64{}}
 }
 
-// Accepting reports whether a submission under the key is under way, so that the job may become
-// known at any moment. Who wants to say that a job is not known asks this first.
+// Accepting reports whether a submission under the key is in progress, so that the job may
+// become known at any moment. A caller asks this before it answers that a job is not known.
 func (k *Keeper) Accepting(key string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.accepting[key] > 0
 }
 
-// Take makes this frontend the home of a key, or returns an *api.Error that says who has the
-// job. accepted must be called once when the job is known here, or was refused.
+// Take makes this frontend the home of a key, or returns an *api.Error that names the frontend
+// that has the job. accepted must be called once, when the job is known here or was refused.
 func (k *Keeper) Take(ctx context.Context, key string) (accepted func(bool), err error) {
 	k.mu.Lock()
 	k.accepting[key]++
@@ -115,8 +115,8 @@ func (k *Keeper) replaceable(ctx context.Context, key string) (uint64, error) {
 }
 
 // Find returns where the job under a key is, as an *api.Error with the address, when another
-// frontend is the home of the key, and nil otherwise. Where the store does not answer it says
-// so.
+// frontend is the home of the key, and nil otherwise. When the store does not answer, the
+// error reports that.
 func (k *Keeper) Find(ctx context.Context, key string) error {
 	h, _, found, err := k.opts.Store.Get(ctx, key)
 	switch {

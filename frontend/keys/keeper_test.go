@@ -74,8 +74,8 @@ func take(t *testing.T, k *Keeper, key string) {
 	}
 }
 
-// The keys of unfinished jobs are written anew, one that lapsed too, a last time when the job has
-// ended, and not when they are another frontend's.
+// The keys of unfinished jobs are written again, including one that lapsed, a last time when the
+// job has ended, and not when they belong to another frontend.
 func TestKeysOfUnfinishedJobsAreRenewed(t *testing.T) {
 	m, unfinished := newMemory(), map[string]bool{"a": true, "b": true, "restored": true, "lost": true}
 	k := keeperOf("f", m, unfinished, Silent)
@@ -104,7 +104,7 @@ func TestKeysOfUnfinishedJobsAreRenewed(t *testing.T) {
 	}
 }
 
-// Every refusal says who has the job, or what does not answer.
+// Every refusal names the frontend that has the job, or what does not answer.
 func TestWhoHasAKey(t *testing.T) {
 	m := newMemory()
 	take(t, keeperOf("f", m, nil, Silent), "k")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// renewers bounds the writes of a renewal that are under way at a time.
+// renewers bounds the writes of a renewal that are in progress at a time.
 const renewers = 16
 
 // Hold enters the key of an unfinished job that this frontend has accepted before.
@@ -35,7 +35,7 @@ func (k *Keeper) Run(ctx context.Context, lifetime time.Duration, log *slog.Logg
 	}
 }
 
-// Renew writes the held keys anew, those of jobs that have ended for the last time.
+// Renew writes the held keys again, for the last time those of jobs that have ended.
 func (k *Keeper) Renew(ctx context.Context, log *slog.Logger) {
 	k.mu.Lock()
 	held := maps.Clone(k.held)
@@ -52,14 +52,14 @@ func (k *Keeper) Renew(ctx context.Context, log *slog.Logger) {
 	all.Wait()
 }
 
-// drop forgets a key that is another frontend's.
+// drop forgets a key that belongs to another frontend.
 func (k *Keeper) drop(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.held, key)
 }
 
-// renew writes one key anew.
+// renew writes one key again.
 func (k *Keeper) renew(ctx context.Context, log *slog.Logger, key string, revision uint64) {
 	last := !k.opts.Unfinished(key)
 	revision, err := k.opts.Store.Put(ctx, key, k.opts.Self, revision)

@@ -14,14 +14,14 @@ import (
 const theKey = "nightly"
 
 // world is some frontends and one bucket. Submissions are goroutines of which one runs at a
-// time: before everything that another could see it stops, and the test decides which of them
-// goes on, or that its frontend dies there.
+// time: it stops before everything that another one could see, and the test decides which of them
+// continues, or that its frontend dies there.
 type world struct {
 	t         *rapid.T
 	revision  uint64
 	home      Home
 	exists    bool
-	late      []func() // writes that were reported as failed and are still under way
+	late      []func() // writes that were reported as failed and are still in progress
 	frontends []*frontend
 	waiting   []*submission
 	events    chan *submission // stopped, or ended
@@ -48,7 +48,7 @@ type fate int
 const (
 	lives fate = iota
 	dies
-	// diesLater: what it was about to write is written after its death.
+	// diesLater: its pending write is carried out after its death.
 	diesLater
 	// fails: the write is reported as failed, and carried out later.
 	fails
@@ -86,7 +86,7 @@ func (w *world) await() {
 	}
 }
 
-// step stops until the test goes on; when the process is to die, the goroutine ends.
+// step stops until the test continues it; when the process is to die, the goroutine ends.
 func (s *submission) step() fate {
 	s.at.w.events <- s
 	f := <-s.goOn
@@ -109,7 +109,7 @@ func (s *submission) submit(k *Keeper) {
 		s.answer = err
 		return
 	}
-	if s.step() == diesLater { // the record is on the disk, and nobody is told
+	if s.step() == diesLater { // the record is on the disk, and no caller learns of it
 		s.at.journal = true
 		runtime.Goexit()
 	}
@@ -117,7 +117,7 @@ func (s *submission) submit(k *Keeper) {
 	accepted(true)
 }
 
-// caller is under which a context has the submission.
+// caller is the key under which a context has the submission.
 type caller struct{}
 
 func from(ctx context.Context) *submission { return ctx.Value(caller{}).(*submission) }
@@ -149,7 +149,7 @@ func ask(ctx context.Context, h Home, _ string) (Knowledge, string) {
 	return Ignorant, h.Address
 }
 
-// bucketOf is the bucket of the world that a submission is in.
+// bucketOf is the bucket of the world in which a submission is made.
 type bucketOf struct{}
 
 func (bucketOf) Get(ctx context.Context, _ string) (Home, uint64, bool, error) {
@@ -182,7 +182,7 @@ func (bucketOf) Put(ctx context.Context, _ string, h Home, after uint64) (uint64
 	return w.revision, err
 }
 
-// goOn lets a submission that has stopped go on.
+// goOn lets a submission that has stopped continue.
 func (w *world) goOn(i int, f fate) {
 	s := w.waiting[i]
 	w.waiting = append(w.waiting[:i], w.waiting[i+1:]...)
@@ -208,7 +208,7 @@ func (w *world) kill(f *frontend, how fate) {
 	}
 }
 
-// finish lets a submission go on to its end.
+// finish lets a submission continue to its end.
 func (w *world) finish(s *submission) {
 	for !s.ended {
 		for i := range w.waiting {
@@ -229,8 +229,8 @@ func (w *world) homes() (n int) {
 	return n
 }
 
-// A key is one job at whatever frontends it is submitted, and whenever they die; and when all
-// run again, every one of them accepts it, has it, or says who has it.
+// A key is one job, whichever frontends it is submitted to and whenever they die; and when all run
+// again, each of them accepts it, has it, or names the frontend that has it.
 func TestAKeyIsOneJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, rapid.IntRange(2, 3).Draw(t, "frontends"))

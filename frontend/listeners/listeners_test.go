@@ -34,8 +34,8 @@ func register(t *testing.T, l *listeners.Listeners, app, address string) (forgot
 	return forgotten
 }
 
-// A message that an application may have got is not sent again, and one that it cannot get in
-// time is given up.
+// A message that an application may have received is not sent again, and one that it cannot
+// receive in time is given up.
 func TestMessagesGivenUp(t *testing.T) {
 	l := newListeners(t, time.Millisecond)
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func TestMessagesGivenUp(t *testing.T) {
 	}
 }
 
-// A queue is bounded, and an unknown application is an error for whoever sends.
+// A queue is bounded, and an unknown application is an error for the sender.
 func TestRefusals(t *testing.T) {
 	l := newListeners(t, listeners.Patience)
 	body := make([]byte, 16<<20)
@@ -112,8 +112,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The application that was used the longest ago makes room for another one, unless
-// messages wait for it.
+// The least recently used application makes room for another one, unless messages wait for
+// it.
 func TestMakesRoom(t *testing.T) {
 	l := newListeners(t, listeners.Patience)
 	for i := range listeners.MaxApplications {

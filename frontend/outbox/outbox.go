@@ -30,7 +30,7 @@ type Outbox[E any] struct {
 	Release func(effects *E, err error)
 
 	current batch[E]
-	writing *batch[E] // the last on its way to the disk, nil when none is
+	writing *batch[E] // the last on its way to the disk, nil if there is none
 	failed  error     // why records could not be written, nil while all were
 }
 

@@ -75,7 +75,7 @@ func TestRefusedBatch(t *testing.T) {
 	}
 }
 
-// Two writes under way end in order, each with what came after it.
+// Two writes in progress end in order, each with what came after it.
 func TestTwoWrites(t *testing.T) {
 	var d disk
 	var released []string

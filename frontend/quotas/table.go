@@ -111,8 +111,8 @@ func above(owner string) func(yield func(string) bool) {
 	}
 }
 
-// quota returns the quota of an owner. Those of the setting hold for it and all below it; the
-// default holds for the owner of a job itself, and not for those above it.
+// quota returns the quota of an owner. Those of the setting apply to it and all below it; the
+// default applies to the owner of a job itself, and not to those above it.
 func (t *Table) quota(path string, ofJob bool) (q owners.Quota, key string) {
 	q, named := t.quotas[path]
 	switch {
@@ -125,14 +125,15 @@ func (t *Table) quota(path string, ofJob bool) (q owners.Quota, key string) {
 	}
 }
 
-// Limit is a quota that a job would pass.
+// Limit is a quota that a job would exceed.
 type Limit struct {
-	What  string // a sentence's part: which quota, of which owner, how much is used, who holds the most
-	Never bool   // the job passes it alone
+	What  string // part of a sentence: which quota, of which owner, how much is used, who holds the most
+	Never bool   // the job alone exceeds it
 	Key   string // the setting
 }
 
-// Check returns the highest quota that a job of an owner would pass, nil when it passes none.
+// Check returns the highest quota that a job of an owner would exceed, nil when it exceeds
+// none.
 func (t *Table) Check(owner string, tasks int, bytes int64) *Limit {
 	for path := range above(owner) {
 		q, key := t.quota(path, path == owner)

@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 )
 
-// TestCheck: a quota bounds an owner with all owners below it, the refusal names whose quota
-// it is, how much is used and who holds it.
+// TestCheck: a quota bounds an owner with all owners below it, the refusal names the owner
+// of the quota, how much is used and who holds it.
 func TestCheck(t *testing.T) {
 	table := quotas.New()
 	table.Set(owners.Quotas{
@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		owner string
 		tasks int
 		bytes int64
-		want  string // "" when nothing is passed
+		want  string // "" when no quota is exceeded
 		never bool
 		key   string
 	}{
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		{"team/bob", 1, 1001, `its 1001 bytes would pass the quota of owner "team/bob", 1000 bytes (quotas), of which 0 are used`, true, "quotas"},
 		{"team", 11, 0, `the quota of owner "team"`, false, "quotas"},
 		{"team/alice", 6, 0, `its 6 tasks would pass the quota of owner "team/alice", 50 tasks (default_tasks), of which 45 are used: 45 by owner "team/alice"`, false, "default_tasks"},
-		{"team/carol", 10, 0, "", false, ""}, // the default is of her own jobs
+		{"team/carol", 10, 0, "", false, ""}, // the default applies to her own jobs
 		{"teams", 50, 0, "", false, ""},
 		{"zoe", 2, 0, `the quota of owner "zoe", 50 tasks (default_tasks), of which 49 are used: 49 by owner "zoe"`, false, "default_tasks"},
 		{"", 1, 0, `the quota of nobody in particular, 50 tasks (default_tasks), of which 50 are used: 50 by nobody in particular`, false, "default_tasks"},
@@ -79,8 +79,8 @@ func TestCheck(t *testing.T) {
 }
 
 // TestQuotasHold: whatever is added, ends and is released in whatever order, an owner has
-// what its own jobs and those below it have, no quota is passed by what Check accepted, and
-// nothing is left at the end.
+// what its own jobs and those below it have, no job that Check accepted exceeds a quota,
+// and nothing is left at the end.
 func TestQuotasHold(t *testing.T) {
 	paths := []string{"", "a", "a/b", "a/b/c", "a/d", "ab", "e/f"}
 	rapid.Check(t, func(t *rapid.T) {

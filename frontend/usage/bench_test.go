@@ -26,7 +26,7 @@ func benchJob(i int) *api.JobUsage {
 	})
 }
 
-// fill returns a keeper with so many jobs. It adds them as fast as they are written.
+// fill returns a keeper with that many jobs. It adds them as fast as they are written.
 func fill(b *testing.B, jobs int) *kept {
 	b.Helper()
 	k := start(b, filepath.Join(b.TempDir(), "history.db"), func(o *Options) {

@@ -28,8 +28,8 @@ type Options struct {
 	Retention time.Duration // 0: nothing is kept
 	Limit     int           // jobs kept at most
 	Log       *slog.Logger
-	// Refill calls add with the jobs that ended last, as far as the journal has them, at most
-	// so many; nil: there are none.
+	// Refill calls add with the jobs that ended last, as far as the journal has them, at most that
+	// many; nil: there are none.
 	Refill func(most int, add func(*api.JobUsage)) error
 }
 
@@ -75,7 +75,8 @@ func New(o Options) *Keeper {
 // Add adds a job that ended, without waiting. A nil keeper keeps nothing.
 func (k *Keeper) Add(j *api.JobUsage) { k.add(entry{job: j}) }
 
-// AddLost adds to a job time that an attempt had a slot in vain, which became known after its end.
+// AddLost adds to a job the time for which an attempt had a slot in vain, which became known after
+// the job's end.
 func (k *Keeper) AddLost(job string, submitted float64, lost time.Duration) {
 	k.add(entry{&api.JobUsage{Job: job, Submitted: submitted}, lost})
 }
@@ -125,7 +126,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// fill sums up a day of a file that was written without sums, between the jobs that end.
+// fill sums up, between the jobs that end, a day of a file that was written without sums.
 func (k *Keeper) fill() {
 	more, err := k.store.fill()
 	if err != nil {
@@ -138,8 +139,8 @@ func (k *Keeper) fill() {
 	}
 }
 
-// collect takes what comes for a moment and writes it at once: a file that is written for each
-// job costs more than the job.
+// collect gathers what comes within a moment and writes it as one batch: a write to the file for
+// each job would cost more than the job.
 func (k *Keeper) collect(ctx context.Context, first entry) {
 	batch := []entry{first}
 	pause := time.NewTimer(batchEvery)
@@ -174,7 +175,7 @@ func (k *Keeper) writeAll() {
 	}
 }
 
-// write writes a batch, and removes what is more than the limit.
+// write writes a batch, and removes the jobs beyond the limit.
 func (k *Keeper) write(batch []entry) {
 	if k.store == nil && !k.open() {
 		k.stats.failed.Add(int64(len(batch)))
@@ -267,8 +268,8 @@ func (k *Keeper) refill() {
 	}
 }
 
-// Of the jobs that ended last the journal is asked for so many: for those whose effects were not
-// released when the process stopped, or for all that can have waited when it was killed.
+// How many of the jobs that ended last are requested from the journal: those whose effects were
+// not released when the process stopped, or all that can have waited when it was killed.
 const (
 	refillClean = 10_000
 	refillAll   = 100_000

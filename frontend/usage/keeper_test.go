@@ -17,7 +17,7 @@ import (
 // began is when the jobs of tests ended: a while ago, and not so long that they are not kept.
 var began = float64(time.Now().Add(-15 * time.Minute).Unix())
 
-// job returns a job that ended so many seconds after the others.
+// job returns a job that ended that many seconds after began.
 func job(id string, after float64, change ...func(*api.JobUsage)) *api.JobUsage {
 	j := &api.JobUsage{
 		Job: id, Name: "nightly", Owner: "team/alice", Submitter: "alice", App: "app", Class: "short", State: api.StateCompleted, Submitted: began - 10, Ended: began + after,
@@ -84,8 +84,8 @@ func expect[T any](t *testing.T, what string, got, want T) {
 	}
 }
 
-// TestJobsAreKeptOnce: a job is found as it was added, over a restart too, and once however often
-// it is added; another job under its id is another job.
+// TestJobsAreKeptOnce: a job is found as it was added, also after a restart, and once, however
+// often it is added; another job under its id is another job.
 func TestJobsAreKeptOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	k := start(t, path)
@@ -144,8 +144,8 @@ func TestRefill(t *testing.T) {
 	expect(t, "kept with the next job", k.ask(t, api.HistoryQuery{Limit: 1}).Kept, 1000)
 }
 
-// TestBounds: the oldest jobs go at the limit, the old ones at the end of their retention, and
-// what finds no room is counted; nobody waits.
+// TestBounds: the oldest jobs are removed at the limit, others at the end of their retention,
+// and a job that finds no room is counted; no caller waits.
 func TestBounds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	k := start(t, path, func(o *Options) { o.Limit = 3 })
@@ -163,7 +163,7 @@ func TestBounds(t *testing.T) {
 	k.stop()
 
 	full := New(Options{Path: path, Retention: time.Hour, Limit: 10, Log: slog.New(slog.DiscardHandler)})
-	for i := range queued + 7 { // nobody writes
+	for i := range queued + 7 { // nothing is written meanwhile
 		full.Add(job(fmt.Sprint(i), 0))
 	}
 	expect(t, "without room", full.Stats(), Stats{NoRoom: 7})
@@ -275,7 +275,7 @@ func TestManySums(t *testing.T) {
 	}
 }
 
-// TestDamage: a file that cannot be read is put aside, and one that cannot be made is said.
+// TestDamage: a file that cannot be read is put aside, and one that cannot be made is reported.
 func TestDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	if err := os.WriteFile(path, []byte("no database, but long enough to be read as one"), 0o600); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// readFor bounds a query. It reads beside the writer, and holds up nobody.
+// readFor bounds a query. It reads concurrently with the writer, and holds up no other
+// call.
 const readFor = 30 * time.Second
 
 // readers are the connections that read.
@@ -39,8 +40,8 @@ func (r *readers) read(ctx context.Context, do func(*sql.Tx) error) error {
 	return do(tx)
 }
 
-// History answers a query about the jobs of a submitter, or about all where it is nil. It
-// includes every job that was added before.
+// History answers a query about the jobs of a submitter, or about all where it is nil.
+// The answer includes every job that was added before.
 func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *string) (p api.HistoryPage, err error) {
 	p.Frontend, p.Limit = k.opts.Frontend, int64(k.opts.Limit)
 	if k.opts.Retention <= 0 {
@@ -138,7 +139,7 @@ func bounds(q *api.HistoryQuery) (from, to int64) {
 	return from, to
 }
 
-// where returns which jobs a query selects, but for its bounds.
+// where returns which jobs a query selects, apart from its bounds.
 func where(q *api.HistoryQuery, submitter *string) (c condition, err error) {
 	for _, key := range q.By {
 		if !slices.Contains(api.HistoryKeys(), key) {

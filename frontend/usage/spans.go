@@ -11,8 +11,8 @@ import (
 )
 
 // Jobs are summed up by the hour and by the day (UTC) in which they ended, in the transaction that
-// writes them. What such a span cannot say (names, single jobs) and the ragged edges of a query
-// are read from the jobs.
+// writes them. What the sum of such a span does not contain (names, single jobs), and the parts of
+// a query that are no whole span, are read from the jobs.
 const (
 	hour = int64(3600e6) // microseconds
 	day  = 24 * hour
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS summed (kept INTEGER NOT NULL, greatest INTEGER NOT N
 
 const putSum = "INSERT OR REPLACE INTO sums (span, start, owner, submitter, class, state, " + sumColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
-// marks say which spans have sums: those that begin at low or later, and they are complete.
+// marks state which spans have sums: those that begin at low or later, and they are complete.
 type marks struct {
 	filled  int64 // spans before it have not been summed up yet; the beginning of a day
 	removed int64 // jobs that ended before it have been removed
@@ -103,8 +103,8 @@ func (c *changes) addBoth(ended int64, k spanKey, s *sum) {
 	c.add(day, ended, k, s)
 }
 
-// changed notes that a job that ended at an instant is another one now. A sum cannot forget its
-// longest wait, so the span is summed up anew.
+// changed notes that a job that ended at an instant has changed. A sum cannot forget its longest
+// wait, so the span is summed up again.
 func (c *changes) changed(ended int64) {
 	for _, span := range []int64{hour, day} {
 		c.anew[[2]int64{span, floor(ended, span)}] = true
@@ -216,8 +216,8 @@ func (s *store) fill() (more bool, err error) {
 	return more, err
 }
 
-// readMarks reads what is known of the sums, and begins them anew where they are not those of the jobs:
-// in a file that was written without them.
+// readMarks reads what is known of the sums, and starts over where they do not match the jobs: in
+// a file that was written without them.
 func (s *store) readMarks() error {
 	var kept, greatest, rows, latest sql.NullInt64
 	err := s.db.QueryRow("SELECT kept, greatest, filled, removed FROM summed").Scan(&kept, &greatest, &s.filled, &s.removed)

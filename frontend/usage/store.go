@@ -50,7 +50,7 @@ const maxReason = 512
 // store is the file and the one connection that writes it.
 type store struct {
 	db    *sql.DB
-	clean bool // the last process that had it open ended in order
+	clean bool // the last process that had it open ended in an orderly way
 	state
 	recent map[spanKey]*sum // sums as they are in the file; none after a transaction that failed
 }
@@ -97,13 +97,13 @@ func openStore(path string) (s *store, err error) {
 	return s, nil
 }
 
-// isDamaged reports whether an error says that the file is none of SQLite's, or is damaged.
+// isDamaged reports whether an error means that the file is not one of SQLite, or is damaged.
 func isDamaged(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
-// putAside renames a file. What its last writer left beside it is removed.
+// putAside renames a file. The files that its last writer left next to it are removed.
 func putAside(path, aside string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -113,7 +113,7 @@ func putAside(path, aside string) error {
 	return os.Rename(path, aside)
 }
 
-// begin notes that a process has the file open, and end that it left it in order.
+// begin notes that a process has the file open, and end that it closed it in an orderly way.
 func (s *store) begin() error { _, err := s.db.Exec("DELETE FROM clean"); return err }
 func (s *store) end() error   { _, err := s.db.Exec("INSERT INTO clean VALUES (1)"); return err }
 
@@ -136,7 +136,7 @@ func (s *store) insertMissing(batch []entry) error {
 	return s.transaction(func(tx *sql.Tx) error { return s.put(tx, batch, false) })
 }
 
-// transaction does something as a whole or not at all, and notes of which jobs the sums are.
+// transaction does something as a whole or not at all, and notes which jobs the sums cover.
 func (s *store) transaction(do func(*sql.Tx) error) error {
 	before := s.state
 	tx, err := s.db.Begin()
@@ -192,7 +192,7 @@ func (s *store) put(tx *sql.Tx, batch []entry, again bool) error {
 	return c.apply(tx)
 }
 
-// addLost adds to a job time that an attempt had a slot in vain.
+// addLost adds to a job the time for which an attempt had a slot in vain.
 func (c *changes) addLost(tx *sql.Tx, e entry) error {
 	var k spanKey
 	var ended int64
@@ -239,8 +239,8 @@ func (s *store) removeBefore(t time.Time) (removed int64, err error) {
 	}
 }
 
-// removeOldest removes so many of the oldest jobs that ended before an instant, and the sums that
-// had them.
+// removeOldest removes up to that many of the oldest jobs that ended before an instant, and the
+// sums that had them.
 func (s *store) removeOldest(tx *sql.Tx, before, most int64) (removed int64, err error) {
 	if most == 0 {
 		return 0, nil
@@ -265,7 +265,8 @@ func (s *store) removeOldest(tx *sql.Tx, before, most int64) (removed int64, err
 	return removed, nil
 }
 
-// micros carries seconds; of an instant of this century it loses nothing that counts.
+// micros converts seconds to microseconds; for an instant of this century it loses nothing that
+// matters.
 func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
 
 func seconds(micros int64) float64 { return float64(micros) / 1e6 }

@@ -28,7 +28,7 @@ const (
 	sumColumns = "jobs, tasks, failed, attempts, again, slot, lost, started, wait, longest, waits"
 )
 
-// fields are those of the columns but for the last one.
+// fields are those of the columns except the last one.
 func (s *sum) fields() []any {
 	return []any{&s.jobs, &s.tasks, &s.failed, &s.attempts, &s.again, &s.slot, &s.lost, &s.started, &s.wait, &s.longest}
 }

@@ -69,7 +69,7 @@ func sumsOver(ctx context.Context, tx *sql.Tx, by []string, w condition, all []p
 	return list, nil
 }
 
-// lineID tells lines apart, whatever bytes their keys have.
+// lineID distinguishes lines, whatever bytes their keys have.
 func lineID(keys []string) string {
 	if len(keys) == 1 {
 		return keys[0]
@@ -83,7 +83,7 @@ func lineID(keys []string) string {
 	return id.String()
 }
 
-// each passes on the sums of a piece, with the keys that they are by.
+// each passes on the sums of a piece, with the keys by which they are grouped.
 func (p piece) each(ctx context.Context, tx *sql.Tx, by []string, w condition, do func([]string, api.State, *sum) error) error {
 	from, column, selected := "jobs", "ended", jobColumns
 	w = condition{slices.Clone(w.text), slices.Clone(w.args)}

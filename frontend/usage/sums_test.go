@@ -52,7 +52,7 @@ func (h *randomHistory) entry() entry {
 	return entry{job: j}
 }
 
-// step changes the file as a keeper does, or as one does that knows of no sums.
+// step changes the file as a keeper does, or as one that does not know sums.
 func (h *randomHistory) step() {
 	switch rapid.IntRange(0, 9).Draw(h.t, "step") {
 	default:
@@ -75,7 +75,7 @@ func (h *randomHistory) step() {
 	}
 }
 
-// forget takes the sums, or adds a job without them, as a former version does.
+// forget removes the sums, or adds a job without them, as an earlier version does.
 func (h *randomHistory) forget(what int) {
 	db, err := dial(h.path)
 	h.must(err)
@@ -109,8 +109,8 @@ func (h *randomHistory) query() (q api.HistoryQuery, submitter *string) {
 	return q, submitter
 }
 
-// TestSumsAreThoseOfTheJobs: whatever was written, written again, removed, lost and filled, and in
-// whatever time, sums by the hour and the day give what the jobs give one by one.
+// TestSumsAreThoseOfTheJobs: whatever was written, written again, removed, lost and filled, and at
+// whatever times, sums by the hour and the day equal those over the jobs one by one.
 func TestSumsAreThoseOfTheJobs(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := &randomHistory{t: r, path: filepath.Join(t.TempDir(), "history.db")}
@@ -167,7 +167,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// said closes done when a log line is said.
+// said closes done when a log line is written.
 type said struct {
 	slog.Handler
 	text string

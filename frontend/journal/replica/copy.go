@@ -16,8 +16,8 @@ type position struct {
 	token    uint64 // of the newest opening before it
 }
 
-// positionKey is where a copy holds up to where of which stream it was applied. No key of the
-// journal begins with that byte.
+// positionKey is the key under which a copy holds which stream was applied to it, and up to
+// where. No key of the journal begins with that byte.
 var positionKey = []byte{0}
 
 func (p position) encode(id string) []byte {
@@ -36,8 +36,8 @@ func decodePosition(v []byte) (p position, id string, ok bool) {
 // folder is the folder of the copy's files within the folder of the store.
 func (s *Store) folder() string { return filepath.Join(s.opts.Dir, "copy") }
 
-// openCopy opens the copy, and throws away one that is damaged. It returns the id of the stream that
-// it is of, "" for none.
+// openCopy opens the copy, and discards one that is damaged. It returns the id of the stream to
+// which the copy belongs, "" for none.
 func (s *Store) openCopy() (of string, err error) {
 	if err := store.MakeFolder(s.opts.FS, s.opts.Dir); err != nil {
 		return "", fmt.Errorf("the folder %s of the copy: %w", s.opts.Dir, err)
@@ -59,7 +59,7 @@ func (s *Store) openCopy() (of string, err error) {
 	return "", s.emptyCopy(err.Error())
 }
 
-// reasonFor returns why a copy of another stream, or of none, is thrown away: "" for none.
+// reasonFor returns why a copy of another stream, or of none, is discarded: "" for none.
 func reasonFor(of string) string {
 	if of == "" {
 		return ""
@@ -92,7 +92,7 @@ func (s *Store) closeDisk() (err error) {
 	return err
 }
 
-// emptyCopy throws the copy away and begins a new one. why is empty when there was nothing in it.
+// emptyCopy discards the copy and begins a new one. why is empty when there was nothing in it.
 func (s *Store) emptyCopy(why string) error {
 	if why != "" {
 		s.opts.Log.Warn("the copy of the journal is made again from the stream", "stream", s.name, "folder", s.folder(), "reason", why)

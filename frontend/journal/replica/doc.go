@@ -8,10 +8,10 @@
 //
 // # The stream and the copy
 //
-// The stream (pigeon-CLUSTER-journal-FRONTEND) is the truth. Beside it every process has a copy
+// The stream (pigeon-CLUSTER-journal-FRONTEND) is the truth. In addition every process has a copy
 // of what the stream amounts to, keys and values in a store of its own that is never synced, with
 // the sequence number up to which it was applied in the same batch. A copy that is missing,
-// damaged or of another stream is thrown away and made again: from the newest snapshot in the
+// damaged or of another stream is discarded and made again: from the newest snapshot in the
 // object store of the cluster (pigeon-CLUSTER-snapshots), and the messages after it. A copy is
 // never ahead of its stream, because a batch is applied after the stream has acknowledged it; so
 // a stream that ends before its copy has lost what it acknowledged, and is refused.
@@ -19,16 +19,16 @@
 // # One writer
 //
 // Every message states the sequence number of the message before it, and the stream refuses it
-// when that is not its last (expected last sequence). Who takes over reads up to the end and
-// writes an opening there. From then on the former writer's messages name an earlier one and are
-// refused, whatever that process believes: it is fenced.
+// when that is not its last (expected last sequence). A process that takes over reads up to the
+// end and writes an opening there. From then on the former writer's messages name an earlier one
+// and are refused, whatever that process believes: it is fenced.
 //
 // # A lost answer
 //
 // A message whose answer does not come may be in the stream or not. The writer reads the message
 // at the place where it would be. If it is the writer's own, it counts; if it is another's, the
 // writer is fenced; if there is none, the same message is sent again, with the same expected last
-// sequence, so it cannot be stored twice. It goes on like that until it knows.
+// sequence, so it cannot be stored twice. It repeats this until it knows.
 //
 // # A large batch
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// FencedError reports that another process writes the journal by now.
+// FencedError reports that another process now writes the journal.
 type FencedError struct {
 	Stream string
 	By     string // who writes, as far as known

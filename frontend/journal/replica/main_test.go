@@ -76,7 +76,7 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
-// lead opens a store and takes the stream over.
+// lead opens a store and takes over the stream.
 func lead(t testing.TB, o Options) *Store {
 	t.Helper()
 	s := open(t, o)
@@ -100,7 +100,7 @@ func content(t testing.TB, s *Store) map[string]string {
 	return m
 }
 
-// crash ends a store as the end of its process would, and what it has under way.
+// crash ends a store and its calls in progress, as the end of its process would.
 func crash(t testing.TB, s *Store) {
 	t.Helper()
 	s.Abandon(fmt.Errorf("the process died"))

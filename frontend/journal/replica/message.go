@@ -13,7 +13,7 @@ import (
 //
 // A batch is one message, or several that follow one another when it is larger than a message may
 // be. The chain is a hash over the message and the chain of the message before it, so a message
-// that is missing, or another in its place, shows.
+// that is missing, or replaced by another, is detected.
 const (
 	messageVersion = 1
 	headerLen      = 18

@@ -25,7 +25,7 @@ const (
 	arrives    fate = iota
 	answerLost      // stored; its answer does not come
 	lost            // not stored
-	late            // stored later than its sender gives up
+	late            // stored after its sender has given up
 	dies            // stored; the sender dies then
 	diesBefore      // the sender dies, and it is not stored
 	numFates
@@ -71,7 +71,7 @@ func (l *lossy) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.P
 	return ack, err
 }
 
-// deliver has the messages that were late arrive now.
+// deliver makes the late messages arrive now.
 func (l *lossy) deliver() {
 	for _, m := range l.late {
 		_, _ = l.JetStream.Conn().RequestMsg(m, time.Second) // stored or refused
@@ -87,9 +87,9 @@ type process struct {
 	dead bool
 }
 
-// The store against a map: whatever is appended, lost, repeated or late, whoever dies or takes
-// over, on whichever host, with snapshots in between: what was acknowledged is there, what was not
-// is there as a whole or not at all, and a former writer changes nothing.
+// The store against a map: whatever is appended, lost, repeated or late, whichever process dies or
+// takes over, on whichever host, with snapshots in between, an acknowledged batch is there,
+// another one is there as a whole or not at all, and a former writer changes nothing.
 func TestStoreAgainstModel(t *testing.T) {
 	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
@@ -107,7 +107,7 @@ func TestStoreAgainstModel(t *testing.T) {
 				w.now.crash()
 				w.start()
 			case 7:
-				w.start() // beside the former process, which does not know
+				w.start() // alongside the former process, which does not know
 			case 8:
 				w.former()
 			case 9:
@@ -130,7 +130,7 @@ type world struct {
 	now      *process // who leads
 	all      []*process
 	state    map[string]string // durable
-	perhaps  map[string]string // if the last batch is there; nil: there is none such
+	perhaps  map[string]string // if the last batch is there; nil: there is no such batch
 	pending  []func(map[string]string)
 }
 
@@ -245,7 +245,7 @@ func (w *world) batch() (*store.Batch, func(map[string]string)) {
 	}
 }
 
-// former has a process write that led before and does not know better.
+// former makes a process write that led before and does not know that another one leads.
 func (w *world) former() {
 	for _, p := range w.all {
 		if p == w.now || p.dead {

@@ -14,15 +14,14 @@ import (
 type Options struct {
 	// Cluster and Frontend name the stream. Both are required.
 	Cluster, Frontend string
-	// ClusterID tells the cluster from others of its name; "" is not compared.
+	// ClusterID distinguishes the cluster from others of its name; "" is not compared.
 	ClusterID string
 	// JetStream is where the stream is.
 	JetStream jetstream.JetStream
-	// Replicas is of how many servers each must have a message before it is durable: 1, 3 or 5.
-	// Default 3.
+	// Replicas is the number of servers that keep the stream: 1, 3 or 5. Default 3.
 	Replicas int
 	// Check reports why the servers that have a stream must not be trusted with it, nil when they
-	// may be; it is called at the opening, with the stream's name. nil is not called.
+	// may be; it is called at the opening, with the stream's name. Check may be nil.
 	Check func(ctx context.Context, stream string) error
 	// Dir is the folder of the copy. It belongs to this store alone.
 	Dir string

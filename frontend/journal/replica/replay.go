@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// tail is what was read of the stream behind the copy: it ends within a batch when its writer died
-// there.
+// tail is what was read of the stream after the end of the copy: it ends within a batch when its
+// writer died there.
 type tail struct {
 	end   position
 	parts []byte // of the batch that is not whole
@@ -187,7 +187,7 @@ func (s *Store) take(sequence uint64, data []byte) error {
 
 func (s *Store) takePart(m *message) error {
 	t := &s.tail
-	if m.index == 0 { // also after parts of a writer that gave its batch up
+	if m.index == 0 { // also after parts of a writer that gave up its batch
 		t.parts, t.next, t.count, t.of = nil, 0, m.count, m.writer
 	}
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// On three servers a journal goes on without any one of them, whichever it is connected to and
-// whichever leads the stream; it waits while two are away and goes on when one comes back. Nothing
-// that was acknowledged is lost, and nothing is applied twice.
+// On three servers a journal continues without any one of them, whichever it is connected to and
+// whichever leads the stream; it waits while two are away and continues when one comes back.
+// Nothing that was acknowledged is lost, and nothing is applied twice.
 func TestServersAreLost(t *testing.T) {
 	t.Parallel()
 	c := natsservertest.Start(t, 3, func(o *natsserver.Options) { o.MaxStore = 256 << 20 })

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A snapshot is an object: a line of JSON that says of what, then each key and value with their
+// A snapshot is an object: a line of JSON that describes it, then each key and value with their
 // lengths (that of the key plus one), then a zero and the number of keys. The object store adds a
 // digest of it all.
 type snapshotHeader struct {
@@ -47,7 +47,7 @@ func (s *Store) snapshotDue() bool {
 	return s.sinceSnapshot.Load() >= uint64(after) || s.messages.Load() >= s.opts.SnapshotMessages //nolint:gosec // positive
 }
 
-// trySnapshot has a snapshot made, of who leads.
+// trySnapshot requests a snapshot if this process leads.
 func (s *Store) trySnapshot() {
 	if !s.leads {
 		return
@@ -83,8 +83,8 @@ func (s *Store) snapshots(ctx context.Context) {
 }
 
 // snapshot puts the content of the copy into the object store, purges the stream up to there, and
-// removes earlier snapshots. It may be late, beside the next writer's: what it writes is what the
-// stream amounts to up to there, whoever reads it.
+// removes earlier snapshots. It may be late, at the same time as the next writer's: what it
+// writes is what the stream amounts to up to there, for any reader.
 func (s *Store) snapshot(ctx context.Context) error {
 	bucket, err := s.openBucket(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) snapshot(ctx context.Context) error {
 	if !ok || at.sequence == s.snapshotAt.Load() {
 		return nil
 	}
-	// The scan sees a later state perhaps; it says which.
+	// The scan may see a later state; the header states which.
 	r, w := io.Pipe()
 	var header snapshotHeader
 	done := make(chan struct{})

@@ -147,8 +147,8 @@ func (s *Store) readEntries(in *bufio.Reader) error {
 	return put()
 }
 
-// readEntry reads a length, from which less is subtracted, and as many bytes. end reports whether
-// the length was below less.
+// readEntry reads a length, from which less is subtracted, and that many bytes. end reports
+// whether the length was below less.
 func readEntry(in *bufio.Reader, less uint64) (v []byte, end bool, err error) {
 	n, err := binary.ReadUvarint(in)
 	switch {

@@ -63,7 +63,7 @@ type Store struct {
 }
 
 // Open opens or makes the stream, opens the copy and reads the stream to its end. It changes
-// nothing in the stream. The error says what cannot be trusted, or what cannot be reached within
+// nothing in the stream. The error names what cannot be trusted, or what cannot be reached within
 // the context.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	o = o.withDefaults()
@@ -168,10 +168,10 @@ func (s *Store) flushLate() {
 	}
 }
 
-// OnBroken has another function called, in place of the one that Lead was given.
+// OnBroken sets the function to be called in place of the one that was passed to Lead.
 func (s *Store) OnBroken(broken func(error)) { s.broken.Store(&broken) }
 
-// fail tells who leads that it cannot write any more.
+// fail reports to the user of the store, after Lead, that it cannot write any more.
 func (s *Store) fail(err error) {
 	if broken := s.broken.Load(); broken != nil {
 		(*broken)(err)
@@ -184,8 +184,8 @@ func (s *Store) copyBroke(err error) {
 	s.fail(err)
 }
 
-// Abandon ends every call under way, and refuses every later one, with the reason. What they wrote
-// may be in the stream or not.
+// Abandon ends every call in progress, and refuses every later one, with the reason. What these
+// calls wrote may be in the stream or not.
 func (s *Store) Abandon(reason error) { s.cancel(reason) }
 
 // Get returns the value under the key, nil when there is none.
@@ -229,7 +229,7 @@ func (s *Store) Memory() uint64 { return s.disk.Memory() }
 // NewestLog names the stream, for errors.
 func (s *Store) NewestLog() string { return "stream " + s.name }
 
-// StreamBytes returns how many bytes the stream has, about.
+// StreamBytes returns about how many bytes the stream has.
 func (s *Store) StreamBytes() uint64 { return s.bytes.Load() }
 
 // Snapshots returns how many snapshots were made, and how many failed.

@@ -251,7 +251,7 @@ func TestAFullStreamWaitsForRoom(t *testing.T) {
 }
 
 // A process that learns late that it has lost its leadership does not take the journal from the one
-// that leads by now.
+// that leads now.
 func TestALowerTokenDoesNotTakeOver(t *testing.T) {
 	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))

@@ -40,7 +40,7 @@ func (s *Store) streamID() string { return s.idPrefix() + rand.Text() }
 func (s *Store) idPrefix() string { return fmt.Sprintf("%q/%q/", s.opts.Cluster, s.opts.Frontend) }
 
 // openStream finds or makes the stream, and checks that it can be trusted. of is the id of the
-// stream that the copy is of, "" for none.
+// stream to which the copy belongs, "" for none.
 func (s *Store) openStream(ctx context.Context, of string) error {
 	const tried = "opening it; nothing was changed"
 	var err error

@@ -13,11 +13,11 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Lead takes the stream over: it reads it to its end and writes an opening there. When it returns
+// Lead takes over the stream: it reads it to its end and writes an opening there. When it returns
 // no other process can write any more. token is that of the leadership under which this process
-// acts, 0 for none: a writer with a higher one is not replaced, because this process has lost
-// its leadership then. broken is called when this one cannot any more, from any
-// goroutine, once at most, and not for an error that a call returns.
+// acts, 0 for none: a writer with a higher one is not replaced, because then this process has lost
+// its leadership. broken is called when this process cannot write any more, from any goroutine,
+// once at most, and not for an error that a call returns.
 func (s *Store) Lead(ctx context.Context, token uint64, broken func(error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,9 +87,9 @@ func (s *Store) messageSize() int {
 	return max(size-messageRoom, messageRoom)
 }
 
-// put stores a message behind the last one. It returns when the message is stored, or cannot be
-// any more because another process has written there (false). Whether a message is stored whose
-// answer did not come is found out, never assumed.
+// put stores a message behind the last one. It returns when the message is stored, or no longer
+// can be because another process has written there (false). When an answer did not come, put finds
+// out whether the message is stored and never assumes it.
 func (s *Store) put(ctx context.Context, data []byte) (in bool, err error) {
 	msg := &nats.Msg{Subject: s.subject, Data: data}
 	wait, asked := s.opts.timeout, false // asked: an earlier try may have stored it
@@ -195,11 +195,11 @@ func (s *Store) stored(size int) {
 	s.messages.Add(1)
 }
 
-// messageOverhead is what a message takes in a stream besides its data: its subject, its headers
-// and its record, about.
+// messageOverhead is about what a message takes in a stream besides its data: its subject, its
+// headers and its record.
 const messageOverhead = 160
 
-// fenced returns why this process cannot write any more, and names who does.
+// fenced returns why this process cannot write any more, and names the process that does.
 func (s *Store) fenced(ctx context.Context) error {
 	by := "its name could not be read"
 	for sequence := s.last.sequence + 1; sequence < s.last.sequence+fewMessages; sequence++ {

@@ -19,7 +19,7 @@ type Options struct {
 	// ReadOnly opens an existing store without changing a file of it.
 	ReadOnly bool
 	// Broken is called when the store fails for good, from any goroutine, while a
-	// call of the store may be blocked for ever. It must not block.
+	// call of the store may be blocked forever. It must not block.
 	Broken func(error)
 	// Logger gets the store's own lines, most of them at debug level.
 	Logger *slog.Logger
@@ -50,7 +50,7 @@ func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
 	broken := make(chan struct{})
 	var once sync.Once
 	po := pebbleOptions(o, func(err error) {
-		o.Broken(asDamage(err)) // first: who learns that it is broken asks why
+		o.Broken(asDamage(err)) // first: a caller that learns that it is broken asks why
 		once.Do(func() { close(broken) })
 	})
 	po.Lock, po.ErrorIfNotExists, po.ReadOnly = lock.lock, o.MustExist, o.ReadOnly

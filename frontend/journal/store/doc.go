@@ -7,7 +7,7 @@
 // [Disk] is the one store there is today. It is a pebble store, and only this
 // package knows that; it uses pebble's public API and reads none of pebble's
 // files itself. Package journal declares the few methods that it needs as an
-// interface, so that a store that replicates its batches can stand in its place.
+// interface, so that a store that replicates its batches can take its place.
 //
 // # What the store proves by itself
 //

@@ -18,7 +18,7 @@ import (
 type Faults struct {
 	Slow        time.Duration // of every fsync
 	WriteErrors int64         // writes after which every write fails with EIO; 0: never
-	FsyncErrors int64         // the same of fsyncs
+	FsyncErrors int64         // the same for fsyncs
 	FullAfter   int64         // bytes after which the disk is full; 0: never
 }
 
@@ -91,7 +91,8 @@ func (f Faults) On(fs FS) FS {
 	return &fullFS{FS: faulty, room: f.FullAfter, used: new(atomic.Int64)}
 }
 
-// fullFS is a disk that has room for so many more bytes. What is removed leaves no room.
+// fullFS is a disk that has room for a given number of bytes. Removing a file frees no
+// room.
 type fullFS struct {
 	vfs.FS
 	room int64

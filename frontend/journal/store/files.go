@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS is where the files of a journal are: those of the store, and those beside it.
+// FS is where the files of a journal are: those of the store, and those next to it.
 type FS = vfs.FS
 
 // File is an open file of an [FS].
@@ -17,8 +17,8 @@ type File = vfs.File
 // HostFS is the disk of this host.
 func HostFS() FS { return vfs.Default }
 
-// MakeFolder makes a folder, which this user alone may enter, and those above it, and makes their
-// names durable: a folder that a power failure removes takes along what was synced in it.
+// MakeFolder makes a folder, which only this user may enter, and those above it, and makes their
+// names durable: when a power failure removes a folder, everything that was synced in it is lost.
 func MakeFolder(fs FS, dir string) error {
 	var missing []string // the folders in which a name is made
 	for at := dir; fs.PathDir(at) != at; at = fs.PathDir(at) {

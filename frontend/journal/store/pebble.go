@@ -36,7 +36,7 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 		CacheSize:                   cacheBytes,
 		Logger:                      logger{o.Logger, broken},
 		EventListener: &pebble.EventListener{
-			// The store would try again at once and for ever. Its goroutine ends here
+			// The store would try again at once and forever. Its goroutine ends here
 			// instead, and its deferred functions release its locks.
 			BackgroundError: func(err error) { broken(err); runtime.Goexit() },
 			// The reader of the damaged part gets the error as well.
@@ -136,7 +136,7 @@ type storeFolder struct {
 }
 
 // Sync makes the names in the folder durable. The store would end the process in a panic
-// when that fails, because it does not know which names are durable then. Its goroutine
+// when that fails, because then it does not know which names are durable. Its goroutine
 // ends instead, as by Fatalf.
 func (d storeFolder) Sync() error {
 	if err := d.File.Sync(); err != nil {
@@ -146,9 +146,9 @@ func (d storeFolder) Sync() error {
 	return nil
 }
 
-// openPebble opens the store on a goroutine of its own, because Fatalf may end it
-// and a full disk may stop it for ever; broken is closed then. The store panics on
-// some damage; that is an error here.
+// openPebble opens the store on a goroutine of its own, because Fatalf may end it and a
+// full disk may block it forever; broken is closed then. The store panics on some damage;
+// that is an error here.
 func openPebble(dir string, o *pebble.Options, broken <-chan struct{}) (*pebble.DB, error) {
 	type opened struct {
 		db  *pebble.DB

@@ -7,15 +7,15 @@ import (
 )
 
 // compactions lets the store merge its tables only when its opening is over. An opening
-// that fails later, on a disk that fails, frees what a merge under way still uses, and the
-// process would end in a panic instead of with the reason.
+// that fails later, on a disk that fails, frees what a merge in progress still uses, and
+// the process would end in a panic instead of with the reason.
 type compactions struct {
 	pebble.CompactionScheduler
 	allowed atomic.Bool
 }
 
 func newCompactions() *compactions {
-	// The store schedules after each flush, so nobody has to ask periodically.
+	// The store schedules after each flush, so no periodic request is needed.
 	return &compactions{CompactionScheduler: pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()}
 }
 
