@@ -56,7 +56,7 @@ func (w *world) launchOf(frontend string, slot int32, seq uint64, id sched.Attem
 }
 
 // TestAbsentFrontendIsForgotten: after frontend_forget its results and what waits for it are
-// gone, and nothing of others.
+// gone, and nothing of other frontends is.
 func TestAbsentFrontendIsForgotten(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.FrontendForget = time.Hour })
@@ -87,8 +87,8 @@ func TestAbsentFrontendIsForgotten(t *testing.T) {
 }
 
 // ahead sets the owner's clock ahead, as if the node had run all that time: otherwise the
-// jump is a pause of the node's own, which is nobody's silence. A heartbeat may be in the
-// same batch of events.
+// jump is a pause of the node itself, which counts as the silence of no frontend. A heartbeat
+// may be in the same batch of events.
 func (n *testNode) ahead(by sched.Time) {
 	n.look(func(o *owner) {
 		o.clock = o.clock.Ahead(by)
@@ -98,8 +98,8 @@ func (n *testNode) ahead(by sched.Time) {
 }
 
 // TestAbsentFrontendAtWorkersWithQueues: where launches are not denied one by one, those of a
-// frontend that is silent and has no room end unstarted, and block nobody behind them; what
-// waits for it is forgotten with its results.
+// frontend that is silent and has no room end unstarted, and block no launch behind them;
+// what waits for it is forgotten with its results.
 func TestAbsentFrontendAtWorkersWithQueues(t *testing.T) {
 	for _, policy := range []string{"hawk", "eagle", "kairos:cores=2,q=2,quantum=1h,heartbeat=20ms"} {
 		t.Run(policy, func(t *testing.T) {

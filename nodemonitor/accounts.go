@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 )
 
-// AccountSettings are the settings of as whom tasks run, and with which environment.
+// AccountSettings state as which user tasks run, and with which environment.
 type AccountSettings struct {
 	RunAs     string   `mapstructure:"run_as" doc:"as which user of this machine exec tasks and executors run: submitter (as who submitted them; a node monitor that is not root runs its own user's only), daemon (all as the node monitor's own user, which must trust all who submit), or the name of a user"`
 	UsersFile string   `mapstructure:"users_file" doc:"YAML file with a line SUBMITTER: LOCAL-USER, or SUBMITTER: 'UID:GID', for each who may run tasks here under run_as: submitter; read again when a task begins; empty: a submitter is the user of that name"`

@@ -9,7 +9,8 @@ import (
 )
 
 // TestAnswerAppliesToWhatItsCallSent: an answer that comes late does not forget the result
-// of a later run of the same attempt, and does not kill what came after its call.
+// of a later run of the same attempt, and does not kill an attempt that came after its
+// call.
 func TestAnswerAppliesToWhatItsCallSent(t *testing.T) {
 	id := attemptOf(1, 0)
 	for name, late := range map[string]wire.ReportsReply{
@@ -57,7 +58,7 @@ func TestAnswerAppliesToWhatItsCallSent(t *testing.T) {
 }
 
 // TestLateNotice: an acknowledgement by NATS that comes late applies to no later result of
-// the attempt; neither does one by another frontend.
+// the attempt; nor does one by another frontend.
 func TestLateNotice(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.Heartbeat = time.Minute })
@@ -86,8 +87,8 @@ func TestLateNotice(t *testing.T) {
 	})
 }
 
-// TestAnotherFrontendAtTheAddress: what another frontend answers, which knows none of the
-// jobs, is not for this node to act on.
+// TestAnotherFrontendAtTheAddress: the node does not act on the answer of another frontend,
+// which knows none of the jobs.
 func TestAnotherFrontendAtTheAddress(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// A node runs executors at the word of a frontend, shows their outputs and what it
-// gives them, and ends them with itself.
+// A node runs executors by order of a frontend, shows their outputs and the slots that
+// it gives them, and ends them when it ends.
 func TestExecutors(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.Memory, c.HTTP, c.Slots = 100, "127.0.0.1:0", 2 })

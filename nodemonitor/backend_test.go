@@ -96,7 +96,7 @@ func (w *world) launchApp(slot int32, seq uint64, id sched.AttemptID, scheduler 
 	return it
 }
 
-// slotsReported waits until the last snapshot has that many slots, and gives it.
+// slotsReported waits until the last snapshot has that many slots, and returns it.
 func (w *world) slotsReported(count int, serves string) *wire.Snapshot {
 	w.t.Helper()
 	var last *wire.Snapshot
@@ -277,7 +277,7 @@ func TestBackendNamesItselfOtherwise(t *testing.T) {
 }
 
 // throwingProcess is a backend in Java: its server closes the connection of a call that
-// throws, without an answer, and goes on.
+// throws, without an answer, and continues.
 type throwingProcess struct{ launches chan struct{} }
 
 func (p throwingProcess) LaunchTask(context.Context, []byte, *published.TFullTaskId, *published.TUserGroupInfo) error {
@@ -285,7 +285,7 @@ func (p throwingProcess) LaunchTask(context.Context, []byte, *published.TFullTas
 	return thrift.ErrAbandonRequest // closes the connection
 }
 
-// TestBackendThatThrows: launches that throw do not cost a backend its place for ever.
+// TestBackendThatThrows: launches that throw do not cost a backend its place forever.
 func TestBackendThatThrows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)

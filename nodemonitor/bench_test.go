@@ -31,7 +31,7 @@ func BenchmarkZeroSleeps(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*slots), "ns/task")
 }
 
-// BenchmarkOwner is the node's own share of it: the cores, the sleep backend, the
+// BenchmarkOwner is the node's own share of that: the cores, the sleep backend, the
 // kept results, without the wire.
 func BenchmarkOwner(b *testing.B) {
 	const slots = 100

@@ -23,9 +23,9 @@ func (w *world) sentToMaster(kind sched.Kind) (ids []sched.AttemptID) {
 	return ids
 }
 
-// TestAssigned: tasks of the central scheduler wait at the worker with what they
-// payloads, the start and the end of each are reported, and one that waits can be
-// killed. Waiting tasks are in snapshots.
+// TestAssigned: tasks of the central scheduler wait at the worker with their payloads,
+// the start and the end of each are reported, and one that waits can be killed. Waiting
+// tasks are in snapshots.
 func TestAssigned(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"hawk", "eagle"} {
@@ -86,8 +86,8 @@ func TestAssignedIsKnown(t *testing.T) {
 	w.await("its result is told again", func() bool { return len(w.reports) == 2 })
 }
 
-// TestStopWithQueue: what waits at the workers of a node that stops is reported
-// lost like what runs.
+// TestStopWithQueue: tasks that wait at the workers of a node that stops are reported
+// lost, like running ones.
 func TestStopWithQueue(t *testing.T) {
 	w, _ := newPeerWorld(t)
 	n := w.under("eagle", func(c *Config) { c.Slots = 1 }, "n1")[0]
@@ -136,8 +136,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 	n.until("it was taken", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts })
 }
 
-// TestUnknownJobWaits: of a job that its frontend does not know nothing stays,
-// neither what runs nor what waits, and the central scheduler learns it.
+// TestUnknownJobWaits: nothing of a job that its frontend does not know stays, neither
+// running tasks nor waiting ones, and the central scheduler learns of it.
 func TestUnknownJobWaits(t *testing.T) {
 	t.Parallel()
 	w, _ := newPeerWorld(t)
@@ -154,7 +154,7 @@ func TestUnknownJobWaits(t *testing.T) {
 }
 
 // TestRejected: eagle's workers with long work reject reservations, with what the
-// launch said of others.
+// launch reported about others.
 func TestRejected(t *testing.T) {
 	w, f := newPeerWorld(t)
 	n := w.under("eagle", nil, "n1")[0]
@@ -171,9 +171,9 @@ func TestRejected(t *testing.T) {
 	n.until("it waits", func(o *owner) bool { return o.workers.Attempts() == 1 })
 }
 
-// TestSteal: an idle worker steals from another node's, and from another of its
-// own node, what waits there behind long work; what it stole is asked for by the
-// thief.
+// TestSteal: an idle worker steals what waits behind long work at a worker of another
+// node, or at another one of its own node; the thief requests the tasks of what it
+// stole.
 func TestSteal(t *testing.T) {
 	for name, nodes := range map[string][]string{"two nodes": {"n1", "n2"}, "one node": {"n1"}} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
 
-// TestCannotStart: what is wrong is reported before anything runs, and nothing stays
-// open.
+// TestCannotStart: a fault is reported before anything runs, and nothing stays open.
 func TestCannotStart(t *testing.T) {
 	w := newWorld(t, false)
 	taken := servertest.Start(t, nil, server.Options{Name: "who was first"}).Addr().String()

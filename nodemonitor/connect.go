@@ -63,7 +63,7 @@ func (n *NodeMonitor) toFrontends() client.Security {
 // a random time of up to as much is added.
 const searchEvery = 25 * time.Millisecond
 
-// pauseAfter returns how long to wait before the next hello after so many that failed.
+// pauseAfter returns how long to wait before the next hello after that many that failed.
 func (n *NodeMonitor) pauseAfter(failures int) time.Duration {
 	if n.masters.Several() {
 		return searchEvery + rand.N(searchEvery) //nolint:gosec // jitter, not a secret
@@ -79,7 +79,7 @@ func (n *NodeMonitor) masterReached(s link.State) {
 	}
 }
 
-// leads is called when a master says that it leads a group now.
+// leads is called when a master reports that it leads a group now.
 func (n *NodeMonitor) leads(h *wire.Hello) {
 	if h.Sender.Daemon() == n.self.master && n.masters.Several() {
 		n.masters.Prefer(h.Address)
@@ -109,7 +109,7 @@ func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Foll
 
 // withheld reports messages of kinds that a peer's version does not know.
 func (n *NodeMonitor) withheld(peer wire.Ref, items []wire.Item) {
-	n.metrics.unknown.Withheld(n.log, peer, items) // nobody at a node waits for answers
+	n.metrics.unknown.Withheld(n.log, peer, items) // no caller at a node waits for answers
 }
 
 // maxConnections is how many connections to frontends and other nodes a node keeps: it may

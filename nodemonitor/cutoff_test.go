@@ -9,7 +9,7 @@ import (
 )
 
 // TestCutOff: a node that its master has not accepted for max_disconnect, or has given up,
-// stops the attempts of the jobs that say so, and no others. They are given back.
+// stops the attempts of the jobs that request it, and no others. The node gives them back.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

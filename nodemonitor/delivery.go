@@ -28,11 +28,11 @@ type deliveries struct {
 	post        func(event) error
 	superseded  prometheus.Counter
 	numbered    func() bool // reports whether the workers have their cores
-	continues   bool        // this process has taken attempts over: numbered is set when its hello is answered
+	continues   bool        // this process has taken over attempts: numbered is set when its hello is answered
 
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
-	refreshNow func()               // has the membership refreshed
+	refreshNow func()               // requests the newest membership
 	// fullness returns why no launch for a frontend is accepted now, "" when one is.
 	fullness func(owner sched.Addr, byMaster bool) string
 }
@@ -49,8 +49,8 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 		}
 	}
 	if d.continues && !d.numbered() {
-		// It may be meant for the process before this one, whose attempts it has: the master
-		// must know that before it notices that this is another process.
+		// The batch may be meant for the previous process, whose attempts this one has: the
+		// master must know that before it notices that this is another process.
 		return wire.BatchReply{}, d.busy("it was started again and its hello is not answered yet")
 	}
 	if len(b.Items) > 0 && !d.numbered() {
@@ -74,7 +74,7 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 	})
 }
 
-// answerOther answers a batch of another daemon than the master, unless it may be accepted.
+// answerOther answers a batch of a daemon other than the master, unless it may be accepted.
 func (d *deliveries) answerOther(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
 	if d.sessions == nil || b.Sender.Role == sched.Master {
 		r.Problem = fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", d.node, d.master, b.Sender)
@@ -107,7 +107,7 @@ func (d *deliveries) noRoom(b *wire.Batch) string {
 	return ""
 }
 
-// busy returns an error that has the sender try again in a moment.
+// busy returns an error that makes the sender try again in a moment.
 func (d *deliveries) busy(what string) error {
 	return &api.Error{
 		Problem: api.Busy, What: what, Subject: fmt.Sprintf("node %q", d.node),

@@ -11,7 +11,7 @@
 //	                                                                           ──Refused, Started, Beat──▶ master (Thrift)
 //
 // Under Pigeon and its variants only the master sends messages to workers; the second
-// and the third line exist under the rivals alone.
+// and the third line exist only under the rivals.
 //
 // # The parts
 //
@@ -34,16 +34,16 @@
 //
 // # Failures
 //
-//	NATS down or lossy           idle and reports go by Thrift; snapshots and repeats heal the rest
-//	master down                  attempts continue, hello is repeated for ever, the last
+//	NATS down or lossy           idle and reports go by Thrift; snapshots and repeats repair the rest
+//	master down                  attempts continue, hello is repeated forever, the last
 //	                             membership holds
 //	frontend down                its results are kept and repeated, its messages wait; when it has
 //	                             left the membership, requests to it are answered "no task"
-//	this node taken for lost     messages to it are dropped: its workers send their requests again
+//	this node counts as lost     messages to it are dropped: its workers send their requests again
 //	another node down            messages to it are dropped; the cores receive the remaining members
 //	backend process vanishes     its attempts end as lost and are tried elsewhere, its slot is withdrawn
 //	node monitor killed          the guard keeps its processes for restart_grace; the next
-//	                             process of the node goes on with them, and the rest is void
+//	                             process of the node continues them, and the rest is void
 //	stopped to be restarted      the same, and sleeping tasks and kept results are handed over
 //	node monitor stopped         the slots are withdrawn, all attempts are killed and reported lost
 //

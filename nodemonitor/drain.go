@@ -74,7 +74,7 @@ func (n *NodeMonitor) drainState() string {
 	return api.StateUp
 }
 
-// drain begins a drain, or changes the deadline of the one that goes on.
+// drain begins a drain, or changes the deadline of the current one.
 func (n *NodeMonitor) drain(o wire.DrainOrder) error {
 	d := &drain{}
 	switch {
@@ -91,8 +91,8 @@ func (n *NodeMonitor) drain(o wire.DrainOrder) error {
 	return nil
 }
 
-// applyDrain has the parts of the node drain. It runs on the owner goroutine, or before that
-// runs.
+// applyDrain makes the parts of the node drain. It runs on the owner goroutine, or before that
+// one runs.
 func (n *NodeMonitor) applyDrain(d *drain) {
 	n.endDrainTimer()
 	o := n.owner
@@ -149,7 +149,7 @@ func (n *NodeMonitor) endDrainTimer() {
 	}
 }
 
-// resumeDrain goes on with the drain of an earlier process of this node, if there was one.
+// resumeDrain continues the drain of an earlier process of this node, if there was one.
 func (n *NodeMonitor) resumeDrain() error {
 	data, err := os.ReadFile(n.drainPath())
 	if errors.Is(err, fs.ErrNotExist) {

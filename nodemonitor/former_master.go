@@ -2,15 +2,15 @@ package nodemonitor
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// formerMaster holds back what a master sends from the moment on at which this node describes
-// its slots to what may be another master, until that has answered: a task that the former
-// one launches in between would be missing from the description, and would be launched a
-// second time. It is used where a group has several masters, of which two may believe to
-// lead for a moment, and belongs to the owner goroutine.
+// formerMaster holds back what a master sends, from the moment at which this node describes
+// its slots to a master that may be another one until that one has answered: a task that the
+// former one launches in between would be missing from the description, and would be launched
+// a second time. It is used where a group has several masters, two of which may for a moment
+// believe that they lead, and belongs to the owner goroutine.
 type formerMaster struct {
 	several bool
 	leaving bool  // this node has described itself, and no master has accepted it yet
-	process int64 // that accepted it last
+	process int64 // of the master that last accepted it
 	held    []event
 }
 
@@ -33,8 +33,8 @@ func (f *formerMaster) holds(e *event, epoch uint64, registeredWith int64) (held
 	return false, b.Epoch < epoch && b.Incarnation != registeredWith
 }
 
-// accepted is called when a master has accepted this node. It returns what had to wait, if it
-// is the same master.
+// accepted is called when a master has accepted this node. It returns the batches that had to
+// wait, if it is the same master.
 func (f *formerMaster) accepted(process int64) (held, dropped []event) {
 	all := f.held
 	f.leaving, f.held = false, nil

@@ -26,7 +26,7 @@ func TestFormerMaster(t *testing.T) {
 	expect(f, batch(first, 1), 1, first, false, false)
 
 	f.describes(first)
-	expect(f, batch(first, 1), 1, first, true, false) // until it is known who accepts the node
+	expect(f, batch(first, 1), 1, first, true, false) // until it is known which master accepts the node
 	expect(f, batch(second, 2), 1, first, false, false)
 	expect(f, &event{batch: &wire.Batch{Sender: wire.Ref{Role: sched.Distributor, Name: "f"}, Incarnation: first}}, 1, first, false, false)
 	if held, dropped := f.accepted(first); len(held) != 1 || len(dropped) != 0 {

@@ -24,7 +24,7 @@ const handoverVersion = 1
 // handoverFile is its name in the node's work folder.
 const handoverFile = "handover"
 
-// handover is what a process that stops to be started again leaves beside its guard.
+// handover is what a process that stops to be started again leaves in addition to its guard.
 type handover struct {
 	Version   int
 	Boot      string        // of the machine, whose clock At is by
@@ -115,14 +115,14 @@ func (h *handover) write(folder string) (err error) {
 
 // removeHandover removes what was read: the next process gets another one, or none.
 func (n *NodeMonitor) removeHandover() {
-	n.backends.SetLeaving(false) // from now on, an end in order is one for good
+	n.backends.SetLeaving(false) // from now on, an orderly end is final
 	if err := os.Remove(filepath.Join(n.backends.Folder(), handoverFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.log.Warn("what the former process of this node handed over cannot be removed", "error", err)
 	}
 }
 
-// leaveRunning ends this process and leaves what runs to the next one: processes to the
-// guard, the rest to a file.
+// leaveRunning ends this process and leaves the running tasks to the next one: processes to
+// the guard, the others in a file.
 func (n *NodeMonitor) leaveRunning() {
 	o := n.owner
 	var last *wire.Snapshot

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// newInventories makes what lists to each frontend what this node holds of it.
+// newInventories makes the part that lists to each frontend what this node holds of it.
 func (n *NodeMonitor) newInventories() *inventory.Inventories {
 	o := n.owner
 	return inventory.New(inventory.Config{
@@ -21,9 +21,9 @@ func (n *NodeMonitor) newInventories() *inventory.Inventories {
 	}, o.clock.Now(), uint64(n.self.incarnation)) //nolint:gosec // positive
 }
 
-// noMasterAfter is how long a node and its master may not have agreed that the node is
-// registered before the frontends are told more often what it holds: well before a frontend
-// gives the master up, which takes 5 s.
+// noMasterAfter is the time without agreement between a node and its master that the node is
+// registered, after which the node lists more often to the frontends what it holds: well
+// before a frontend gives up the master, which takes 5 s.
 const noMasterAfter = 2 * time.Second
 
 // noMaster reports whether this node cannot reach its master.
@@ -47,8 +47,8 @@ func (o *owner) unwanted(frontend sched.Addr, attempts []sched.AttemptID) (stopp
 	return o.workers.StopUnwanted(frontend, attempts), o.results.Forget(frontend, attempts)
 }
 
-// frontendSeen is called when a frontend is heard of, with the process that it is and where
-// that serves other daemons. A frontend that nothing here names is ignored.
+// frontendSeen is called when this node learns of a frontend, with its process and the
+// address where that serves other daemons. A frontend that nothing here names is ignored.
 func (o *owner) frontendSeen(ref wire.Ref, address string, incarnation int64) {
 	at, known := o.addrs.Find(ref)
 	if !known || ref.Role != sched.Distributor {
@@ -64,7 +64,7 @@ func (o *owner) frontendSeen(ref wire.Ref, address string, incarnation int64) {
 }
 
 // frontendAnswered is called with each answer to a report of results. The first process that
-// answers has what was just sent.
+// answers already has what was just sent.
 func (o *owner) frontendAnswered(frontend sched.Addr, incarnation int64, recovered bool) {
 	known := o.inventories.Known(frontend)
 	if o.inventories.Seen(frontend, incarnation) {

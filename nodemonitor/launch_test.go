@@ -24,7 +24,7 @@ func TestLaunchIsRefused(t *testing.T) {
 		slot   int32
 		change func(*wire.Item)
 		reason string // of the refusal; "" for none
-		why    string // as the metrics have it
+		why    string // its label in the metrics
 		idle   bool   // the slot is offered again
 	}{
 		"again":           {slot: 0, change: func(it *wire.Item) { it.Msg.Job, it.Msg.First = runs.Job, runs.Task }},
@@ -138,7 +138,7 @@ func metric(t *testing.T, n *testNode, name string) map[string]float64 {
 	return values
 }
 
-// TestWrongMaster: batches of another group's master are refused, and of a frontend.
+// TestWrongMaster: batches of another group's master, and of a frontend, are refused.
 func TestWrongMaster(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)

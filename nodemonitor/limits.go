@@ -41,8 +41,8 @@ func (c *Config) taskLimits() slots.NodeLimits {
 	}
 }
 
-// longWeight returns the weight of long tasks at the processor, of which short ones have 100; 0
-// for the same.
+// longWeight returns the processor weight of long tasks, where that of short ones is 100; 0 for
+// the same weight.
 func (c *Config) longWeight() int {
 	if c.ClassWeight <= 1 {
 		return 0
@@ -50,7 +50,7 @@ func (c *Config) longWeight() int {
 	return max(maxWeight/c.ClassWeight, 1)
 }
 
-// limitsState is by what the limits of tasks are enforced, as /status shows it.
+// limitsState is how the limits of tasks are enforced, as /status shows it.
 type limitsState struct {
 	By     string   `json:"by"`               // cgroup or rlimit
 	Cgroup string   `json:"cgroup,omitempty"` // its folder

@@ -16,7 +16,8 @@ func within(p api.Payload, limit time.Duration) api.Payload {
 	return p
 }
 
-// checkOvertime checks the report of an attempt that was sent then and ended at its time limit.
+// checkOvertime checks the report of an attempt that was sent at that instant and ended at its
+// time limit.
 func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Time) {
 	t.Helper()
 	if r.Msg.Outcome != sched.Failed || r.Code != api.CodeTimeLimit || !strings.Contains(r.Msg.Reason, "it ran for "+limit.String()) {
@@ -32,7 +33,7 @@ func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Ti
 }
 
 // TestTimeLimit: a task that runs for longer than its limit, or the node's, is ended and fails
-// with that reason; one that ignores SIGTERM is killed after the grace; others run on.
+// with that reason; one that ignores SIGTERM is killed after the grace; others continue.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
@@ -75,7 +76,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestTimeLimitIsOver: a task that ends within its limit has no more to do with it.
+// TestTimeLimitIsOver: the limit has no effect on a task that ended within it.
 func TestTimeLimitIsOver(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
@@ -88,7 +89,7 @@ func TestTimeLimitIsOver(t *testing.T) {
 	n.look(func(o *owner) { o.workers.EndOvertime(99, id) })
 }
 
-// TestKilledBeforeTheLimit: what its user ends has not met its limit.
+// TestKilledBeforeTheLimit: a task that its user ends has not met its limit.
 func TestKilledBeforeTheLimit(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
@@ -102,7 +103,7 @@ func TestKilledBeforeTheLimit(t *testing.T) {
 	}
 }
 
-// TestAboveNodeLimit: a task that asks for more than its node allows fails there before it begins.
+// TestAboveNodeLimit: a task that requests more than its node allows fails there before it begins.
 func TestAboveNodeLimit(t *testing.T) {
 	for want, l := range map[string]api.Limits{
 		"max_memory":     {Memory: 65 << 20},
@@ -125,7 +126,7 @@ func TestAboveNodeLimit(t *testing.T) {
 }
 
 // TestMemoryOfATask: a task that takes more memory than its limit, or the node's, fails with that
-// code; its stderr and what it had are reported.
+// code; its stderr and the memory that it had are reported.
 func TestMemoryOfATask(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.DefaultMemory, c.Cgroup = 48, "off" })
@@ -186,8 +187,8 @@ func TestSuspendedKeepTheirLimit(t *testing.T) {
 	}
 }
 
-// TestRestartKeepsTheLimit: the next process of the node ends at its limit what a former one has
-// started.
+// TestRestartKeepsTheLimit: the next process of the node ends at its limit a task that a former
+// one has started.
 func TestRestartKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = time.Second
@@ -205,7 +206,7 @@ func TestRestartKeepsTheLimit(t *testing.T) {
 	}
 }
 
-// TestLimitSettings: bounds of the node that cannot be are refused with the name of the setting.
+// TestLimitSettings: invalid bounds of the node are refused with the name of the setting.
 func TestLimitSettings(t *testing.T) {
 	for key, change := range map[string]func(*Config){
 		"default_time_limit": func(c *Config) { c.DefaultTimeLimit, c.MaxTimeLimit = 2*time.Hour, time.Hour },

@@ -15,7 +15,7 @@ func missing(o *owner) bool {
 }
 
 // TestNodeRestarts: a node that comes back is another one to its peers, with other
-// workers; what its former process still has on its way is ignored.
+// workers; messages of its former process that are still in transit are ignored.
 func TestNodeRestarts(t *testing.T) {
 	w, _ := newPeerWorld(t)
 	list := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1", "n2")

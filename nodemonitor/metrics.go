@@ -70,7 +70,7 @@ func (m *metrics) watchDrain(draining func() bool) {
 	})
 }
 
-// watchLimits exports by what the limits of tasks are enforced.
+// watchLimits exports how the limits of tasks are enforced.
 func (m *metrics) watchLimits(by func() string) {
 	ways := []string{"cgroup", "rlimit"}
 	m.GaugeFuncs("limits_enforced", "1 for the means by which the limits of tasks are enforced: a delegated cgroup v2, or rlimits, which limit the memory of each process only.",
@@ -91,7 +91,7 @@ func (m *metrics) watchLogs(stats func() logs.Stats) {
 		})
 }
 
-// watchMessages exports what became of the messages of backends.
+// watchMessages exports what happened to the messages of backends.
 func (m *metrics) watchMessages(stats func() relay.Stats) {
 	m.CounterFuncs("messages_relayed_total", "Messages of backends to their applications, by fate.",
 		telemetry.Label{Name: "fate", Values: []string{"delivered", "refused", "dropped"}}, func(fate int) float64 {
@@ -100,7 +100,7 @@ func (m *metrics) watchMessages(stats func() relay.Stats) {
 		})
 }
 
-// watchNotices exports what became of notices.
+// watchNotices exports what happened to notices.
 func (m *metrics) watchNotices(stats func() notice.Stats, connected func() bool) {
 	m.CounterFunc("nats_unsent_total", "Notices that NATS did not take or that were dropped from its queue.", func() float64 { return float64(stats().Unsent) })
 	m.CounterFunc("nats_overrun_total", "Acknowledgements dropped because too many waited.", func() float64 { return float64(stats().Overrun) })

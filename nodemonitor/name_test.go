@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A node that is given no name has that of its host, and keeps one that it is given.
+// A node without a name in its settings has that of its host; a name in its settings is
+// kept.
 func TestNamedAfterTheHost(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {

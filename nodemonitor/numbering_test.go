@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TestNumbers: workers have the numbers that the master assigns; a new master gets them,
-// with what is here.
+// TestNumbers: workers have the numbers that the master assigns; a new master receives
+// them, with what the workers hold.
 func TestNumbers(t *testing.T) {
 	w, f := newPeerWorld(t)
 	w.next = 40

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLaunchOvertakesNumbers: a launch that arrives before the answer to the hello, by which
-// the workers are numbered, is neither refused nor dropped: its sender is asked to repeat it.
+// the workers are numbered, is neither refused nor dropped: its sender must repeat it.
 // The link can be opened meanwhile, since the master answers the hello only then.
 func TestLaunchOvertakesNumbers(t *testing.T) {
 	for _, policy := range []string{"fifo", "priority", "hawk", "eagle", "kairos"} {

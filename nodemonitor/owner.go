@@ -49,7 +49,7 @@ type owner struct {
 	workers        *slots.Workers
 	results        *results.Reporter
 	inventories    *inventory.Inventories
-	members        *members.Members            // of the cluster; nil where workers send to their master alone
+	members        *members.Members            // of the cluster; nil where workers send only to their master
 	registeredWith int64                       // the process of the master that accepted this node last
 	former         formerMaster                // the one before, where a group has several
 	waiting        *daemon.ByteLimit           // the batches in the inbox
@@ -183,7 +183,7 @@ func (o *owner) handle(batch []event) {
 	o.full.Store(o.workers.Limit())
 }
 
-// deliver steps the messages of another daemon, unless they are a former master's.
+// deliver steps the messages of another daemon, unless they come from a former master.
 func (o *owner) deliver(e *event) {
 	epoch, _ := o.workers.Epoch()
 	held, dropped := o.former.holds(e, epoch, o.registeredWith)
@@ -216,11 +216,11 @@ func (o *owner) repeat() {
 	o.results.Repeat(o.pauses.Since(o.now))
 }
 
-// post puts an event of this node itself into the inbox of the owner goroutine. When that has ended
-// the event is dropped.
+// post puts an event of this node itself into the inbox of the owner goroutine. When that one has
+// ended the event is dropped.
 func (n *NodeMonitor) post(e event) { _ = n.loop.PostUnbounded(e) }
 
-// do runs a function on the owner goroutine, unless that has ended.
+// do runs a function on the owner goroutine, unless that one has ended.
 func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
 
 // call runs a function on the owner goroutine and waits for it; it returns false when the

@@ -77,7 +77,7 @@ func (w *world) Membership(ctx context.Context, incarnation int64, version uint6
 	return w.membership, nil
 }
 
-// front is a frontend that nodes send messages to. Its fields belong to the world's lock.
+// front is a frontend to which nodes send messages. Its fields belong to the world's lock.
 type front struct {
 	w           *world
 	ref         wire.Ref
@@ -177,8 +177,7 @@ func (w *world) payload(address string, id sched.AttemptID, p api.Payload) wire.
 	return wire.Extra{JobName: "job-" + id.Job.String(), FrontendAddress: address, Payloads: []api.Payload{p}}
 }
 
-// assign makes the launch of a central scheduler that has the task wait at the
-// worker.
+// assign makes the launch of a central scheduler by which the task waits at the worker.
 func (w *world) assign(n *testNode, slot int32, id sched.AttemptID, p api.Payload) wire.Item {
 	it := w.launch(slot, 0, id, p)
 	it.To.Name, it.Msg.Class, it.Msg.Count, it.Msg.Estimate, it.Msg.Epoch = n.ref.Name, sched.Long, 1, sched.Second, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// TestMasterRestarts: nothing that runs is lost, the new master learns everything, and
-// what the old one still has on its way is refused.
+// TestMasterRestarts: no running attempt is lost, the new master learns everything, and
+// messages of the old one that are still in transit are refused.
 func TestMasterRestarts(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)

@@ -14,8 +14,8 @@ import (
 )
 
 // TestLateBinding: a reservation becomes a request, the answer's task runs with
-// its payload, and the next reservation is served; "none" is an answer too. So under
-// every policy whose workers ask.
+// its payload, and the next reservation is served; "none" is an answer too. This holds under
+// every policy whose workers request tasks.
 func TestLateBinding(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"sparrow", "hawk", "eagle", "peacock"} {
@@ -68,8 +68,8 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestFrontendGone: a worker whose frontend is gone from the membership, or another process
-// by now, goes on with the next reservation.
+// TestFrontendGone: a worker whose frontend is gone from the membership, or is another
+// process now, continues with the next reservation.
 func TestFrontendGone(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*world, *front){
@@ -93,7 +93,7 @@ func TestFrontendGone(t *testing.T) {
 	}
 }
 
-// TestMissedForAMoment: a frontend that is back on the membership as the process it was finds
+// TestMissedForAMoment: a frontend that is back on the membership as the same process finds
 // its reservations: a master that starts again does not know it at first.
 func TestMissedForAMoment(t *testing.T) {
 	for _, policy := range []string{"sparrow", "peacock"} {
@@ -121,8 +121,8 @@ func TestMissedForAMoment(t *testing.T) {
 	}
 }
 
-// TestGoneBeforeTheRequest: reservations of a frontend that is not there any more
-// are passed over.
+// TestGoneBeforeTheRequest: reservations of a frontend that is not there any more are
+// skipped.
 func TestGoneBeforeTheRequest(t *testing.T) {
 	t.Parallel()
 	w, f := newPeerWorld(t)
@@ -226,8 +226,8 @@ func TestNoRoom(t *testing.T) {
 	w.reported(second)
 }
 
-// TestStopWithOpenRequest: a node that stops sends no more requests, and what ran is
-// reported lost.
+// TestStopWithOpenRequest: a node that stops sends no more requests, and the tasks that ran
+// are reported lost.
 func TestStopWithOpenRequest(t *testing.T) {
 	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
@@ -253,8 +253,8 @@ func TestStopWithOpenRequest(t *testing.T) {
 	}
 }
 
-// TestRequestIsRepeated: a request that a frontend has lost, as it does when it takes the
-// node for lost for a moment, is sent again; if both are answered, the second task is
+// TestRequestIsRepeated: a request that a frontend has dropped, because for a moment it
+// counted the node as lost, is sent again; if both are answered, the second task is
 // returned.
 func TestRequestIsRepeated(t *testing.T) {
 	t.Parallel()

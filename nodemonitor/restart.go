@@ -15,8 +15,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// restart is how this process goes on with what a former one of the node ran, and leaves it
-// to the next one (docs/adr/0034-restart-grace.md).
+// restart is how this process continues what a former one of the node ran, and leaves it to
+// the next one (docs/adr/0034-restart-grace.md).
 type restart struct {
 	grace    time.Duration // 0: nothing outlives this process
 	prepared atomic.Bool   // PrepareRestart was called
@@ -24,11 +24,11 @@ type restart struct {
 
 	// What was found of the former process, until this one is registered.
 	adoption  *guard.Adoption // nil without its guard
-	handover  *handover       // nil unless it stopped in order
+	handover  *handover       // nil unless it stopped in an orderly way
 	away      time.Duration   // since it wrote that
 	continues []int64
 	complete  bool
-	ended     bool // its guard has ended with what it ran
+	ended     bool // its guard has ended, with all that it ran
 }
 
 // lineage is what the guard keeps for the next process.
@@ -58,17 +58,17 @@ func decodeLineage(data []byte) (l lineage) {
 	return l
 }
 
-// PrepareRestart has Run, when its context ends, leave what runs to the process that is
-// started next, where restart_grace allows that. It may be called from anywhere.
+// PrepareRestart makes Run, when its context ends, leave the running attempts to the process
+// that is started next, where restart_grace allows that. It may be called from anywhere.
 func (n *NodeMonitor) PrepareRestart() { n.restart.prepared.Store(true) }
 
-// endsForRestart reports whether what runs is left to the next process.
+// endsForRestart reports whether the running attempts are left to the next process.
 func (n *NodeMonitor) endsForRestart() bool {
 	return n.restart.prepared.Load() && n.restart.grace > 0
 }
 
-// note returns what encodes the launch of an attempt for the next process, nil when there is
-// none.
+// note returns the function that encodes the launch of an attempt for the next process, nil
+// when there is no next one.
 func (n *NodeMonitor) note() func(*wire.Item) []byte {
 	if n.restart.grace == 0 {
 		return nil
@@ -76,8 +76,8 @@ func (n *NodeMonitor) note() func(*wire.Item) []byte {
 	return n.encodeLaunch
 }
 
-// encodeLaunch returns a launch as the wire has it; nil when it cannot be sent, so that its
-// attempt is not taken over.
+// encodeLaunch returns a launch in its form on the wire; nil when it cannot be sent, so that
+// its attempt is not taken over.
 func (n *NodeMonitor) encodeLaunch(it *wire.Item) []byte {
 	data, err := n.codec.Append(nil, &wire.Batch{Sender: n.self.master, Receiver: n.self.ref, Items: []wire.Item{*it}})
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *restart) decide() {
 	if h != nil {
 		r.lineage = h.Lineage
 	}
-	// Without grace what is found is killed, in order.
+	// Without grace, what is found is killed in an orderly way.
 	r.complete = h != nil && (h.Processes == 0 || r.adoption != nil) || r.grace == 0 && r.adoption != nil || r.ended
 	r.handover = h
 	if len(r.lineage.Incarnations) > 0 {

@@ -33,7 +33,7 @@ func (n *testNode) again(c Config) *testNode {
 	return next
 }
 
-// lastHello returns the hello that came last.
+// lastHello returns the last hello that came.
 func (w *world) lastHello() (h *wire.Hello) {
 	w.update(func() { h = w.hellos[len(w.hellos)-1] })
 	return h
@@ -52,9 +52,9 @@ func (w *world) result(id sched.AttemptID) (it wire.Item) {
 	return it
 }
 
-// Three restarts of a node with running, suspended and sleeping tasks: each process goes on
-// with what the one before ran, and says so to the master; nothing is started twice, outputs
-// are whole, and results that nobody had acknowledged are sent by the next process.
+// Three restarts of a node with running, suspended and sleeping tasks: each process continues
+// what the one before ran, and reports that to the master; nothing is started twice, outputs
+// are whole, and results that were not acknowledged are sent by the next process.
 func TestRestartKeepsWhatRuns(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"pigeon", "pigeon-x", "fifo"} {
@@ -118,7 +118,7 @@ func testRestart(t *testing.T, policy string) {
 				t.Errorf("slot 0 holds %+v", held)
 			}
 		}
-		// What was started is not started again, neither where it runs nor elsewhere.
+		// A started task is not started again, neither where it runs nor elsewhere.
 		n.until("the slots are known", func(o *owner) bool { return o.numbered.Load() })
 		n.deliver(w.launch(9, h.Slots[9].Seq, running[3], script(3)))
 		n.until("it is refused", func(o *owner) bool { return started(o) == 9+len(h.Slots[0].Held) })
@@ -176,7 +176,7 @@ func awaitFile(t *testing.T, path string) {
 }
 
 // A process whose node has fewer slots than before kills what has no place, and one without
-// restart_grace kills everything; both say in their hellos that nothing else goes on.
+// restart_grace kills everything; both state in their hellos that nothing else continues.
 func TestRestartWithOtherSettings(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
@@ -305,7 +305,7 @@ func TestHandoverThatIsNotUsed(t *testing.T) {
 	}
 }
 
-// A node that drains and is started again goes on draining, with what it runs.
+// A node that drains and is started again continues to drain, with its running attempts.
 func TestRestartOfADrainingNode(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
 
-// TestResultsAreRepeated: until the frontend acknowledges them, over NATS without
-// a subscriber and calls that fail.
+// TestResultsAreRepeated: results are sent until the frontend acknowledges them, despite
+// NATS without a subscriber and calls that fail.
 func TestResultsAreRepeated(t *testing.T) {
 	t.Parallel()
 	for name, withNATS := range map[string]bool{"NATS": true, "Thrift": false} {
@@ -169,7 +169,7 @@ func TestOldResultsAreListed(t *testing.T) {
 	}{
 		{5 * sched.Second, true, 0, 0},
 		{6 * sched.Second, true, 1000, many + 1 - 1000},
-		{7 * sched.Second, false, 0, 0}, // so many are not listed each time
+		{7 * sched.Second, false, 0, 0}, // that many are not listed each time
 		{10 * sched.Second, true, 1000, many + 1 - 1000},
 	} {
 		o.now = c.at

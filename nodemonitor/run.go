@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// stopTimeout is how long a node monitor that stops waits for the ends of what it has killed,
-	// and for its last messages to be accepted.
+	// stopTimeout is how long a node monitor that stops waits for the ends of the attempts that it
+	// has killed, and for its last messages to be accepted.
 	stopTimeout = time.Second
-	// handOverTimeout is how long it waits for its results to be accepted: a standby takes a
-	// frontend over in that time.
+	// handOverTimeout is how long it waits for its results to be accepted: a standby takes over a
+	// frontend in that time.
 	handOverTimeout = 3 * time.Second
 )
 
@@ -60,7 +60,7 @@ func (n *NodeMonitor) follow(ctx context.Context) {
 	}
 }
 
-// repeat has the owner goroutine send again, every heartbeat, the messages that were not answered.
+// repeat makes the owner goroutine resend, every heartbeat, the messages that were not answered.
 func (n *NodeMonitor) repeat(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Heartbeat)
 	defer tick.Stop()
@@ -93,8 +93,8 @@ func (n *NodeMonitor) stopWorkers() {
 	case <-drained:
 	case <-time.After(handOverTimeout):
 	}
-	// Only now is the node gone for others: who is told so before has the results would take
-	// what ran here for lost.
+	// Only now is the node gone for others: a daemon that learned of it before it had the results
+	// would count the attempts that ran here as lost.
 	n.call(func() { last = n.snapshot() })
 	last.Stopping = true
 	n.registration.Withdraw(last)

@@ -55,7 +55,8 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// TestWithoutNATS: all of it by Thrift, when there is no NATS and when it is lost.
+// TestWithoutNATS: everything goes by Thrift, when there is no NATS and when it is
+// lost.
 func TestWithoutNATS(t *testing.T) {
 	for name, lost := range map[string]bool{"none": false, "lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestKill: a kill ends what runs, and nothing else.
+// TestKill: a kill ends the running attempt, and nothing else.
 func TestKill(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
@@ -133,8 +134,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestStop: a node that stops withdraws its slots, kills what runs, and reports it
-// lost, so that it is tried elsewhere at once.
+// TestStop: a node that stops withdraws its slots, kills running attempts, and reports
+// them lost, so that their tasks are tried elsewhere at once.
 func TestStop(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)

@@ -19,8 +19,9 @@ func shortQueues(m *sched.Message) {
 // longQueues makes a probe by which every queue is.
 func longQueues(m *sched.Message) { m.More = &sched.More{Threshold: sched.Second * 1000} }
 
-// TestRotation: what is too much for a worker moves along the ring, from node to
-// node and within a node, and is acknowledged; the worker that holds it requests its task.
+// TestRotation: a reservation that is too much for a worker moves along the ring, from
+// node to node and within a node, and is acknowledged; the worker that holds it requests
+// its task.
 func TestRotation(t *testing.T) {
 	for name, nodes := range map[string][]string{"two nodes": {"n1", "n2"}, "one node": {"n1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -32,8 +33,8 @@ func TestRotation(t *testing.T) {
 			for _, n := range list {
 				n.until("it knows both workers", func(o *owner) bool { return len(o.members.Known()) == 2 })
 			}
-			// The first worker runs one, one waits, and with the third, which passes it,
-			// it is more than the worker's share.
+			// The first worker runs one and one waits; the third overtakes that one, which
+			// then exceeds the worker's share.
 			f.probe(first, 0, 1, shortQueues)
 			f.bind(first, 0, attemptOf(1, 0), f.request(first, 0, 1), sleepFor(time.Hour))
 			first.until("it runs", func(o *owner) bool { return started(o) == 1 })
@@ -48,8 +49,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// fillQueue has a slot run task 0 of job 1, and hold two probes, of which that of job 2
-// moves on.
+// fillQueue makes a slot run task 0 of job 1, and hold two probes, of which that of job
+// 2 moves on.
 func (f *front) fillQueue(n *testNode) {
 	f.w.t.Helper()
 	f.probe(n, 0, 1, shortQueues)
@@ -59,7 +60,8 @@ func (f *front) fillQueue(n *testNode) {
 	f.probe(n, 0, 3, longQueues)
 }
 
-// TestSuccessorLost: what was on its way to a node that is gone moves on to another.
+// TestSuccessorLost: a reservation in transit to a node that is gone moves on to
+// another.
 func TestSuccessorLost(t *testing.T) {
 	w, f := newPeerWorld(t)
 	// A node that is on the membership and does not answer is the first one's successor.
@@ -82,8 +84,8 @@ func (refusing) Deliver(context.Context, *wire.Batch) (wire.BatchReply, error) {
 	return wire.BatchReply{Incarnation: 1, Problem: "it takes nothing"}, nil
 }
 
-// TestSuccessorRefuses: what a node on the membership will never take moves on to the
-// next one.
+// TestSuccessorRefuses: a reservation that a node on the membership will never take
+// moves on to the next one.
 func TestSuccessorRefuses(t *testing.T) {
 	t.Parallel()
 	w, f := newPeerWorld(t)

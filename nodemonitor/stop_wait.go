@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// RunUntilDrained is Run, but the end of ctx begins a drain first: the node takes nothing
-// new and waits for what runs, up to the setting stop_wait or until hurry is closed. What
-// still runs then is given back, runs elsewhere, and nothing is held against it. A stop
-// that is meant as a restart does not wait.
+// RunUntilDrained is Run, but the end of ctx first begins a drain: the node takes nothing
+// new and waits for its running tasks, up to the setting stop_wait or until hurry is
+// closed. Tasks that still run then are given back, run elsewhere, and nothing counts
+// against them. A stop that is meant as a restart does not wait.
 func (n *NodeMonitor) RunUntilDrained(ctx context.Context, hurry <-chan struct{}) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -26,7 +26,7 @@ func (n *NodeMonitor) RunUntilDrained(ctx context.Context, hurry <-chan struct{}
 	return n.Run(serving)
 }
 
-// pollDrained is how often a node monitor that stops looks whether anything still runs.
+// pollDrained is how often a node monitor that stops checks whether anything still runs.
 const pollDrained = 10 * time.Millisecond
 
 // drainBeforeStop returns when nothing is left at the node, or the wait is over.

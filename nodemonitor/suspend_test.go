@@ -61,8 +61,8 @@ func (n *testNode) stoppedAs(id sched.AttemptID, backend string, stopped bool) {
 	}, func() string { return fmt.Sprintf("output %q, stat %q", log.Data, stat) })
 }
 
-// TestPreempt: pigeon-x has what runs suspended for another task, and continued
-// after it; the backends do so, and snapshots list what is held.
+// TestPreempt: pigeon-x suspends a running task for another one, and continues it
+// afterwards; the backends do so, and snapshots list what is held.
 func TestPreempt(t *testing.T) {
 	for backend, hold := range holds() {
 		t.Run(backend, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// TestSuspendedSleeps: a sleep that is suspended sleeps on afterwards, and ends.
+// TestSuspendedSleeps: a sleep that is suspended continues afterwards, and ends.
 func TestSuspendedSleeps(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.under("pigeon-x", func(c *Config) { c.Slots = 1 }, "n1")[0]
@@ -142,8 +142,8 @@ func (w *world) assignKairos(n *testNode, seq uint64, id sched.AttemptID, p api.
 }
 
 // TestKairos: a new task runs at once in the place of the one that has run most,
-// which goes on when there is room; the node's heartbeats and snapshots tell all
-// of them.
+// which continues when there is room; the node's heartbeats and snapshots list all of
+// them.
 func TestKairos(t *testing.T) {
 	t.Parallel()
 	for backend, hold := range holds() {

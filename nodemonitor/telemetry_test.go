@@ -21,7 +21,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// TestRecording: the recorded inputs of a live node's cores give the same actions again.
+// TestRecording: the recorded inputs of a live node's cores cause the same actions
+// again.
 func TestRecording(t *testing.T) {
 	w := newWorld(t, true)
 	folder := t.TempDir()
@@ -76,8 +77,8 @@ func (r *spanReceiver) Export(_ context.Context, req *collector.ExportTraceServi
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// TestTrace: of a sampled job the spans launched and running hang below the
-// master's, and the report carries on; of another one there are none.
+// TestTrace: the spans launched and running of a sampled job are below the master's,
+// and the report carries the context on; a job that is not sampled has none.
 func TestTrace(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

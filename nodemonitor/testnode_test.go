@@ -25,7 +25,7 @@ type testNode struct {
 	stop func() error
 }
 
-// config is a node of the world; change adapts it.
+// config returns the settings of a node of the world; change adapts them.
 func (w *world) config(change func(*Config)) Config {
 	c := Default()
 	c.ID, c.Group, c.Slots, c.Cluster, c.Heartbeat = w.node.Name, w.group, 2, testCluster, 50*time.Millisecond

@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a master and a frontend that send what a test has them send, over real
+// world is a master and a frontend that send what a test tells them to, over real
 // Thrift and, where a test wants it, real NATS. Every field below mu is written
 // by their handlers; a test waits for what it expects with await.
 type world struct {
@@ -42,13 +42,13 @@ type world struct {
 	// Of the master.
 	numbering   bool  // it numbers workers and keeps the membership
 	next        int32 // number
-	taken       bool  // claimed numbers are others' by now
+	taken       bool  // claimed numbers now belong to others
 	membership  wire.Membership
 	incarnation int64
 	epoch       uint64
 	sequence    uint64
 	silent      bool   // it answers no snapshots
-	forgot      bool   // it does not know the node, until that says hello
+	forgot      bool   // it does not know the node, until the node sends a hello
 	refuse      string // the problem hellos are answered with
 	hellos      []*wire.Hello
 	answering   chan struct{} // answers to hellos wait until it is closed; nil: they do not
@@ -60,7 +60,7 @@ type world struct {
 	down     bool // Reports fails
 	ack      bool
 	unknown  []sched.JobID
-	answer   *wire.ReportsReply // in place of what ack and unknown say
+	answer   *wire.ReportsReply // in place of the one by ack and unknown
 	held     chan struct{}      // answers to Reports wait until it is closed; nil: they do not
 	reports  []wire.Item        // by Thrift
 	noticed  []wire.Item        // by NATS
@@ -123,7 +123,7 @@ func (w *world) startNATS() {
 	}
 }
 
-// acknowledge does as a frontend that has journaled the reports.
+// acknowledge acts as a frontend that has journaled the reports.
 func (w *world) acknowledge(b *wire.Batch) {
 	w.mu.Lock()
 	ack := w.ack
@@ -181,7 +181,7 @@ func (w *world) ask(holds func() bool) (bool, <-chan struct{}) {
 	return holds(), w.changed
 }
 
-// last returns the item that came last, none when nothing came.
+// last returns the last item that came, none when nothing came.
 func last(items []wire.Item) (it wire.Item) {
 	if len(items) > 0 {
 		it = items[len(items)-1]

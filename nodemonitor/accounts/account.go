@@ -29,7 +29,7 @@ func own() (id uint32, name, home string) {
 	return id, name, home
 }
 
-// lookup finds a user of this machine by name, and the groups.
+// lookup finds a user of this machine by name, with the groups of that user.
 func lookup(name string) (*Account, error) {
 	u, err := user.Lookup(name)
 	if err != nil {

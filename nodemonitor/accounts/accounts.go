@@ -12,14 +12,14 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// rememberFor is how long what was found of a submitter counts: a user who is removed from the
-// machine can start processes for so long.
+// rememberFor is how long a finding about a submitter counts: a user who is removed from the
+// machine can start processes for that long.
 const rememberFor = 10 * time.Second
 
 // remembered bounds the submitters that are remembered.
 const remembered = 10_000
 
-// Accounts knows as whom submitters run. Its methods may be called from any goroutine.
+// Accounts knows as which users submitters run. Its methods may be called from any goroutine.
 type Accounts struct {
 	cfg    Config
 	id     uint32 // of the node monitor's user
@@ -38,7 +38,7 @@ type asked struct {
 	submitter bool
 }
 
-// finding is what was found of a submitter.
+// finding is what was found about a submitter.
 type finding struct {
 	at      time.Time
 	account *Account
@@ -69,15 +69,14 @@ func (a *Accounts) Others() bool {
 	return a != nil && a.id == 0 && a.cfg.RunAs != Daemon
 }
 
-// Own returns accounts under which everything runs as the node monitor's own user, whoever that
-// is.
+// Own returns accounts under which everything runs as the node monitor's own user.
 func Own() *Accounts {
 	id, name, home := own()
 	a, _ := newAccounts(Config{RunAs: Daemon}, id, Account{Name: name, Home: home}) // reads no file
 	return a
 }
 
-// Of returns as whom the processes of a submitter run, or why they do not run here.
+// Of returns the account under which the processes of a submitter run, or why they do not run here.
 func (a *Accounts) Of(submitter string) (*Account, *guard.Fault) {
 	name := submitter
 	switch {
@@ -113,7 +112,7 @@ func (a *Accounts) Of(submitter string) (*Account, *guard.Fault) {
 	return f.account, f.fault
 }
 
-// find looks a user up: a submitter in the file of users, where there is one.
+// find looks up a user: a submitter in the file of users, where there is one.
 func (a *Accounts) find(k asked) (*Account, *guard.Fault) {
 	name := k.name
 	account, err := a.local(k)
@@ -140,7 +139,7 @@ func (a *Accounts) find(k asked) (*Account, *guard.Fault) {
 	return account, nil
 }
 
-// mapped reports whether the file of users says which local user it is.
+// mapped reports whether the file of users decides which local user it is.
 func (a *Accounts) mapped(k asked) bool { return k.submitter && a.cfg.UsersFile != "" }
 
 func (a *Accounts) local(k asked) (*Account, error) {
@@ -167,8 +166,8 @@ func (a *Accounts) local(k asked) (*Account, error) {
 	return a.lookup(name)
 }
 
-// unlisted begins the names of users that a machine does not list, with the number behind. Only the
-// kernel of this machine names users so; it does not say which groups they have.
+// unlisted begins the names of users that a machine does not list; the number follows. Only the
+// kernel of this machine names users like that; it does not state their groups.
 const unlisted = "uid:"
 
 // noGroup is the group that stands for none.

@@ -48,7 +48,7 @@ func writeUsers(t *testing.T, text string) string {
 
 const self = ^uint32(0) // the node monitor's own user, without a change
 
-// TestAsWhom is the rule: who runs, by run_as, who the node monitor is, and who submitted.
+// TestAsWhom is the rule: the user by run_as, the node monitor's user and the submitter.
 func TestAsWhom(t *testing.T) {
 	mapping := writeUsers(t, "alice@corp: alice\nbatch: '7000:7001:7002'\nchief: root\ngone: missing\n")
 	submitter := Config{RunAs: Submitter}
@@ -116,7 +116,7 @@ func TestAsWhom(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedIsAskedAgain: a user who is removed does not start processes for ever.
+// TestWhatIsRememberedIsAskedAgain: a user who is removed cannot start processes forever.
 func TestWhatIsRememberedIsAskedAgain(t *testing.T) {
 	now := time.Unix(1000, 0)
 	a := accountsOf(t, "root", Config{RunAs: Submitter})
@@ -203,7 +203,8 @@ func TestUsersFiles(t *testing.T) {
 	}
 }
 
-// TestEnvironment: nothing of the node monitor's environment but what is listed.
+// TestEnvironment: processes have nothing of the node monitor's environment except what
+// is listed.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("PATH", "/p")
 	t.Setenv("LANG", "C.UTF-8")

@@ -12,19 +12,19 @@ const (
 	Daemon    = "daemon"
 )
 
-// Config says as whom processes run.
+// Config states as which users processes run.
 type Config struct {
 	RunAs     string // Submitter, Daemon, or the name of a user of this machine
 	UsersFile string // "" for none
 	AllowRoot bool   // processes may run as root
 	// OneMachine is set when every daemon that the node monitor talks to is on this machine: the
-	// kernel has then proven each submitter, and one whose job an earlier version accepted is
-	// taken for the node monitor's own user.
+	// kernel has then proven each submitter, and the submitter of a job that an earlier version
+	// accepted counts as the node monitor's own user.
 	OneMachine bool
 	Env        []string // task_env: NAME, taken from the node monitor's own environment, or NAME=value
 }
 
-// Fault returns why the settings cannot work, and of which one, "" when they can.
+// Fault returns which setting cannot work and why, "" when all can.
 func (c *Config) Fault() (key, problem string) {
 	id, name, _ := own()
 	return c.fault(id == 0, name)
@@ -49,7 +49,7 @@ func (c *Config) fault(root bool, self string) (key, problem string) {
 	return "", ""
 }
 
-// isVariable reports whether processes may be given a variable of that name by the settings.
+// isVariable reports whether the settings may give processes a variable of that name.
 func isVariable(name string) bool {
 	if name == "" || name[0] >= '0' && name[0] <= '9' || strings.HasPrefix(name, "PIGEON_") {
 		return false

@@ -9,7 +9,7 @@
 //	Account ──▶ guard.User (who the process is) and its variables (HOME, USER, ...)
 //
 // A node monitor that is not root can run processes only as itself: it refuses those of other
-// submitters unless run_as says otherwise. Nothing runs as root unless allow_root says so, or
-// every daemon is on this machine, where the kernel has proven that root submitted it
+// submitters unless run_as states otherwise. Nothing runs as root unless allow_root permits
+// it, or every daemon is on this machine, where the kernel has proven that root submitted it
 // (docs/adr/0040-run-as.md).
 package accounts

@@ -19,8 +19,8 @@ import (
 const maxUsers = 4 << 20
 
 // readUsers reads a file of users: YAML with the submitters as keys and local users as values,
-// by their names or as UID:GID, with further groups behind: UID:GID:GID. A file that others may
-// write says nothing of who may run as whom, and is refused.
+// by their names or as UID:GID, followed by further groups: UID:GID:GID. A file that others may
+// write proves nothing about who may run as which user, and is refused.
 func readUsers(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func readUsers(path string) (map[string]string, error) {
 		return nil, wrongUsers(path, err.Error(), "name a file that the node monitor may read")
 	}
 	if err := files.CheckOwned(path, "as whom submitters run (users_file)", info); err != nil {
-		return nil, err // others would decide as whom tasks run
+		return nil, err // others would decide as which users tasks run
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxUsers+1))
 	if err == nil && len(data) > maxUsers {
@@ -42,7 +42,7 @@ func readUsers(path string) (map[string]string, error) {
 	if err == nil {
 		err = yaml.NewDecoder(bytes.NewReader(data)).Decode(&users)
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // an empty file names nobody
+	if err != nil && !errors.Is(err, io.EOF) { // an empty file names no user
 		return nil, wrongUsers(path, err.Error(), "write a line of the form SUBMITTER: LOCAL-USER for each, or SUBMITTER: 'UID:GID'")
 	}
 	for name, to := range users {
@@ -57,7 +57,7 @@ func wrongUsers(path, what, next string) error {
 	return &api.Error{Problem: api.Invalid, What: what, Subject: "file " + path, Tried: "reading as whom submitters run (users_file)", Next: next}
 }
 
-// parseNumbers reads UID:GID, with further groups behind.
+// parseNumbers reads UID:GID, followed by further groups.
 func parseNumbers(text string) (*guard.User, bool) {
 	fields := strings.Split(text, ":")
 	if len(fields) < 2 {

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Bounds of the messages of backends beside Config.MaxMessages.
+// Bounds of the messages of backends besides Config.MaxMessages.
 const (
 	maxMessageBytes  = 64 << 20  // that wait for one frontend
 	maxMessagePeers  = 1024      // frontends for which messages wait

@@ -16,9 +16,9 @@ func (s *Set) Folder() string { return s.cfg.Folder }
 // next process of the node.
 func (s *Set) SetLeaving(leaving bool) { s.leaving.Store(leaving) }
 
-// Leave ends the backends of applications, with what runs there, and leaves the processes of
-// exec tasks to the guard and the sleeps, which it returns, to the next process. When it
-// returns every end that happened before has been reported. It is safe twice.
+// Leave ends the backends of applications, with the tasks that run there, and leaves the
+// processes of exec tasks to the guard and the sleeps, which it returns, to the next
+// process. When it returns, every earlier end has been reported. It is safe twice.
 func (s *Set) Leave() []sleep.Handover {
 	s.SetLeaving(true)
 	s.apps.Close()
@@ -30,11 +30,11 @@ func (s *Set) Leave() []sleep.Handover {
 // Adopt connects to the guard of the former process of the node; nil when there is none.
 func (s *Set) Adopt() (*guard.Adoption, error) { return s.guard.Adopt() }
 
-// Keep has the guard keep data for the next process.
+// Keep makes the guard keep data for the next process.
 func (s *Set) Keep(data []byte) { s.guard.Keep(data) }
 
-// Follow has the ends of the adopted processes reported. Those that were not taken over are
-// killed.
+// Follow starts the reports of the ends of the adopted processes. Those that were not taken
+// over are killed.
 func (s *Set) Follow(a *guard.Adoption, taken map[guard.Handle]bool) {
 	for i := range a.Held {
 		if h := &a.Held[i]; !taken[h.Handle] {
@@ -55,7 +55,7 @@ func (s *Set) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result))
 	s.execs.TakeOver(h, t, done)
 }
 
-// TakeOverSleep continues a sleep that has remained for so long without this process.
+// TakeOverSleep continues a sleep; away is how long it has run without this process.
 func (s *Set) TakeOverSleep(l sleep.Handover, away time.Duration, done func(backend.Result)) {
 	if !l.Suspended {
 		l.Remains -= away

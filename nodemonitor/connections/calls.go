@@ -47,5 +47,5 @@ func start[R any](c *Calls, address string, back func(R, error), call func(conte
 	})
 }
 
-// Wait returns when no call is under way.
+// Wait returns when no call is in progress.
 func (c *Calls) Wait() { c.busy.Wait() }

@@ -11,7 +11,7 @@ const (
 	pauseMost  = 2 * time.Second
 )
 
-// PauseAfter returns how long to wait before the next call after so many failures in a
+// PauseAfter returns how long to wait before the next call after that many failures in a
 // row. It doubles with each, less up to half of it by chance, so that nodes that lost the
 // same peer do not call it again at the same time.
 func PauseAfter(failures int) time.Duration {

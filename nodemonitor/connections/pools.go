@@ -31,8 +31,8 @@ type usedPool struct {
 	lastUse time.Time
 }
 
-// New returns an empty set of pools; errors call the processes by the name, and they are called
-// as security says.
+// New returns an empty set of pools; errors use the name for the processes, and calls to them
+// use security.
 func New(name string, security client.Security) *Pools {
 	return &Pools{name: name, security: security, byAddr: map[string]*usedPool{}}
 }
@@ -59,8 +59,8 @@ func (p *Pools) At(address string) (*client.Pool, error) {
 	return pool, nil
 }
 
-// evict closes the pool that was not used for the longest. A call under way on it
-// fails, as it may at any time. It needs the lock.
+// evict closes the least recently used pool. A call in progress on it fails, as it may at any
+// time. It needs the lock.
 func (p *Pools) evict() {
 	idlest := ""
 	for address, u := range p.byAddr {
@@ -73,7 +73,7 @@ func (p *Pools) evict() {
 	p.ending.Go(func() { _ = u.Close() }) // it waits for its calls; it has no error
 }
 
-// Close ends the calls under way. It is safe twice.
+// Close ends the calls in progress. It is safe twice.
 func (p *Pools) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

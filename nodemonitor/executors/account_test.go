@@ -28,7 +28,7 @@ func passable(t *testing.T) string {
 }
 
 // An executor of another user has a folder of its own, with copies of its application's files and
-// its secrets in its environment, where nobody but that user and root reads them.
+// its secrets in its environment, where only that user and root can read them.
 func TestAccount(t *testing.T) {
 	nobody, err := user.Lookup("nobody")
 	if os.Geteuid() != 0 || err != nil {

@@ -40,8 +40,8 @@ func (l applications) use() func(sha256 string) bool {
 	return func(sha256 string) bool { return used[sha256] }
 }
 
-// checkRoom returns why the node cannot run the executor beside those it has, nil when
-// it can.
+// checkRoom returns why the node cannot run the executor in addition to those it has,
+// nil when it can.
 func (l applications) checkRoom(cfg *Config, a *application, x *executor) error {
 	var memory, slots int64
 	for _, b := range l {

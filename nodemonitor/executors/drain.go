@@ -6,8 +6,9 @@ import "time"
 // hold grants.
 const leaveEvery = 100 * time.Millisecond
 
-// Drain has no other executor started here, or, when off, has them started again. An
-// executor that its frontend does not want any more ends when it holds no grant.
+// Drain stops further starts of executors here, or, when off, permits them again. On a
+// draining node an executor that its frontend does not want any more ends when it holds no
+// grant.
 func (m *Manager) Drain(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,7 +18,7 @@ type end struct {
 	reason  string
 	ran     time.Duration
 	refused bool // it never began, and cannot run here
-	noRoom  bool // for want of room only
+	noRoom  bool // only for lack of room
 }
 
 // end stops the executors of an application; none of them is started afterwards.
@@ -32,7 +32,7 @@ func (m *Manager) end(a *application, reason string) {
 	m.forgetIfOver(a)
 }
 
-// stopExecutor has an executor ended. It needs the lock.
+// stopExecutor requests the end of an executor. It needs the lock.
 func (m *Manager) stopExecutor(x *executor, reason string) {
 	if x.stopping != "" {
 		return

@@ -9,8 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// inherited returns the variables of the node monitor's own environment that executors have
-// beside those of every task: what the machine's owner has set for Spark and Java there.
+// inherited returns the variables of the node monitor's own environment that executors have in
+// addition to those of every task: those that the machine's owner has set there for Spark and
+// Java.
 func inherited() []string {
 	return []string{
 		"JAVA_HOME", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "SPARK_PUBLIC_DNS", "SPARK_CONF_DIR",
@@ -18,7 +19,7 @@ func inherited() []string {
 	}
 }
 
-// findAccount finds as whom the executor runs.
+// findAccount finds the account under which the executor runs.
 func (p *preparation) findAccount() *end {
 	account, f := p.cfg.Accounts.Of(p.x.app.Submitter)
 	if f != nil {
@@ -28,9 +29,9 @@ func (p *preparation) findAccount() *end {
 	return nil
 }
 
-// makeFolder makes the folder of the executor, with its files in it. It is the user's alone, with
-// copies of the files where that is not the node monitor's: those below work_dir/files are the
-// node monitor's, of all applications.
+// makeFolder makes the folder of the executor, with its files in it. Only the user may enter it;
+// it has copies of the files where that is not the node monitor's user: those below
+// work_dir/files belong to the node monitor, for all applications.
 func (p *preparation) makeFolder() *end {
 	x := p.x
 	err := files.MakeFolder(p.cfg.Folder, x.app.ID, x.id)
@@ -52,7 +53,7 @@ func (p *preparation) makeFolder() *end {
 	return nil
 }
 
-// giveFolder gives the folder to the executor's user, who passes the one above it.
+// giveFolder gives the folder to the executor's user, who may pass the one above it.
 func (p *preparation) giveFolder() error {
 	as := p.account.As
 	if as == nil {
@@ -64,8 +65,8 @@ func (p *preparation) giveFolder() error {
 	return files.Give(int(as.UID), int(as.GID), p.cfg.Folder, p.x.app.ID, p.x.id)
 }
 
-// copyFor copies a file for a user, who alone may read it. It runs before the folder is the
-// user's: nothing there can be replaced meanwhile.
+// copyFor copies a file such that only the user may read it. It runs before the folder belongs
+// to the user: nothing there can be replaced meanwhile.
 func copyFor(from, to string, uid, gid int) error {
 	source, err := os.Open(from)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 )
 
-// renew removes what an earlier process has left in the folder of applications, and makes it anew.
+// renew removes the folder of applications, with what an earlier process has left in it, and makes
+// it again.
 func renew(cfg *Config) error {
 	if err := os.RemoveAll(cfg.Folder); err != nil {
 		return err

@@ -65,8 +65,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The output of an executor is for who registered its application, and for operators; and another
-// user's order for an application of the same id is refused.
+// Only the user that registered the application, and operators, may read the output of an
+// executor; and another user's order for an application of the same id is refused.
 func TestOutputOfAnother(t *testing.T) {
 	w := newWorld(t)
 	a := shell("A", "echo secret; sleep 1000")

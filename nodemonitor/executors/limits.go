@@ -8,9 +8,9 @@ import (
 )
 
 // limits returns what the process of an executor may use: the memory of its template, and for
-// each of its slots the weight of a task at the processor. Without a cgroup it has no limits:
-// what a Java reserves is no measure of what it uses. The processor is not capped, because a
-// Java that starts, or collects garbage, has more threads than slots.
+// each of its slots the processor weight of a task. Without a cgroup it has no limits: the
+// memory that a Java reserves is no measure of what it uses. The processor is not capped,
+// because a Java that starts, or collects garbage, has more threads than slots.
 func (x *executor) limits(cfg *Config) guard.Limits {
 	if e := cfg.Guard.Enforces(); !cfg.Limits || e.Cgroup == "" {
 		return guard.Limits{}

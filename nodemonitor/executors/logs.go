@@ -33,7 +33,7 @@ type outputs struct {
 	submitter    func(app string) string
 }
 
-// submitter returns who registered an application that is here, "" for none.
+// submitter returns the user that registered an application that is here, "" for none.
 func (m *Manager) submitter(app string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +90,8 @@ type piece struct {
 	size int64 // when it was opened, at most the limit
 }
 
-// open opens the files of an output, the oldest first. The folder is the executor's to
-// write in. A file that is rotated away meanwhile is left out; one in whose place there is
+// open opens the files of an output, the oldest first. The executor may write in the
+// folder. A file that is rotated away meanwhile is left out; one in whose place there is
 // something else is an error.
 func (o outputs) open(in *os.Root, stream string) (pieces []piece, err error) {
 	for i := rotations; i >= 0; i-- {

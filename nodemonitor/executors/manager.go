@@ -20,8 +20,8 @@ const (
 	maxLogs         = 20  // of those, the folders that are kept
 )
 
-// Config is what a Manager needs. Guard, Files, Table and Holds stay the caller's to
-// close, after the manager.
+// Config is what a Manager needs. The caller must close Guard, Files, Table and Holds, after
+// the manager.
 type Config struct {
 	Node        string
 	Incarnation int64  // of the node monitor
@@ -38,7 +38,7 @@ type Config struct {
 	OutputLimit int64         // bytes of one file of an output; four are kept; 0 for 8 MiB
 
 	Guard    *guard.Client
-	Accounts *accounts.Accounts // as whom executors run
+	Accounts *accounts.Accounts // under which executors run
 	Files    *files.Store
 	Table    Table
 	Holds    Holds

@@ -17,8 +17,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// What an executor gets in its arguments and environment, and what is left of
-// it: a log until its application is over.
+// An executor gets its arguments and environment, and leaves a log until its application is
+// over.
 func TestLife(t *testing.T) {
 	w := newWorld(t)
 	a := shell("app", `echo "$0 $1 $WHO"; cat "$2"; echo trouble >&2; sleep 1000`)
@@ -66,8 +66,8 @@ func (w *world) over(a api.Application) {
 	}
 }
 
-// An executor that ends by itself is reported with how, with the end of its stderr, and does
-// not come back when it is ordered again.
+// An executor that ends by itself is reported with the way it ended and the end of its
+// stderr, and does not come back when it is ordered again.
 func TestExit(t *testing.T) {
 	w := newWorld(t)
 	a := shell("app", "echo no class >&2; exit 3")
@@ -133,7 +133,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Holdings come when they change and renew the lease; without them it ends.
+// A call for holdings returns when they change, and renews the lease; without such calls it
+// ends.
 func TestLease(t *testing.T) {
 	w := newWorld(t, func(c *executors.Config) { c.Lease = 2 * time.Second })
 	a := shell("app", "sleep 1000")
@@ -176,7 +177,8 @@ func TestHoldsSlots(t *testing.T) {
 	}
 }
 
-// What a node cannot provide is refused with what is missing and where to get it.
+// An executor that needs what a node cannot provide is refused with what is missing and
+// where to get it.
 func TestRefusals(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "core-3.5.jar"), nil, 0o600); err != nil {

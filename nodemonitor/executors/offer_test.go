@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// offer starts so many attempts of an application; the channel gets their ends.
+// offer starts n attempts of an application; the channel gets their ends.
 func (w *world) offer(app string, n int) <-chan backend.Result {
 	done := make(chan backend.Result, n)
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// findRuntime finds the home that the executor runs from: the one configured under its
+// findRuntime finds the home from which the executor runs: the one configured under its
 // name, otherwise the application's own when it is here too, each only if it has the
 // files that it must have.
 func (p *preparation) findRuntime() *end {

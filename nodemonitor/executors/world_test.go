@@ -77,7 +77,7 @@ func shell(id, script string) api.Application {
 	return api.Application{ID: id, Incarnation: 1, Grants: true, Template: api.Template{Argv: []string{"sh", "-c", script}, Memory: 100}}
 }
 
-// order has these executors live, for the frontend "f1".
+// order orders that these executors run, for the frontend "f1".
 func (w *world) order(a api.Application, executors ...string) {
 	w.t.Helper()
 	w.orders++
@@ -98,7 +98,7 @@ func (w *world) await(what string, holds func(h wire.Holdings) bool) wire.Holdin
 	return h
 }
 
-// state returns an executor, with no state when it is not held.
+// state returns an executor, without a state when it is not held.
 func state(h wire.Holdings, app, id string) (x wire.HeldExecutor) {
 	for _, a := range h.Applications {
 		for _, e := range a.Executors {
@@ -117,7 +117,7 @@ func (w *world) awaitState(app, id, want string) wire.HeldExecutor {
 	return state(h, app, id)
 }
 
-// log reads an output as a browser does, of the node monitor's own user.
+// log reads an output as a browser of the node monitor's own user does.
 func (w *world) log(path string) (status int, text string) { return w.logAs(identity.Self(), path) }
 
 // logAs reads an output as the browser of a principal does.

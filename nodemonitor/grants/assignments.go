@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
-// assignments is which grants there are and which executors have them. The lock of the
-// table guards it.
+// assignments records which grants there are and which executors have them. The lock of
+// the table guards it.
 type assignments struct {
 	node   string
 	fetch  time.Duration // a grant that was not fetched after this is lost
@@ -171,7 +171,7 @@ func (s *assignments) close(e *ends) {
 	clear(s.apps)
 }
 
-// end removes a grant and has done called for it.
+// end removes a grant and queues the call of its done.
 func (s *assignments) end(e *ends, g *grant, o sched.Outcome, why string) {
 	delete(s.grants, g.task.ID)
 	if x := g.executor; x != nil {

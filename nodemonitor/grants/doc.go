@@ -1,4 +1,4 @@
-// Package grants is between the slots of a node and the executors of applications on it:
+// Package grants connects the slots of a node with the executors of applications on it:
 // [Table] is the backend of tasks that are grants (docs/design.md, section 3, Grants),
 // [Holds] that of tasks that hold slots for an executor without grants.
 //
@@ -17,7 +17,7 @@
 // attached first. An executor that has left a grant unfetched receives no other before
 // it polls again.
 //
-// # What an end means to the job behind
+// # What an end means to the job
 //
 // A grant that ends as done was a slot on offer, used or declined: the application has
 // counted it. One that ends as lost never reached an executor; the frontend tries again
@@ -26,17 +26,17 @@
 // more grants than it still wants (docs/adr/0009-grants.md).
 //
 // A slot whose grant is bound is not free: Kill waits until the executor returns the
-// grant or ends, because the slot's next task would otherwise run beside the piece of
-// work that is under way.
+// grant or ends, because the slot's next task would otherwise run alongside the piece of work in
+// progress.
 //
 // # Leases
 //
 // A grant at whose launch no other application waited carries a lease: within it the
 // executor may run one piece of work after the other in the slot, of the class of the
 // grant or a more urgent one. A launch for which others wait ends the leases of all
-// grants here that are not more urgent, and the answers to their executors say so
-// (giveBack). The master's notice on NATS does the same; while notices cannot arrive,
-// leases last a second at most.
+// grants here that are not more urgent, and the answers to their executors list them (giveBack).
+// The master's notice on NATS does the same; while notices cannot arrive, leases last a second at
+// most.
 //
 // # Holds
 //

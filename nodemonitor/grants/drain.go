@@ -3,8 +3,8 @@ package grants
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // Drain gives back the grants that have reached no executor, and ends all leases, also
-// those that would begin later: the slots are free when what runs there ends. Off, leases
-// are given again.
+// those that would begin later: the slots are free when the pieces of work that run there
+// end. When off, leases are given again.
 func (t *Table) Drain(on bool) {
 	t.update(func(e *ends) {
 		s := t.assignments

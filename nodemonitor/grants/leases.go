@@ -43,7 +43,7 @@ func (l *leases) offer(g *grant) api.Grant {
 }
 
 // recall ends the leases of the grants that are neither more urgent than the class that
-// waits nor excepted: the slots are free when what runs there ends.
+// waits nor excepted: the slots are free when the pieces of work that run there end.
 func (l *leases) recall(grants map[sched.AttemptID]*grant, waiting sched.Class, except func(*grant) bool) {
 	for _, g := range grants { // they do not depend on each other
 		switch {

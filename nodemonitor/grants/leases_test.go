@@ -61,8 +61,8 @@ func TestLeaseEndsWhenOthersWait(t *testing.T) {
 	})
 }
 
-// The master's word that tasks wait ends the leases of other applications, of those
-// that are not more urgent, and of what is not fetched yet.
+// The master's notice that tasks wait ends the leases of other applications that are
+// not more urgent, and those of grants that are not fetched yet.
 func TestLeaseEndsByTheMastersWord(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 8)
@@ -101,8 +101,8 @@ func TestLeaseIsNotGivenAgain(t *testing.T) {
 	})
 }
 
-// A lease may be long where the master's word can end it. Where it cannot come, new
-// ones are short, and those that were long are over.
+// A lease may be long where the master's notice can end it. Where notices cannot
+// arrive, new ones are short, and those that were long are over.
 func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(c *grants.Config) { c.Lease = 5 * time.Second })
@@ -136,8 +136,8 @@ func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 	})
 }
 
-// The word that tasks of an owner wait ends the leases of the other owners of the same
-// application, and none of its own.
+// The notice that tasks of an owner wait ends the leases of the other owners of the
+// same application, and none of its own.
 func TestLeaseEndsForAnotherOwner(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 8)

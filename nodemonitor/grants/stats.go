@@ -1,6 +1,6 @@
 package grants
 
-// Stats count since the start, but for Held and Waiting.
+// Stats count since the start, except Held and Waiting.
 type Stats struct {
 	Granted  uint64 `json:"granted"` // reached an executor
 	Used     uint64 `json:"used"`

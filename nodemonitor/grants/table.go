@@ -18,8 +18,8 @@ type Config struct {
 	Changed func()        // is called without a lock when Serving has changed
 }
 
-// Table is the backend of grants. One goroutine of its own, sweep, ends grants that
-// are not fetched, from New to Close. Make one with [New].
+// Table is the backend of grants. From New to Close its one goroutine, sweep, ends grants
+// that are not fetched. Make one with [New].
 type Table struct {
 	cfg   Config
 	stop  chan struct{}
@@ -51,7 +51,7 @@ func (t *Table) Knows(app string) bool {
 	return t.assignments.apps[app] != nil
 }
 
-// Start assigns a grant to an executor of its application, or has it wait for one with
+// Start assigns a grant to an executor of its application, or lets it wait for one with
 // room.
 func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 	t.update(func(e *ends) {

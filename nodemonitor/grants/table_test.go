@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 )
 
-// inBubble runs a test on a clock that stands still while anybody works.
+// inBubble runs a test on a clock that does not advance while any goroutine works.
 func inBubble(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestGrant(t *testing.T) {
 		w.wantGrants("1", 2)
 		w.wantGrants("2", 0, 2)
 		w.finish("1", api.GrantUsed, 1)
-		w.finish("1", api.GrantUsed, 1) // twice is once
+		w.finish("1", api.GrantUsed, 1) // a repetition counts once
 		w.finish("2", api.GrantDeclined, 2)
 		w.finish("1", api.GrantUnfit, 3)
 		w.wantOutcomes(sched.Done, sched.Done, sched.Failed)
@@ -48,7 +48,7 @@ func TestGrant(t *testing.T) {
 	})
 }
 
-// An executor hears of a grant at once, and of nothing when the wait is over.
+// A wait returns a grant at once, and nothing when the wait is over.
 func TestAwait(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 1)
@@ -81,8 +81,8 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A node serves an application only while an executor has room, but for a moment
-// after.
+// A node serves an application only while an executor has room, and for a moment
+// afterwards.
 func TestServing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.Admit("a", "1", "t1")
@@ -153,7 +153,8 @@ func TestNobodyFetches(t *testing.T) {
 	})
 }
 
-// When an executor ends, its grants that reached it fail, the others are assigned anew.
+// When an executor ends, its grants that reached it fail; the others are assigned
+// again.
 func TestExecutorEnds(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 2)

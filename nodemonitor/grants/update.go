@@ -12,8 +12,8 @@ type guarded struct {
 	returned *sync.Cond      // a call of update has returned
 	serving  func() []string // returns what the state serves; it needs the lock
 	changed  func()          // is called when that has changed
-	served   []string        // when changed was called last
-	updates  int             // that are under way
+	served   []string        // when changed was last called
+	updates  int             // that are in progress
 }
 
 func (s *guarded) init(serving func() []string, changed func()) {

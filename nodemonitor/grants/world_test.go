@@ -85,7 +85,7 @@ func executor(id string) wire.ExecutorID {
 	return wire.ExecutorID{Application: "a", Executor: id, Token: "t" + id}
 }
 
-// attach admits an executor and has it attach.
+// attach admits an executor and attaches it.
 func (w *world) attach(id string, slots int) {
 	w.t.Helper()
 	w.Admit("a", id, "t"+id)

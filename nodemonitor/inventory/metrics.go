@@ -10,7 +10,7 @@ import (
 // Metrics counts what [Inventories] do.
 type Metrics struct {
 	messages []prometheus.Counter // by form
-	unwanted []prometheus.Counter // by what became of them
+	unwanted []prometheus.Counter // by what happened to them
 }
 
 // The forms of a message, as the label of a metric.
@@ -19,7 +19,7 @@ const (
 	digest
 )
 
-// What becomes of unwanted attempts, as the label of a metric.
+// What happens to unwanted attempts, as the label of a metric.
 const (
 	stop = iota
 	forget

@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Nodes and frontends come and go under ever new names. What their batches leave in the inbox
-// is kept until no batch of theirs is on its way any more, and no longer.
+// Nodes and frontends come and go, each under a new name. What their batches leave in the
+// inbox is kept until none of their batches is in transit any more, and no longer.
 func TestSendersThatLeftAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		self := wire.Ref{Role: sched.Worker, Name: "self"}

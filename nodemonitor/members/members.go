@@ -65,12 +65,12 @@ type Config struct {
 	Now       func() sched.Time
 	Post      func(func()) // to the owner goroutine; nothing happens when the daemon has stopped
 	Log       *slog.Logger
-	// Forgotten is told of a peer that left the membership so long ago that no message of it
-	// is on its way any more.
+	// Forgotten is called with a peer that left the membership so long ago that none of its
+	// messages is in transit any more.
 	Forgotten func(peer wire.Ref)
 }
 
-// Members is the members of the cluster. It belongs to the owner goroutine, but for its
+// Members is the members of the cluster. It belongs to the owner goroutine, except for its
 // sessions.
 type Members struct {
 	cfg      Config
@@ -89,14 +89,14 @@ type numbered struct {
 	incarnation int64
 }
 
-// New returns no members yet.
+// New returns a Members without members.
 func New(c Config) *Members {
 	return &Members{cfg: c, excluded: map[wire.Ref]bool{}, sessions: membership.NewSessions(protocol.Patience{
 		Frontend: min(missedBeats*c.Heartbeat, patienceMost),
 	})}
 }
 
-// Sessions returns the processes that messages are accepted from. It is safe for
+// Sessions returns the processes from which messages are accepted. It is safe for
 // concurrent use.
 func (m *Members) Sessions() *membership.Sessions { return m.sessions }
 
@@ -157,7 +157,7 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 			continue
 		}
 		if n.Draining {
-			continue // it takes nothing, and gives nothing away
+			continue // no work is moved to it or from it
 		}
 		w := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Node: n.Name}
 		if m.cfg.Policy.Central {
@@ -169,7 +169,7 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 }
 
 // renumber withdraws the numbers that no longer stand for the slot that had them. Where one
-// stands for another slot now, the workers are told first that it has left: a number is
+// stands for another slot now, its departure is reported to the workers first: a number is
 // assigned again, and this node may not have read the memberships in between.
 func (m *Members) renumber(list *wire.Membership) {
 	now := map[int32]numbered{}
@@ -250,8 +250,8 @@ func (m *Members) update() {
 }
 
 // PeerRefused abandons the requests to a frontend that does not accept messages. A node
-// that does not is excluded for a while: the cores then send its workers' messages to
-// other workers.
+// that does not accept them is excluded for a while: the cores then send its workers'
+// messages to other workers.
 func (m *Members) PeerRefused(peer wire.Ref) {
 	switch {
 	case peer.Role != sched.Worker:

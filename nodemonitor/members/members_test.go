@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world records the calls of members to links and workers.
 type world struct {
 	*members.Members
-	mu      sync.Mutex // of the owner goroutine, whose part a test plays but while it sleeps
+	mu      sync.Mutex // of the owner goroutine, whose part a test plays except while it sleeps
 	linked  map[string]int64
 	gone    []sched.Addr
 	workers []int32
@@ -61,7 +61,7 @@ func newWorldOf(configure func(*members.Config)) *world {
 	return w
 }
 
-// sleep lets time pass, and what is due then happen.
+// sleep lets time pass, in which due events happen.
 func (w *world) sleep(d time.Duration) {
 	w.mu.Unlock()
 	time.Sleep(d)
@@ -104,8 +104,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A number that stands for another slot now, or for another process of its node, has left
-// first, although no membership without it was read.
+// A number that stands for another slot now, or for another process of its node, is first
+// reported as gone, although no membership without it was read.
 func TestNumberIsUsedAgain(t *testing.T) {
 	for name, next := range map[string]wire.MemberNode{"another node": node("c", 1, 4), "another process": node("b", 2, 4)} {
 		w := newWorld()

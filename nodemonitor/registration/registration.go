@@ -2,11 +2,11 @@
 //
 //	unregistered ──hello accepted──▶ registered ──snapshot every heartbeat──▶ registered
 //	      ▲   ▲ │ refused, no answer     │
-//	      │   └─┘ pause, for ever        │
+//	      │   └─┘ pause, forever         │
 //	      └── the master does not know the node, or is another process ◀┘
 //
-// When the master answers that other slots have the numbers of this node's workers by now,
-// the node monitor ends: to other daemons those numbers mean other workers.
+// When the master answers that other slots now have the numbers of this node's workers, the
+// node monitor ends: to other daemons those numbers mean other workers.
 package registration
 
 import (
@@ -26,8 +26,8 @@ import (
 
 // Source is the node that is registered. All methods return false when it has ended.
 type Source interface {
-	// Hello returns the node as it is now. With fresh the hello may go to
-	// another process than the one that waiting messages were meant for.
+	// Hello returns the node as it is now. With fresh the hello may go to a process other than
+	// the one for which waiting messages were meant.
 	Hello(fresh bool) (*wire.Hello, bool)
 	// Accepted is called when the master has accepted a hello; the error is why the node
 	// cannot be registered by that answer.
@@ -108,17 +108,18 @@ func (r *Registration) Ready() <-chan struct{} { return r.ready }
 // Status returns the state of the registration.
 func (r *Registration) Status() Status { return *r.status.Load() }
 
-// SendSnapshot has a snapshot sent at once. It may be called from anywhere.
+// SendSnapshot requests that a snapshot is sent at once. It may be called from anywhere.
 func (r *Registration) SendSnapshot() { r.heartbeat.BeatNow() }
 
-// RegisterAgain has the node send a hello again. It may be called from anywhere.
+// RegisterAgain makes the node send a hello again. It may be called from anywhere.
 func (r *Registration) RegisterAgain() {
 	r.requested.Store(true)
 	r.heartbeat.BeatNow()
 }
 
-// MasterChanged has a snapshot or hello sent at once, also after one that failed, unless this
-// process of the master has accepted the node already. It may be called from anywhere.
+// MasterChanged requests that a snapshot or hello is sent at once, also after one that failed,
+// unless this process of the master has accepted the node already. It may be called from
+// anywhere.
 func (r *Registration) MasterChanged(process int64) {
 	if r.master.Load() != process {
 		r.heartbeat.Wake()
@@ -220,7 +221,7 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	}
 	former := r.master.Load()
 	if !r.state.Answered(reply.Incarnation, reply.Known) {
-		// A standby that has begun to lead has not given this node up: it does not know it yet.
+		// A standby that has begun to lead has not given up this node: it does not know it yet.
 		if !r.cfg.Several || reply.Incarnation == former {
 			last := r.Contact()
 			r.contact.Store(&Contact{Since: last.Since, Lapses: last.Lapses + 1})
@@ -235,9 +236,9 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// Withdraw sends a last snapshot: one without slots, so that the master need not wait until
-// the node has been silent for too long, or one that says for how long it will be. It is
-// called after Run has ended.
+// Withdraw sends a last snapshot: one without slots, so that the master need not wait until the
+// node has been silent for too long, or one that states for how long the node will be silent.
+// It is called after Run has ended.
 func (r *Registration) Withdraw(s *wire.Snapshot) {
 	if !r.state.Ever() {
 		return

@@ -26,8 +26,8 @@ var errSilent = errors.New("no answer")
 // it accepts.
 type world struct {
 	t         *testing.T
-	mu        sync.Mutex // held by the body of a test, but while it lets time pass
-	log       []string   // what the master was sent
+	mu        sync.Mutex // held by the body of a test, except while it lets time pass
+	log       []string   // what the master received
 	hellos    []wire.HelloReply
 	snapshots []wire.SnapshotReply
 	silent    bool
@@ -101,7 +101,7 @@ func run(t *testing.T, body func(w *world, r *registration.Registration)) {
 	})
 }
 
-// expect lets time pass and compares what the master was sent in it.
+// expect lets time pass and compares what the master received in it.
 func (w *world) expect(d time.Duration, want ...string) {
 	w.t.Helper()
 	w.mu.Unlock()
@@ -130,7 +130,7 @@ func TestRegistersAndBeats(t *testing.T) {
 }
 
 // A hello is repeated until it is accepted. After the first, whose answer may have been
-// lost, messages under way to the master are kept.
+// lost, messages in transit to the master are kept.
 func TestRepeatsHello(t *testing.T) {
 	run(t, func(w *world, r *registration.Registration) {
 		w.hellos = []wire.HelloReply{{Problem: "the name is taken"}, {Accepted: true, Group: 9}}
@@ -144,8 +144,8 @@ func TestRepeatsHello(t *testing.T) {
 	})
 }
 
-// A node registers again with a master that does not know it, or is another process; not
-// with one that is silent.
+// A node registers again with a master that does not know it, or is another process, but
+// not with one that is silent.
 func TestRegistersAgain(t *testing.T) {
 	run(t, func(w *world, r *registration.Registration) {
 		w.expect(time.Second, "fresh hello")
@@ -166,7 +166,7 @@ func TestRegistersAgain(t *testing.T) {
 	})
 }
 
-// A node whose workers' numbers others have ends, and says what to do.
+// A node ends with advice when others have the numbers of its workers.
 func TestNumbersOfOthers(t *testing.T) {
 	run(t, func(w *world, _ *registration.Registration) {
 		w.hellos = []wire.HelloReply{{Problem: "others have them", Numbers: []int32{3}}}

@@ -12,13 +12,13 @@ type frontend struct {
 	addr      sched.Addr
 	address   string     // where it serves other daemons, by its last message
 	fresh     list       // not sent yet
-	sent      list       // the longest ago first
+	sent      list       // the oldest first
 	dirty     bool       // in the reporter's list of those with fresh results
 	bytes     int64      // of the texts of its results
 	heardAt   sched.Time // when it answered last, or when the first of its results was kept
 	forgotten uint64     // results, because it was not reached for too long
 
-	calling   bool // a Reports call is under way
+	calling   bool // a Reports call is in progress
 	failures  int  // calls without an answer since the last good one
 	notBefore sched.Time
 	waiting   bool // for the next call of the hand-over

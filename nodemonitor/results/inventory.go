@@ -2,7 +2,7 @@ package results
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Reachable returns the name of a frontend and the address at which it was reached last,
+// Reachable returns the name of a frontend and the address at which it was last reached,
 // "" for none.
 func (r *Reporter) Reachable(a sched.Addr) (name, address string) {
 	if f := r.frontend(a); f != nil {
@@ -25,7 +25,7 @@ func (r *Reporter) Renew(a sched.Addr) {
 	}
 }
 
-// renew has all results of a frontend be sent again.
+// renew marks all results of a frontend to be sent again.
 func (r *Reporter) renew(f *frontend) {
 	for f.sent.n > 0 {
 		r.store.move(f.sent.first, &f.fresh)

@@ -14,10 +14,10 @@ type Running interface {
 
 // HasRoom reports whether one more attempt of a frontend may start: its result must find a
 // place. All results and running attempts together have the limit. When that is reached, a
-// frontend still has a part of it for itself: the limit over the number of frontends that
+// frontend still has a part of it to itself: the limit over the number of frontends that
 // have a result or an attempt here. So a frontend that is away never blocks the node for
-// others, however many results are kept for it; and n frontends have at most
-// 1 + 1/2 + ... + 1/n times the limit together.
+// others, however many results are kept for it; and n frontends have at most 1 + 1/2 + ...
+// + 1/n times the limit together.
 func (r *Reporter) HasRoom(distributor sched.Addr, running Running) bool {
 	s := r.store
 	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {
@@ -48,7 +48,7 @@ func (r *Reporter) Fullness(distributor sched.Addr) string {
 		r.cfg.Node.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
 }
 
-// FullFor returns the frontends without room, and of each whether it is silent; nil when
+// FullFor returns the frontends without room, and for each whether it is silent; nil when
 // there is room for all.
 func (r *Reporter) FullFor(running Running) (silent map[sched.Addr]bool) {
 	if len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes {

@@ -13,7 +13,7 @@ type Metrics struct {
 	sent         []prometheus.Counter // by first, repeated
 	acknowledged prometheus.Counter
 	dropped      prometheus.Counter // unwanted
-	forgotten    prometheus.Counter // of a frontend that is absent
+	forgotten    prometheus.Counter // of an absent frontend
 	overflow     prometheus.Counter // of one that is silent and keeps too much
 	unpublished  prometheus.Counter
 	ignored      []prometheus.Counter // by late, byAnother

@@ -16,8 +16,8 @@ type Notifier interface {
 
 // Caller makes Reports calls.
 type Caller interface {
-	// Report calls the frontend at the address and then back, from a goroutine of
-	// its own, once.
+	// Report calls the frontend at the address and then calls back once, from a separate
+	// goroutine.
 	Report(address string, b *wire.Batch, back func(wire.ReportsReply, error))
 }
 
@@ -26,7 +26,7 @@ type Config struct {
 	Node      wire.Ref
 	Limit     int        // results kept and attempts running
 	MaxBytes  int64      // of reasons and tails
-	Forget    sched.Time // results of a frontend that was not reached for so long are forgotten
+	Forget    sched.Time // results of a frontend that was not reached for that long are forgotten
 	Heartbeat sched.Time
 	Names     Directory
 	Calls     Caller
@@ -36,16 +36,16 @@ type Config struct {
 	// called from any.
 	Post func(func())
 	// UnknownJob is called when a frontend did not know a job in its answer to a call that
-	// was made at the instant; the results that the call sent are forgotten by then.
+	// was made at the instant; the results that the call sent have been forgotten.
 	UnknownJob func(frontend sched.Addr, job sched.JobID, called time.Time)
 	// Forgotten is called when the results of a frontend that was not reached for too long
 	// were forgotten.
 	Forgotten func(frontend sched.Addr)
-	// FirstNumber is one less than the number of the first result. No other process of
-	// this node numbers a result alike.
+	// FirstNumber is one less than the number of the first result. No other process of this
+	// node gives a result the same number.
 	FirstNumber int64
 	// Answered is called with each answer to a call, and whether it is the first after calls
-	// without an answer. nil is not called.
+	// without an answer. It may be nil.
 	Answered func(frontend sched.Addr, incarnation int64, recovered bool)
 	Log      *slog.Logger
 	Metrics  *Metrics
@@ -69,12 +69,12 @@ func New(cfg Config) *Reporter {
 	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes, cfg.FirstNumber)}
 }
 
-// UseNotices has results travel as notices from now on.
+// UseNotices makes results travel as notices from now on.
 func (r *Reporter) UseNotices(n Notifier) { r.notices = n }
 
 // Keep adds the end of an attempt to the results that are owed to a frontend with
-// which CanReport holds. An attempt whose result is kept already has that one sent
-// once more.
+// which CanReport holds. If the attempt already has a kept result, that one is sent once
+// more.
 func (r *Reporter) Keep(to sched.Addr, result Result) {
 	f := r.frontend(to)
 	if !r.maySave(f) {
@@ -203,8 +203,8 @@ func (r *Reporter) Flush() {
 // Repeat sends, every heartbeat, the results that were not acknowledged within one. A
 // frontend that does not answer at its last address may have come back at another,
 // which its answer to a notice carries. The results of one that was not reached for too
-// long are forgotten. For the time away, since the last call, this node did not run itself:
-// that is not their silence.
+// long are forgotten. For the time away, since the last call, this node itself did not run,
+// which does not count as their silence.
 func (r *Reporter) Repeat(away sched.Time) {
 	for _, f := range r.frontends {
 		f.heardAt = max(f.heardAt, min(f.heardAt+away, r.cfg.Now()))

@@ -6,11 +6,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// silentAfter is how long a frontend has not answered when it counts as silent.
+// silentAfter is the time without an answer after which a frontend counts as silent.
 const silentAfter = 10 * sched.Second
 
-// Heard records that a frontend has answered, or sent something, by another way than about
-// results.
+// Heard records that a frontend has answered or sent something that is not about results.
 func (r *Reporter) Heard(a sched.Addr) {
 	if f := r.frontend(a); f != nil {
 		f.heardAt = r.cfg.Now()
@@ -25,8 +24,8 @@ func (r *Reporter) IsSilent(a sched.Addr) bool {
 }
 
 // maySave reports whether one more result may be kept for a frontend. Attempts that end
-// unstarted, because their frontend has no room and is silent, leave small results; of those
-// too there is a bound.
+// unstarted, because their frontend has no room and is silent, leave small results; these
+// are bounded, too.
 func (r *Reporter) maySave(f *frontend) bool {
 	if f.kept() < 2*r.store.limit {
 		return true

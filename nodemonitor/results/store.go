@@ -55,7 +55,7 @@ type store struct {
 	limit    int
 	maxBytes int64
 	bytes    int64
-	number   int64 // of the result that was kept last
+	number   int64 // of the result that was last kept
 	table    []entry
 	free     []int32
 	index    map[sched.AttemptID]int32

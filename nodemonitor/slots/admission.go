@@ -30,8 +30,9 @@ type Limit struct {
 	silent   map[sched.Addr]bool // by frontend whose results are at their limit
 }
 
-// Refuses reports whether a launch for a frontend is refused. One by the master is not if
-// the frontend is silent: what is behind it must not wait. It then ends unstarted.
+// Refuses reports whether a launch for a frontend is refused. A launch by the master is not
+// refused if the frontend is silent: launches behind it must not wait. It then ends
+// unstarted.
 func (f *Limit) Refuses(distributor sched.Addr, byMaster bool) bool {
 	if f == nil || f.attempts {
 		return f != nil
@@ -94,7 +95,8 @@ func (d *admission) examine(w *worker, it *wire.Item) {
 
 // release reports to the master the slots that were withheld, once there is room for the
 // frontend whose launch was denied. In turn, once in a heartbeat, it also does so when that
-// frontend is silent: there is room for others, of which the master may have a task.
+// frontend is silent: there is room for other frontends, for which the master may have a
+// task.
 func (d *admission) release(inTurn bool) {
 	if d.stopping || !d.full && !inTurn {
 		return

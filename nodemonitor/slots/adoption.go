@@ -14,9 +14,9 @@ import (
 
 // Adoption is an attempt that an earlier process of the node has started.
 type Adoption struct {
-	Launch    *wire.Item // as its note has it
+	Launch    *wire.Item // as in its note
 	Backend   backend.Backend
-	Ran       time.Duration // suspensions left out
+	Ran       time.Duration // without suspensions
 	Suspended bool
 }
 
@@ -85,8 +85,8 @@ func (s *Workers) Continue(c *Adoption) (backend.Task, func(backend.Result), err
 	return a.task(), w.done, nil
 }
 
-// Restore has the cores of the workers know the attempts that continue. A worker that has no
-// core yet follows when it has one.
+// Restore enters the attempts that continue into the cores of the workers. A worker that has
+// no core yet follows when it has one.
 func (s *Workers) Restore() {
 	for _, w := range s.workers.live() {
 		if w.core != nil {
@@ -96,8 +96,8 @@ func (s *Workers) Restore() {
 }
 
 // restore steps the launches of a worker's attempts once more: its core starts each, which
-// finds it started, and suspends those before it for it, as a master would have had them
-// suspended.
+// turns out to be started already, and first suspends the earlier ones for it, as a master
+// would have ordered.
 func (s *Workers) restore(w *worker) {
 	list := slices.Clone(w.attempts.list)
 	slices.SortStableFunc(list, func(a, b *attempt) int { return int(b.phase) - int(a.phase) }) // the running one last
@@ -113,7 +113,7 @@ func (s *Workers) restore(w *worker) {
 		was := a.phase
 		s.cores.step(w, s.cfg.Master, &m)
 		if a.phase == running && was == suspended && i == len(list)-1 {
-			s.cores.run.suspend(a, false) // nothing runs in its place by now
+			s.cores.run.suspend(a, false) // nothing runs in its place now
 		}
 		if !w.core.Holds(a.id) {
 			telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Error("an attempt of an earlier process has no place in its slot and is killed", "attempt", a.id, "slot", w.number)
@@ -128,8 +128,8 @@ func (s *Workers) Started() Starts {
 	return Starts{f.seed, f.started.list(), f.before.list()}
 }
 
-// Remember has the attempts that an earlier process has started not start again. It is called
-// before Continue.
+// Remember prevents a second start of the attempts that an earlier process has started. It is
+// called before Continue.
 func (s *Workers) Remember(started Starts) {
 	f := s.cores.run.fence
 	f.seed = started.Seed

@@ -9,7 +9,7 @@ func (s *Workers) Timeout(self sched.Addr, token uint64) {
 	}
 }
 
-// SetMembers has every core step the list of the cluster's workers.
+// SetMembers steps the list of the cluster's workers into every core.
 func (s *Workers) SetMembers(members []sched.Member) {
 	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
 	for _, w := range s.workers.live() {

@@ -15,9 +15,9 @@ import (
 // how often the node has learnt that it is not any more.
 type Contact func() (since time.Time, lapses int)
 
-// cutOff returns why an attempt must not run on: its job limits for how long its node may
-// be cut off from the master (max_disconnect), and the node has been so for longer, or has
-// been given up meanwhile. "" when it may. The frontend starts the next attempt
+// cutOff returns why an attempt must not continue: its job limits for how long its node may
+// be cut off from the master (max_disconnect), and the node has been cut off for longer, or
+// has been given up meanwhile. "" when it may continue. The frontend starts the next attempt
 // elsewhere only when that time is over.
 func (s *attempts) cutOff(a *attempt) string {
 	if a.MaxDisconnect <= 0 {
@@ -32,7 +32,7 @@ func (s *attempts) cutOff(a *attempt) string {
 	return ""
 }
 
-// StopCutOff stops the attempts that must not run on because the node is cut off from
+// StopCutOff stops the attempts that must not continue because the node is cut off from
 // its master. It is called once every heartbeat.
 func (s *Workers) StopCutOff() {
 	for _, w := range s.workers.live() {
@@ -48,8 +48,9 @@ func (s *Workers) StopCutOff() {
 	}
 }
 
-// withdrawn gives a killed attempt back, with the reason, when this node ended it on its own:
-// nothing is held against the task. One that was ended at its time limit has failed.
+// withdrawn gives back a killed attempt, with the reason, when this node itself decided to
+// end it: it counts nothing against the task. One that was ended at its time limit has
+// failed.
 func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
 	switch {
 	case r.Outcome != sched.Killed:

@@ -25,9 +25,9 @@
 //	    ├──core queues it──▶ waiting ──core starts it──▶ running
 //	    └──core refuses it──▶ refused: wrong sequence number, old epoch, reserved, busy
 //
-// Pigeon's slot holds one attempt, pigeon-x's one suspended beside it, Kairos' node N
-// running and Q suspended, and a worker of Hawk or Eagle also the long tasks that wait
-// for it, with their payloads.
+// Pigeon's slot holds one attempt, pigeon-x's also a suspended one, Kairos' node N running and
+// Q suspended, and a worker of Hawk or Eagle also the long tasks that wait for it, with their
+// payloads.
 //
 // # A reservation
 //
@@ -41,5 +41,5 @@
 // A core cannot see that the node is stopping, that it keeps as many results as it may, or
 // that a launch names no frontend. The shell denies such a launch, and the core refuses it
 // for that reason. A slot that refused for lack of room is withheld: it is reported idle to
-// the master only when there is room, or in turn when the frontend that has none is silent.
+// the master only when there is room, or in turn when the frontend without room is silent.
 package slots

@@ -15,15 +15,15 @@ import (
 //	 ▲               │                                          │
 //	 └────Resume─────┴──────────────────Resume──────────────────┘
 //
-// A draining worker takes nothing new. What waits in its queue goes back at once: a task by
-// a result, Yielded, which counts for nothing, and a reservation by a request to which its
-// frontend answers that there is none, and for which it reserves elsewhere. What runs or is
-// suspended goes on. A worker at which nothing is left, no kept result either, is
-// withdrawn: snapshots do not list it any more. Its frontend and master have seen all that
-// happened there by then, so that nothing of it can be taken for lost.
+// A draining worker takes nothing new. What waits in its queue goes back at once: a task by a
+// result, Yielded, which counts for nothing, and a reservation by a request to which its
+// frontend answers that there is no task, and for which it reserves elsewhere. Running and
+// suspended attempts continue. A worker at which nothing is left, not even a kept result, is
+// withdrawn: snapshots do not list it any more. By then its frontend and master have seen
+// everything that happened there, so that none of it can count as lost.
 
-// Drain has every worker take nothing new, also those that are made later. why is the
-// reason that refusals and attempts that are given back have.
+// Drain makes every worker take nothing new, also those that are made later. why is the
+// reason in refusals and in attempts that are given back.
 func (s *Workers) Drain(why string) {
 	if s.admission.draining != "" {
 		return
@@ -61,8 +61,8 @@ func (s *Workers) Resume() {
 	s.cfg.Changed()
 }
 
-// Withdraw has what runs and what is suspended at draining workers end and given back, and
-// returns how many attempts that are. It runs elsewhere, and nothing is held against it.
+// Withdraw ends the running and suspended attempts at draining workers, gives them back, and
+// returns how many there are. Their tasks run elsewhere, and nothing counts against them.
 func (s *Workers) Withdraw() (attempts int) {
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
@@ -133,7 +133,7 @@ func (s *Workers) handBack(w *worker, from sched.Addr, it *wire.Item) bool {
 	return true
 }
 
-// returnReservation has the frontend of a job reserve elsewhere: it answers a request of a
+// returnReservation makes the frontend of a job reserve elsewhere: it answers a request of a
 // draining worker with NoTask and probes again. The core knows nothing of that request.
 func (s *Workers) returnReservation(w *worker, to sched.Addr, job sched.JobID) {
 	s.requests.queue(w, to, &sched.Message{Kind: sched.GetTask, Job: job})
@@ -158,7 +158,7 @@ func (s *Workers) returnTask(slot int32, it *wire.Item) {
 
 // peersLearn is for how long the workers of a draining node stay where workers exchange
 // messages with frontends and other nodes: these learn meanwhile, by the membership, that
-// nothing is sent there, and what they send until then goes back.
+// nothing may be sent there, and what they send until then goes back.
 const peersLearn = sched.Second
 
 // withdrawEmpty withdraws the draining workers at which nothing is left.

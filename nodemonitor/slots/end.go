@@ -67,8 +67,9 @@ func (s *Workers) killUnknown(w *worker, a *attempt) {
 	}
 }
 
-// ForgetWaiting drops the attempts of a frontend that have not started: nobody is there to
-// take their results. The central scheduler that queued them here is told that they ended.
+// ForgetWaiting drops the attempts of a frontend that have not started: no process is there
+// to take their results. Their ends are reported to the central scheduler that queued them
+// here.
 func (s *Workers) ForgetWaiting(frontend sched.Addr) (forgotten int) {
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {

@@ -8,7 +8,7 @@ import (
 )
 
 // EachAttempt calls visit for every attempt at a worker, with its distributor and the address
-// at which its launch said that the distributor is reached.
+// of the distributor in its launch.
 func (s *Workers) EachAttempt(visit func(id sched.AttemptID, distributor sched.Addr, address string, slot int32)) {
 	for _, w := range s.workers.all {
 		if w == nil {
@@ -29,7 +29,7 @@ func (s *Workers) StopUnwanted(frontend sched.Addr, ids []sched.AttemptID) (stop
 	}
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
-			// Mostly the order to stop is still on its way, so that this is no warning.
+			// Usually the order to stop is still in transit, so that this is no warning.
 			if unwanted[a.id] && a.distributor == frontend && !a.killed && w.attempts.find(a.id) == a {
 				telemetry.LogTrace(s.cfg.Log, telemetry.Carrier(a.Trace)).Info("killing an attempt that its frontend does not want", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)

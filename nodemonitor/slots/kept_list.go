@@ -14,11 +14,11 @@ import (
 const (
 	oldAfter  = 5 * sched.Second
 	maxOld    = 1000 // named for one worker; of more, the number is reported
-	manyOld   = 1000 // of one node: as many are listed once in manyEvery only
+	manyOld   = 1000 // of one node: that many are listed only once in manyEvery
 	manyEvery = 4 * sched.Second
 )
 
-// oldResults is what was listed last.
+// oldResults is what was last listed.
 type oldResults struct {
 	at sched.Time
 	n  int
@@ -26,7 +26,7 @@ type oldResults struct {
 
 // ListKept adds to the slots of a snapshot the attempts whose results are kept for some
 // seconds, each to its slot, or to the first when that was removed. It returns false when it
-// has left them out: those that it added before hold.
+// has left them out: those that it added before remain valid.
 func (s *Workers) ListKept(slots []wire.Slot) bool {
 	now := s.cfg.Now()
 	if len(slots) == 0 || s.old.n > manyOld && now-s.old.at < manyEvery {

@@ -13,11 +13,11 @@ import (
 // NodeLimits are what a node allows its tasks.
 type NodeLimits struct {
 	Default api.Limits // of tasks that have none of their own
-	Most    api.Limits // that a task may ask for; 0 for no bound
+	Most    api.Limits // that a task may request; 0 for no bound
 }
 
 // of returns the limits of a task on the node: its own, else those of the node. Tasks in
-// processes of applications have none, because nothing of them can be limited here.
+// processes of applications have none, because they cannot be limited here.
 func (n *NodeLimits) of(a *attempt) (l api.Limits) {
 	if len(a.Payloads) == 0 || a.Payloads[0].Backend == api.BackendApp {
 		return l
@@ -54,7 +54,7 @@ func (n *NodeLimits) fault(l *api.Limits) string {
 	return ""
 }
 
-// aboveNode returns the end of a task that asks for more than the node allows, nil when it does
+// aboveNode returns the end of a task that requests more than the node allows, nil when it does
 // not.
 func (r *runner) aboveNode(t *backend.Task) *backend.Result {
 	what := r.cfg.Limits.fault(&t.Limits)
@@ -67,8 +67,8 @@ func (r *runner) aboveNode(t *backend.Task) *backend.Result {
 	}).Error()}
 }
 
-// watchTime has an attempt that has a time limit end when it has run for that long. The time for
-// which it is suspended does not count.
+// watchTime arranges the end of an attempt with a time limit when it has run for that long. The
+// time for which it is suspended does not count.
 func (s *attempts) watchTime(a *attempt) {
 	if a.timer != nil {
 		a.timer.Stop()

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// Metrics are the metrics of Workers. The count of slots is the owner goroutine's, and published
-// after a batch.
+// Metrics are the metrics of Workers. The count of slots belongs to the owner goroutine, and is
+// published after a batch.
 type Metrics struct {
 	slots     slotCounts
 	published slotCounts

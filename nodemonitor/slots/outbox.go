@@ -86,7 +86,7 @@ func (o *Outbox) toLocal(to *worker, from sched.Addr, m *sched.Message) {
 	o.local = append(o.local, local{to, from, *m})
 }
 
-// flush sends everything but the local messages.
+// flush sends everything except the local messages.
 func (o *Outbox) flush() {
 	o.publishIdles()
 	o.sendMaster()

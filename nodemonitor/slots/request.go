@@ -12,12 +12,12 @@ import (
 //	                  │  ▲ └── the frontend has left the membership: NoTask by the shell ──▶ none
 //	                  └──┘ no answer for some heartbeats: sent again
 //
-// A frontend that restarts probes again for what is unfinished in its journal, so
+// A frontend that restarts probes again for the unfinished tasks of its journal, so
 // nothing is lost with a request that is abandoned.
 //
-// A frontend that takes this node for lost by mistake, perhaps only for a moment, drops the
+// A frontend that counts this node as lost by mistake, perhaps only for a moment, drops the
 // requests of the node and its own answers, and the node cannot notice that. If the request
-// were not sent again, the worker would wait for ever, with all its reservations. If the
+// were not sent again, the worker would wait forever, with all its reservations. If the
 // frontend was only slow, it binds a second task, which the worker yields.
 type request struct {
 	to     sched.Addr // the zero address: none is open

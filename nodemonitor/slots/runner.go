@@ -30,7 +30,7 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	if !r.fence.pass(id) {
-		// Whoever sent it did not know that. It is not run twice.
+		// The sender did not know that. The attempt is not run twice.
 		a.duplicate = true
 		r.cfg.Metrics.refusals[refusedRepeated].Inc()
 		w.done(backend.Result{ID: id, Outcome: r.repeated(id)})
@@ -38,8 +38,8 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	}
 	r.attempts.started[id] = a
 	if r.cfg.Kept.IsSilent(a.distributor) && !r.cfg.Kept.HasRoom(a.distributor, r.attempts) {
-		// Only where launches are not denied. The attempt counts for nothing, and the next
-		// one is its frontend's to make.
+		// Only where launches are not denied. The attempt counts for nothing, and its
+		// frontend makes the next one.
 		w.done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: r.cfg.Kept.Fullness(a.distributor)})
 		return
 	}
@@ -59,7 +59,8 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	}
 	a.backend = b
 	if r.cfg.Note != nil && t.Payload.Backend == api.BackendExec && a.MaxDisconnect == 0 {
-		// One that must not run on while its node is cut off has this process watch that.
+		// An attempt that must not continue while its node is cut off needs this process to
+		// watch that.
 		t.Note = r.cfg.Note(a.launch(r.cfg))
 	}
 	b.Start(t, w.done)
@@ -67,8 +68,8 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 
 // repeated returns the outcome of a second start of an attempt: Done while it runs in
 // another slot or its result is kept, because that is its result; Yielded when it has ended
-// and its result was acknowledged, or nobody wanted it. A frontend that still waits for
-// the task then gives it another number.
+// and its result was acknowledged, or was not wanted. A frontend that still waits for the
+// task then gives it another number.
 func (r *runner) repeated(id sched.AttemptID) sched.Outcome {
 	if _, runs := r.attempts.started[id]; runs || r.cfg.Kept.Keeps(id) {
 		return sched.Done
@@ -84,7 +85,7 @@ func (r *runner) noBackend(t *backend.Task) string {
 }
 
 // suspend suspends or resumes an attempt. One whose backend cannot suspend it
-// continues beside the task that uses its slot; frontends and masters prevent that.
+// continues alongside the task that uses its slot; frontends and masters prevent that.
 func (r *runner) suspend(a *attempt, stop bool) {
 	to, err := running, error(nil)
 	if stop {
@@ -150,7 +151,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 // yield reports to a frontend that a task that it has bound to the worker does not run
 // there. It does so by a result, which counts for nothing, because results are repeated
 // until they are journaled: a message would be dropped while the frontend is not a member,
-// and the frontend would wait for that task for ever.
+// and the frontend would wait for that task forever.
 func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
 	if _, runs := r.attempts.started[m.AttemptID()]; runs || !r.cfg.Results.CanReport(to) {
 		return

@@ -15,8 +15,7 @@ import (
 
 // spans records the node's stages of a task's life: "launched", from the receipt
 // of the launch to the start, below the job as the master's "queued"; and "running" below
-// it. Both are recorded at the attempt's end, so that an attempt under way
-// costs nothing.
+// it. Both are recorded at the attempt's end, so that a running attempt costs nothing.
 type spans struct{ tracing *telemetry.Tracing }
 
 // record records an attempt that ended and returns the job's context for the report. For a job that is not sampled it costs the test

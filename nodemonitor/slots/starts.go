@@ -6,12 +6,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// fenceSize is how many attempts a node remembers at least to have started.
+// fenceSize is the least number of started attempts that a node remembers.
 const fenceSize = 100_000
 
 // fence remembers which attempts this node has started, at least the last fenceSize, so that
-// none is started a second time, whoever sends it again. It keeps hashes of 64 bits: by
-// chance, one attempt in 10^14 is taken for another, and gets the next number.
+// none is started a second time, whichever daemon sends it again. It keeps hashes of 64
+// bits: by chance, one attempt in 10^14 is mistaken for another, and gets the next number.
 type fence struct {
 	seed    uint64
 	started hashSet

@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// An attempt passes once, until as many others have passed as are remembered.
+// An attempt passes once, until as many others as are remembered have passed.
 func TestFence(t *testing.T) {
 	f := newFence()
 	id := func(n int) sched.AttemptID {

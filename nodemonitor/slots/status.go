@@ -16,7 +16,7 @@ type Status struct {
 	Request  *RequestStatus `json:"request,omitempty"` // for a task, not answered yet
 }
 
-// HeldStatus is an attempt beside the one that runs in a slot.
+// HeldStatus is an attempt in a slot other than the running one.
 type HeldStatus struct {
 	Job     string `json:"job"`
 	Task    int32  `json:"task"`
@@ -31,7 +31,7 @@ type RequestStatus struct {
 	Repeat   sched.Time `json:"repeat_ns"` // it is sent again after this
 }
 
-// maxHeldShown bounds the attempts shown beside the one that runs in a slot.
+// maxHeldShown bounds the attempts shown of a slot besides the running one.
 const maxHeldShown = 100
 
 // Status returns the workers' states.

@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// stepper has the workers' cores process messages, and carries out the actions that
+// stepper lets the workers' cores process messages, and carries out the actions that
 // they return.
 type stepper struct {
 	cfg       *Config
@@ -19,7 +19,7 @@ type stepper struct {
 	stepping *worker // whose core's actions are carried out
 }
 
-// step has a worker's core process a message, and carries out its actions.
+// step lets a worker's core process a message, and carries out its actions.
 func (s *stepper) step(w *worker, from sched.Addr, m *sched.Message) {
 	s.stepping = w
 	s.steps.Step(w.core, w.self, s.cfg.Clock.Now(), from, m)
@@ -66,8 +66,8 @@ func (s *stepper) send(w *worker, to sched.Addr, m *sched.Message) {
 }
 
 // sendIdle reports to the master that the slot is free: by a notice, or by Thrift
-// behind the refusal that it belongs to. After a denied launch the slot is withheld, or
-// the master would offer the same task again at once.
+// behind the refusal to which it belongs. After a denied launch the slot is withheld,
+// or the master would offer the same task again at once.
 func (s *stepper) sendIdle(w *worker, m *sched.Message) {
 	switch {
 	case s.admission.stopping:

@@ -44,7 +44,7 @@ type worker struct {
 	stepped
 }
 
-// stepped is the data of the step in progress, beside its message.
+// stepped is the data of the step in progress, in addition to its message.
 type stepped struct {
 	launch  *wire.Item // the Launch
 	at      time.Time  // when it arrived

@@ -80,7 +80,7 @@ type Config struct {
 	Metrics  *Metrics
 }
 
-// Workers is every worker of a node. It belongs to one goroutine, but for Messages.
+// Workers is every worker of a node. It belongs to one goroutine, except for Messages.
 // Make it with [New].
 type Workers struct {
 	cfg Config
@@ -161,7 +161,7 @@ func (s *Workers) RemoveClassic(b app.Slot, reason string) {
 }
 
 // SetServes sets the applications with a backend or an executor that has room here:
-// every slot of the node's own serves them beside the built-in backends.
+// every slot of the node's own serves them in addition to the built-in backends.
 func (s *Workers) SetServes(apps []string) {
 	s.serves = append([]string{""}, apps...)
 	s.cfg.Log.Info("applications with a resident backend changed", "applications", fmt.Sprint(apps))
@@ -171,5 +171,5 @@ func (s *Workers) SetServes(apps []string) {
 // Serves returns the applications that the node's own slots serve.
 func (s *Workers) Serves() []string { return s.serves }
 
-// Stop has every launch denied from now on; Describe then returns no slots.
+// Stop makes the workers deny every launch from now on; Describe then returns no slots.
 func (s *Workers) Stop() { s.admission.stopping = true }

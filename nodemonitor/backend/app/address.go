@@ -38,7 +38,7 @@ func (r *Registry) registeredAs(ctx context.Context, worker string) string {
 	return worker
 }
 
-// alias records the registered address of a worker that named itself otherwise.
+// alias records the registered address of a worker that named itself differently.
 func (r *Registry) alias(worker, address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

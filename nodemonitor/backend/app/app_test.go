@@ -90,7 +90,7 @@ func TestBackendVanishes(t *testing.T) {
 		r.Start(task(1, "spark", 4), w.done)
 		synctest.Wait()
 		w.expect(t, "+slot 4 spark reserved=false", "1 lost reason=true", "-slot 4 reason=true")
-		register(t, r, "spark", "h:1", General) // it comes back with a slot of a new number
+		register(t, r, "spark", "h:1", General) // it comes back with a slot under a new number
 		w.expect(t, "+slot 5 spark reserved=false")
 	}))
 	t.Run("no answer", bubble(func(t *testing.T, w *world, r *Registry) {
@@ -250,7 +250,7 @@ func TestRefusedRegistrations(t *testing.T) {
 				t.Errorf("%+v: %v", tc, err)
 			}
 		}
-		register(t, r, "spark", "h:1", General) // the known one is no news
+		register(t, r, "spark", "h:1", General) // the known one causes no event
 	})(t)
 }
 

@@ -38,8 +38,8 @@ func (k Kind) String() string {
 // context's deadline.
 type Launcher func(ctx context.Context, address string, t *backend.Task) error
 
-// ErrRefused is wrapped by a Launcher's error when the backend did answer, with an error
-// of its own: the process is alive, the task has failed.
+// ErrRefused is wrapped by a Launcher's error when the backend answered with an error of
+// its own: the process is alive, the task has failed.
 var ErrRefused = errors.New("the backend refused the task")
 
 // ErrClosed is wrapped by a Launcher's error when the backend read the call and closed the
@@ -69,12 +69,11 @@ type TaskRef struct {
 	Job      string // requestId
 	Task     string // taskId
 	App      string // appId
-	Scope    string // of who reports, as api.AppScope: only its own tasks are meant; "" for any
+	Scope    string // of the reporter, as api.AppScope: only its own tasks are meant; "" for any
 	Frontend string // schedulerAddress, host:port
 }
 
-// Config is what a Registry needs. Zero means the default, save for Launch and
-// Events.
+// Config is what a Registry needs. Zero means the default, except for Launch and Events.
 type Config struct {
 	Launch        Launcher
 	Events        Events

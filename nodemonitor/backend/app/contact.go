@@ -84,8 +84,8 @@ func (r *Registry) probed(p *process, err error) {
 	}
 }
 
-// launched applies the outcome of a launch: nil for every answer, exceptions included. What
-// else runs in the backend goes on. It needs the lock.
+// launched applies the outcome of a launch: nil for every answer, exceptions included. Other
+// tasks in the backend continue. It needs the lock.
 func (r *Registry) launched(p *process, err error) {
 	c := &p.contact
 	if err == nil {
@@ -107,7 +107,7 @@ func (r *Registry) rest(p *process, reason string, err error) {
 	r.withdraw(p, reason)
 }
 
-// resume offers a backend tasks again, in a slot of a new number, if it rests. It needs the
+// resume offers a backend tasks again, in a slot with a new number, if it rests. It needs the
 // lock.
 func (r *Registry) resume(p *process) {
 	if p.contact.resting {

@@ -13,7 +13,7 @@ import (
 )
 
 // A backend that answers no launch rests, for longer each time, and comes back by itself
-// with a slot of a new number; an answered launch ends that.
+// with a slot under a new number; an answered launch ends that.
 func TestBackendRestsAndComesBack(t *testing.T) {
 	bubble(func(t *testing.T, w *world, r *Registry) {
 		register(t, r, "spark", "h:1", General)
@@ -91,7 +91,7 @@ func TestBackendHangs(t *testing.T) {
 }
 
 // A launch that a live backend answers by closing the connection is tried again; the third
-// of one task fails the task. What else runs there goes on.
+// of one task fails the task. Other tasks there continue.
 func TestLaunchThatClosesTheConnection(t *testing.T) {
 	bubble(func(t *testing.T, w *world, r *Registry) {
 		register(t, r, "spark", "h:1", Resident)
@@ -116,7 +116,7 @@ func TestLaunchThatClosesTheConnection(t *testing.T) {
 	})(t)
 }
 
-// A report may name its backend by any address of its host; one by another backend than the
+// A report may name its backend by any address of its host; one by a backend other than the
 // task's is refused, and ends what it can.
 func TestWorkerOfAReport(t *testing.T) {
 	bubble(func(t *testing.T, w *world, r *Registry) {

@@ -15,7 +15,7 @@
 //	1 reserved  one slot of its own, short tasks only, this application only
 //	2 resident  no slot: the application may use every free slot of the node
 //
-// A plain Sparrow backend gives no number, which reads as 0. Any other number is
+// A plain Sparrow backend sends no number, which reads as 0. Any other number is
 // refused.
 //
 // # The life of a backend process
@@ -29,7 +29,7 @@
 // A resting backend is offered no task: its slot is withdrawn, and offered again under a new
 // number. It rests for a second, and twice as long each time, up to a minute, until a launch
 // is answered. An exception is an answer. A backend that could not be probed loses what ran
-// in it; one that did not answer launches goes on with the rest.
+// in it; one that did not answer launches continues with the rest.
 //
 // Registering the same socket again keeps the slot, when application and kind are
 // the same, and voids what ran there: a process registers when it starts, so one

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // world is everything around a registry: backends that answer launches and
-// probes as told, and a record of what the registry said, line by line.
+// probes as told, and a record of the registry's events, line by line.
 type world struct {
 	mu     sync.Mutex
 	launch map[string]func(context.Context) error // by address; nil answers well
@@ -74,7 +74,7 @@ func (w *world) fail(address string, err error) {
 	w.probe[address] = err
 }
 
-// expect compares what was said since the last time.
+// expect compares the events since the last call.
 func (w *world) expect(t *testing.T, want ...string) {
 	t.Helper()
 	w.mu.Lock()

@@ -96,7 +96,7 @@ func (r *Registry) launch(u *run) {
 const maxClosings = 3
 
 // closings counts a launch that ended with a closed connection, and returns how many of the
-// task did.
+// task's launches did.
 func (r *Registry) closings(u *run) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,8 +56,8 @@ func New(cfg Config) *Registry {
 }
 
 // Register adds a backend process of the application that serves BackendService at the
-// address, host:port. The events that it causes have been put in order, and nearly
-// always been called, when it returns.
+// address, host:port. When it returns, the events that it causes have been queued in
+// order, and nearly always been delivered.
 func (r *Registry) Register(app, address string, kind Kind) error {
 	defer r.callbacks.flush()
 	r.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// quiet hears the events and says nothing.
+// quiet receives the events and ignores them.
 type quiet struct{}
 
 func (quiet) SlotAdded(Slot)         {}

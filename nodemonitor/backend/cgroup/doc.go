@@ -14,12 +14,12 @@
 // # What may be touched
 //
 //	setting        root
-//	a path         that folder, made if it is missing: the one who configures it gives it away
+//	a path         that folder, made if it is missing: the setting delegates it
 //	"" (find it)   the cgroup of this process, when it is delegated: by the attribute that
 //	               systemd sets (Delegate=yes), or because it belongs to this user, who is not
 //	               root; and it holds no process but this one and its descendants
 //	off            none
 //
-// Root may write everywhere, so what root may write says nothing: a shell of root, or a
-// container whose cgroup is the host's, gets limits by other means (package guard).
+// Root may write everywhere, so write permission of root proves nothing: a shell of root, or
+// a container whose cgroup is the host's, gets limits by other means (package guard).
 package cgroup

@@ -12,7 +12,7 @@ import (
 )
 
 // daemonName is the cgroup of the node monitor and its guard below the root. systemd makes it
-// itself where a unit says DelegateSubgroup=daemon.
+// itself where a unit has DelegateSubgroup=daemon.
 const daemonName = "daemon"
 
 // own returns the folder of the cgroup v2 of this process.
@@ -75,7 +75,7 @@ func (s *system) delegated() (string, error) {
 }
 
 // isDelegated reports whether a cgroup was given to this program or its user. That root may
-// write there says nothing.
+// write there proves nothing.
 func (s *system) isDelegated(folder string) bool {
 	if s.xattr(folder, "trusted.delegate") == "1" || s.xattr(folder, "user.delegate") == "1" {
 		return true

@@ -27,7 +27,7 @@ type Limits struct {
 // Usage is what a process and all that it has started have used.
 type Usage struct {
 	Peak         int64 // bytes of memory at once; 0 before Linux 5.19
-	OOMKills     int64 // how many of its processes the kernel killed for want of memory
+	OOMKills     int64 // how many of its processes the kernel killed for lack of memory
 	ForksRefused int64 // how many it could not start
 }
 
@@ -38,8 +38,8 @@ type Group struct {
 	fd     int // -1 once it is closed
 }
 
-// Make makes a cgroup with limits. What the controllers of the tree cannot limit stays without
-// one.
+// Make makes a cgroup with limits. What the controllers of the tree cannot limit stays
+// unlimited.
 func (t *Tree) Make(name string, l Limits) (*Group, error) {
 	g := &Group{folder: filepath.Join(t.root, groupPrefix+name), sys: t.sys, fd: -1}
 	if err := makeFolder(g.folder); err != nil {
@@ -50,7 +50,7 @@ func (t *Tree) Make(name string, l Limits) (*Group, error) {
 		g.fd, err = openFolder(g.folder)
 	}
 	if err != nil {
-		_ = t.sys.remove(g.folder) // the error says more
+		_ = t.sys.remove(g.folder) // the other error is more useful
 		return nil, err
 	}
 	return g, nil

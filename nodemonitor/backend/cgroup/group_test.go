@@ -20,7 +20,8 @@ func openFake(t *testing.T, controllers string) (*fake, *Tree) {
 	return f, tree
 }
 
-// TestLimitsAreWritten: each limit to its file, and only those that there are controllers for.
+// TestLimitsAreWritten: each limit is written to its file, and only those for which there are
+// controllers.
 func TestLimitsAreWritten(t *testing.T) {
 	all := Limits{Memory: 64 << 20, CPUs: 1.5, Processes: 20, Weight: 10}
 	for name, c := range map[string]struct {
@@ -87,7 +88,7 @@ func TestSharedByWeight(t *testing.T) {
 	}
 }
 
-// TestOldGroupsAreRemoved: those that an earlier guard has left, and no new ones.
+// TestOldGroupsAreRemoved: those that an earlier guard has left are removed, and no new ones.
 func TestOldGroupsAreRemoved(t *testing.T) {
 	f, tree := openFake(t, "cpu memory pids")
 	f.file("/unit/task-old.1/pids.max", "1")

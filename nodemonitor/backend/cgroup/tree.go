@@ -30,9 +30,9 @@ type Tree struct {
 	shared map[int]int // descriptors of the cgroups without limits, by weight
 }
 
-// Open prepares the cgroup that the setting names (the package's documentation has its values):
-// this process moves into a cgroup of its own there, and the controllers are handed to those
-// below. The error is why there is none, for a person.
+// Open prepares the cgroup that the setting names (the package's documentation lists its
+// values): this process moves into a cgroup of its own there, and the controllers are handed to
+// those below. The error is why there is none, for a person.
 func Open(setting string) (*Tree, error) { return openTree(setting, machine()) }
 
 func openTree(setting string, s *system) (*Tree, error) {

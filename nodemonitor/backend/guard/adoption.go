@@ -102,8 +102,8 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	return a, nil
 }
 
-// Claim has the events of a process of a former client delivered to on; an end that the
-// guard has kept is the first one.
+// Claim delivers the events of a process of a former client to on; an end that the guard has
+// kept is the first one.
 func (c *Client) Claim(h Handle, on func(Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Client) Claim(h Handle, on func(Event)) {
 	}
 }
 
-// Follow has the events of the guard that was adopted delivered.
+// Follow starts the delivery of the events of the guard that was adopted.
 func (c *Client) Follow(a *Adoption) {
 	c.mu.Lock()
 	g := c.adopted
@@ -125,7 +125,7 @@ func (c *Client) Follow(a *Adoption) {
 	g.follow()
 }
 
-// Keep has the guard keep data for the next client, in place of what was kept before.
+// Keep makes the guard keep data for the next client, in place of what was kept before.
 func (c *Client) Keep(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +141,8 @@ func (c *Client) lastKept() []byte {
 	return c.kept
 }
 
-// Leave ends the client and leaves what runs to the guard, for the next client. Events that
-// were not delivered by then are the next client's. Without a grace it is Close.
+// Leave ends the client and leaves running processes to the guard, for the next client. Events
+// that were not delivered by then go to the next client. Without a grace it is Close.
 func (c *Client) Leave() {
 	if c.opts.Grace == 0 {
 		c.Close(0)
@@ -202,7 +202,7 @@ func (p *formerGuard) close() {
 	p.fd = -1
 }
 
-// wait returns an error always: how the process ended is its parent's to know.
+// wait always returns an error: only the parent of the process learns how it ended.
 func (p *formerGuard) wait() error {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, -1) //nolint:gosec // a descriptor

@@ -23,8 +23,8 @@ func options(folder string, grace time.Duration) Options {
 }
 
 // killVictim starts a node monitor whose guard runs the script and outlives it, kills it once
-// the script has written so many pids, and returns the pids of the script's process and of the
-// guard.
+// the script has written that many pids, and returns the pids of the script's process and of
+// the guard.
 func killVictim(t *testing.T, folder string, grace time.Duration, script string, pids int) (leader, guard int) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "victim", folder, grace.String(), script)
@@ -111,8 +111,8 @@ func TestNobodyComesWithinTheGrace(t *testing.T) {
 	}
 }
 
-// TestLeaveThreeTimes: what runs passes from client to client, with the ends that nobody saw,
-// suspended processes suspended, and output that was written meanwhile.
+// TestLeaveThreeTimes: running processes pass from client to client, with the ends that no
+// client saw, suspended processes suspended, and output that was written meanwhile.
 func TestLeaveThreeTimes(t *testing.T) {
 	folder := t.TempDir()
 	c := New(options(folder, time.Minute))
@@ -197,7 +197,8 @@ func TestLeaveThreeTimes(t *testing.T) {
 	}
 }
 
-// TestCloseAfterAdoption: an orderly end for good outlives nothing, whoever started it.
+// TestCloseAfterAdoption: nothing survives the orderly end of a client for good, whichever
+// client started it.
 func TestCloseAfterAdoption(t *testing.T) {
 	folder := t.TempDir()
 	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000", 0)
@@ -205,14 +206,14 @@ func TestCloseAfterAdoption(t *testing.T) {
 	c.Follow(a)
 	c.Close(0)
 	for _, pid := range []int{leader, guard} {
-		if state(pid) != "" && state(pid) != "Z" { // reaped by whoever adopted the guard
+		if state(pid) != "" && state(pid) != "Z" { // reaped by the process that adopted the guard
 			t.Errorf("process %d is there after Close", pid)
 		}
 	}
 }
 
-// TestAdoptedGuardKilled: what a guard ran that was adopted and then killed is lost, and the
-// next process gets a guard.
+// TestAdoptedGuardKilled: the processes of a guard that was adopted and then killed are lost,
+// and the next process gets a new guard.
 func TestAdoptedGuardKilled(t *testing.T) {
 	folder := t.TempDir()
 	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000", 0)

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child is one attempt's process. Only the server's loop touches it, save for
-// the sinks, which belong to the goroutines that drain the pipes until they
-// have ended.
+// child is one attempt's process. Only the server's loop touches it, except for the sinks,
+// which belong to the goroutines that drain the pipes until they have ended.
 type child struct {
 	handle Handle
 	mark   string
@@ -106,7 +105,7 @@ func (c *child) closePipes() {
 }
 
 // expirePipes ends the wait for the ends of the streams. What is in the pipes is still read:
-// on a busy machine nobody may have read it yet.
+// on a busy machine it may not have been read yet.
 func (c *child) expirePipes() {
 	for _, p := range c.pipes {
 		_ = p.SetReadDeadline(time.Unix(1, 0)) // one that was read to its end is closed

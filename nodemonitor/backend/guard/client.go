@@ -22,14 +22,14 @@ type Options struct {
 	Started func(pid int)
 
 	// Grace is for how long a guard outlives its client; 0: not at all. Folder is where it
-	// waits for the next one meanwhile, a folder of this user, and Owner whose processes it
-	// runs.
+	// waits for the next one meanwhile, a folder of this user, and Owner names the node monitor
+	// whose processes it runs.
 	Grace  time.Duration
 	Folder string
 	Owner  string
 
-	// Cgroup is the cgroup for processes with limits, as package cgroup has the setting; "" has
-	// it found.
+	// Cgroup is the cgroup for processes with limits, a setting of package cgroup; "" makes the
+	// package find it.
 	Cgroup string
 }
 
@@ -89,7 +89,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Start has the process started and returns at once; on gets its events, the
+// Start requests the start of the process and returns at once; on receives its events, the
 // last of which is Ended, Refused or Lost. After an error on is never called.
 func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 	c.mu.Lock()
@@ -114,8 +114,8 @@ func (c *Client) Kill(h Handle, grace time.Duration) {
 	c.request(request{Op: opKill, Handle: h, Grace: grace})
 }
 
-// Suspend stops the process group. It reports whether the process still runs as
-// far as is known here.
+// Suspend stops the process group. It reports whether the process, as far as is known here,
+// still runs.
 func (c *Client) Suspend(h Handle) bool { return c.request(request{Op: opSuspend, Handle: h}) }
 
 // Resume continues the process group.

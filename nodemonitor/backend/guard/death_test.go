@@ -60,8 +60,8 @@ func TestNodeMonitorKilled(t *testing.T) {
 	}
 }
 
-// TestGuardKilled: without its guard an attempt is lost and its processes end,
-// but for one that also wiped the mark; the next attempt gets a new guard.
+// TestGuardKilled: without its guard an attempt is lost and its processes end, except
+// for one that also wiped the mark; the next attempt gets a new guard.
 func TestGuardKilled(t *testing.T) {
 	var guards atomic.Int32
 	c := New(Options{Started: func(int) { guards.Add(1) }})

@@ -1,5 +1,5 @@
-// Package guard starts real processes in a small process of its own, so that
-// none of them outlives the node monitor, however that ends.
+// Package guard starts real processes under a small separate process, so that none of them
+// outlives the node monitor, however that one ends.
 //
 //	node monitor ── Client ══ socket pair ══ Main ── guard process
 //	                  requests ─▶                      │ fork, exec
@@ -11,8 +11,8 @@
 // The guard is the node monitor's own binary started again with a hidden verb
 // (docs/adr/0006-exec-guard.md has the reasons and the measurements). It is
 // started by the first attempt and serves all node monitors of a process. A program
-// that has not called Register is refused: it would not recognise the verb, and start
-// itself for ever.
+// that has not called Register is refused: it would not recognise the verb, and would start itself
+// forever.
 //
 // # Which process ends when
 //
@@ -36,20 +36,20 @@
 // # Clients that follow
 //
 // A guard with a grace listens on a socket in its client's folder. When the connection ends it
-// goes on: it reads outputs, reaps, and keeps the last events that nobody has received. The
-// next client (Client.Adopt) gets the notes of all processes (Spec.Note) and what has become
-// of them, claims them, and gets their events from then on (docs/adr/0034-restart-grace.md).
+// continues: it reads outputs, reaps, and keeps the last events that no client has received. The
+// next client (Client.Adopt) receives the notes (Spec.Note) and the states of all processes,
+// claims them, and receives their events from then on (docs/adr/0034-restart-grace.md).
 //
 // # Other users
 //
-// A guard that is root starts a process as Spec.As says: user, group and supplementary groups are
-// set between fork and exec, the program is looked up with that user's rights, and the umask is
-// 077. Its working folder, when it is its own, is made with mode 0700 and given to the user; the
-// folder above stays root's, so that nothing in it can be replaced. No process gains rights by a
-// setuid program (no_new_privs): one that did would be out of reach of the guard's signals. As
-// root the guard can signal and reap them all.
+// A guard that is root starts a process as the user in Spec.As: user, group and supplementary
+// groups are set between fork and exec, the program is looked up with that user's rights, and the
+// umask is 077. Its working folder, when it is its own, is made with mode 0700 and given to the
+// user; the folder above stays root's, so that nothing in it can be replaced. No process gains
+// rights by a setuid program (no_new_privs): one that did would be out of reach of the guard's
+// signals. As root the guard can signal and reap them all.
 //
-// Of the guard's environment a process has PATH alone.
+// Of the guard's environment a process has only PATH.
 //
 // # What escapes
 //
@@ -60,14 +60,13 @@
 //
 // A process has /dev/null as its standard input, or (Spec.Stdin) a pipe whose only writing end is
 // the guard's: it reads end-of-file after the last piece (Client.Feed), also when clients come and
-// go meanwhile. One piece at a time is being written, by a goroutine of that process's own; an
-// Input event says when the next one may come (docs/adr/0055-standard-input.md).
+// go meanwhile. One piece at a time is being written, by a separate goroutine for each process; an
+// Input event reports when the next one may come (docs/adr/0055-standard-input.md).
 //
 // # Output
 //
 // The guard reads stdout and stderr from pipes and appends them to files up to a
 // limit; it also reads what exceeds the limit, or cannot be written, so that the
-// process neither blocks nor dies of it. A process that escaped may hold the pipes
-// open for ever: soon after the end of the group the guard reads what they hold and
-// closes them.
+// process neither blocks nor dies of it. A process that escaped may hold the pipes open forever:
+// soon after the end of the group the guard reads what they hold and closes them.
 package guard

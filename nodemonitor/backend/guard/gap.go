@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GapSuffix is what the name of the file has more than that of a stream that records which bytes
-// of the stream are not kept: the offset of the first one, the offset after the last one, and why.
+// GapSuffix follows the name of a stream's file in the name of the file that records which bytes of
+// the stream are not kept: the offset of the first one, the offset after the last one, and why.
 const GapSuffix = ".gap"
 
 const (
-	// roomEvery is how many bytes of a stream are written between two looks at the disk. The
-	// output of a program that writes less is kept as long as the disk takes it.
+	// roomEvery is how many bytes of a stream are written between two looks at the disk. The output
+	// of a program that writes less is kept as long as it can be written.
 	roomEvery = 1 << 20
 	// The disk has no room when less than this is free, or than a part of it.
 	freeBytes, freePart = 1 << 30, 20
@@ -27,7 +27,8 @@ func (s *sink) hasRoom(n int) bool {
 	return !s.full
 }
 
-// diskHasRoom reports whether the disk of a file is not nearly full. One that does not tell is not.
+// diskHasRoom reports whether the disk of a file is not nearly full. One whose state cannot be read
+// is not.
 func diskHasRoom(path string) bool {
 	var disk unix.Statfs_t
 	if unix.Statfs(filepath.Dir(path), &disk) != nil {
@@ -37,7 +38,7 @@ func diskHasRoom(path string) bool {
 	return disk.Bavail*size >= min(freeBytes, disk.Blocks*size/freePart)
 }
 
-// closeGap writes the last bytes of the stream to where they belong, and records what is missing
+// closeGap writes the last bytes of the stream to their place, and records what is missing
 // before them. The record comes first: until it is there, a reader would take the gap for zeros.
 func (s *sink) closeGap() {
 	late := s.late[max(len(s.late)-lateBytes, 0):]
@@ -61,8 +62,8 @@ func (s *sink) closeGap() {
 	s.out.Kept, s.out.Dropped = s.out.Kept+int64(len(late)), s.out.Dropped-int64(len(late))
 }
 
-// recordGap records that what is between the kept bytes and an offset is missing; nothing where
-// that is nothing. On a full disk the last kept bytes make room for the record.
+// recordGap records that what is between the kept bytes and an offset is missing; nothing when none
+// is missing. On a full disk the last kept bytes make room for the record.
 func (s *sink) recordGap(to int64) error {
 	if to == s.out.Kept {
 		return nil

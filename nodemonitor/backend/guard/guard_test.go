@@ -139,8 +139,8 @@ func TestKillBeforeTheStart(t *testing.T) {
 	c.Kill(9999, 0) // unknown
 }
 
-// TestNothingOutlivesItsAttempt: a process that ends by itself takes with it what
-// it left in the background, and open pipes do not hold up its end.
+// TestNothingOutlivesItsAttempt: what a process left in the background ends with it
+// when it ends by itself, and open pipes do not hold up its end.
 func TestNothingOutlivesItsAttempt(t *testing.T) {
 	c := client(t)
 	for name, script := range map[string]string{

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InputState is how far the standard input of a process has been given to it.
+// InputState is how far a process has received its standard input.
 type InputState struct {
 	Taken   int64 // bytes in all
 	Writing bool  // the last of them are not in the pipe yet, which has no room
-	Closed  bool  // it takes no more: it reads no more, had the end, or has ended
+	Closed  bool  // it takes no more: it reads no more, has received the end, or has ended
 }
 
 // input is the standard input of a process that takes one. The guard has the only writing end of
@@ -46,17 +46,17 @@ func (c *child) openInput() (int, error) {
 	return fds[0], nil
 }
 
-// closeInput has the process read end-of-file after what was written.
+// closeInput makes the process read end-of-file after what was written.
 func (c *child) closeInput() {
 	if in := c.input; in != nil && !in.Closed {
 		in.Closed = true
 		close(in.pieces)
-		_ = in.pipe.Close() // of a pipe nothing is left to be written
+		_ = in.pipe.Close() // a pipe has nothing left to be written
 	}
 }
 
 // feed takes a piece that begins where the last one has ended, while none is being written. The
-// client is told of any other one at once.
+// client learns at once that any other one was not taken.
 func (s *server) feed(c *child, r *request) {
 	in := c.input
 	if in == nil || in.Closed || in.Writing || r.Offset != in.Taken {
@@ -91,14 +91,15 @@ func (s *server) tellInput(c *child) {
 	if c.input != nil {
 		e.Input = c.input.InputState
 	}
-	if !c.exited { // its last event says all
+	if !c.exited { // its last event reports everything
 		s.tell(e)
 	}
 }
 
-// Feed gives a process a piece of its standard input, which must begin where the piece before it
-// has ended; its Input event says that there is room for the next one. It reports whether the
-// process still runs as far as is known here. The data must not be changed afterwards.
+// Feed passes a process a piece of its standard input, which must begin where the piece before
+// it has ended; its Input event reports that there is room for the next one. Feed reports
+// whether the process, as far as is known here, still runs. The data must not be changed
+// afterwards.
 func (c *Client) Feed(h Handle, offset int64, data []byte, last bool) bool {
 	return c.request(request{Op: opInput, Handle: h, Offset: offset, Data: data, Last: last})
 }

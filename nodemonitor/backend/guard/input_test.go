@@ -18,8 +18,8 @@ func (r *run) input() InputState {
 	return e.Input
 }
 
-// A process gets its input as it is, and reads end-of-file when the input ends, not before. What
-// does not begin where the input has got to is not taken.
+// A process gets its input as it is, and reads end-of-file when the input ends, not before. A
+// piece that does not begin where the input has got to is not taken.
 func TestInput(t *testing.T) {
 	s := Spec{Argv: []string{"cat"}, Stdin: true, Limit: 1 << 20, Stdout: filepath.Join(t.TempDir(), "out")}
 	c := client(t)
@@ -73,7 +73,8 @@ func TestEmptyInput(t *testing.T) {
 	}
 }
 
-// A process that closes its input goes on, and one that never reads it blocks nothing but that.
+// A process that closes its input continues, and one that never reads it blocks nothing but its
+// input.
 func TestInputThatIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	s := shell("exec 0<&-; echo $$ > pids; exec sleep 600")
@@ -103,8 +104,8 @@ func TestInputThatIsNotRead(t *testing.T) {
 	}
 }
 
-// The next client of the guard goes on where the last one was; between them the process reads no
-// end-of-file.
+// The next client of the guard continues where the last one was; between them the process reads
+// no end-of-file.
 func TestInputAfterASuccession(t *testing.T) {
 	folder := t.TempDir()
 	first := New(options(folder, time.Minute))

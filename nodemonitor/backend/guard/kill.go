@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// kill sends the attempt's group SIGTERM, and SIGKILL once the grace is over. A process that has
-// ended by itself before was not killed, also when nobody has looked at its end yet.
+// kill sends the attempt's group SIGTERM, and SIGKILL once the grace is over. A process that had
+// ended by itself before was not killed, even when its end has not been noticed yet.
 func (s *server) kill(c *child, grace time.Duration) {
 	s.reap()
 	if c.exited {
@@ -76,7 +76,7 @@ func (s *server) exit(c *child) {
 	c.event.Kind, c.event.Killed = Ended, c.killed
 	c.event.Ran = time.Since(c.started)
 	if c.open > 0 {
-		// An escaped child may hold the pipes open for ever.
+		// An escaped child may hold the pipes open forever.
 		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- c.expirePipes })
 	}
 	s.measure(c)

@@ -28,7 +28,7 @@ type Limits struct {
 	Weight int
 }
 
-// usualWeight is that of a process that nothing is said about.
+// usualWeight is the weight of a process for which none is stated.
 const usualWeight = 100
 
 // bounded reports whether a cgroup of its own is needed.
@@ -44,7 +44,7 @@ type confinement struct {
 	traced bool          // it stops when its program begins, until it has its limits
 }
 
-// confine makes the cgroup of a process that needs one. It runs beside the loop.
+// confine makes the cgroup of a process that needs one. It runs concurrently with the loop.
 func confine(tree *cgroup.Tree, l Limits, mark string) (confinement, *Fault) {
 	c := confinement{limits: l, rlimit: tree == nil}
 	var err error
@@ -93,7 +93,7 @@ func (c *confinement) start(attr *syscall.SysProcAttr, as *User, fork func() (in
 	return pid, err
 }
 
-// release has a process go on that stopped when its program began. It is called by the thread that
+// release continues a process that stopped when its program began. It is called by the thread that
 // has started it.
 func (c *confinement) release(pid int) {
 	if !c.traced {
@@ -119,8 +119,8 @@ func (c *confinement) bound(pid int, as *User) error {
 		}
 	}
 	if n := niceOf(c.limits.Weight); n > 0 {
-		// Neither can fail but for a process that has ended, or for a second user's in a tenth of
-		// a second: then it has the usual weight.
+		// Neither can fail except for a process that has ended, or for one of a second user within
+		// a tenth of a second: then it has the usual weight.
 		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, n)
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(n)), 0)
 	}
@@ -174,12 +174,12 @@ func remove(g *cgroup.Group) {
 }
 
 // measure adds to the last event of a process what it has used, and which limit ended it. The
-// files of a cgroup are read beside the loop, as its output is.
+// files of a cgroup are read concurrently with the loop, like the output.
 func (s *server) measure(c *child) {
 	l := &c.confined.limits
 	if c.confined.group == nil {
 		failed := c.event.Status.Signaled() || c.event.Status.ExitStatus() != 0
-		// A program whose allocation failed ends as it likes: how much it had tells.
+		// A program whose allocation failed may end in any way: how much memory it had decides.
 		c.event.OutOfMemory = c.confined.rlimit && l.Memory > 0 && failed && !c.killed && c.event.Peak >= l.Memory/4*3
 		return
 	}
@@ -224,14 +224,14 @@ func reapUsage(pid int) (status syscall.WaitStatus, peak int64) {
 	}
 }
 
-// LimitState is by what the limits of processes are enforced.
+// LimitState describes by what means the limits of processes are enforced.
 type LimitState struct {
 	Cgroup string   // the folder of the delegated cgroup, "" for rlimits
 	Lacks  []string // controllers that the cgroup does not have
 	Why    string   // why there is no cgroup
 }
 
-// Enforces returns by what limits are enforced.
+// Enforces returns by what means limits are enforced.
 func (c *Client) Enforces() LimitState { return c.enforces }
 
 // By returns "cgroup" or "rlimit".

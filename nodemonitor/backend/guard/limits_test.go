@@ -51,8 +51,8 @@ func needsCgroup(t *testing.T) *Client {
 	return c
 }
 
-// TestMemoryLimit: a program that takes more and more memory fails, and it is known why; one that
-// keeps below the limit, and one that fails by itself, are not blamed.
+// TestMemoryLimit: a program that takes more and more memory fails, and the reason is known; one
+// that stays below the limit, and one that fails by itself, are not blamed.
 func TestMemoryLimit(t *testing.T) {
 	for by, c := range confinedClients(t) {
 		t.Run(by, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestProcessLimit(t *testing.T) {
 	awaitNoGroups(t, c)
 }
 
-// TestGroupEndsWithItsAttempt: also a process that left the group of processes and wiped its
-// environment ends with a cgroup, which is removed.
+// TestGroupEndsWithItsAttempt: even a process that left the group of processes and wiped its
+// environment ends with its cgroup, which is removed.
 func TestGroupEndsWithItsAttempt(t *testing.T) {
 	c := needsCgroup(t)
 	dir := t.TempDir()

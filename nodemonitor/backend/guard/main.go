@@ -63,8 +63,8 @@ func Main() int {
 		return 1
 	}
 	// The node monitor acts on a Ctrl-C or a service manager's SIGTERM, and the guard
-	// ends when its socket does. The signals are caught, not ignored: the processes that
-	// it starts would inherit that.
+	// ends when its socket does. The signals are caught, not ignored: the processes that it
+	// starts would inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	exits := make(chan os.Signal, 1)
 	signal.Notify(exits, syscall.SIGCHLD)
@@ -82,8 +82,8 @@ func Main() int {
 	return 0
 }
 
-// ownPath returns what processes have of the guard's own environment: where programs are. The
-// rest is the node monitor's, with what it may keep secret.
+// ownPath returns what processes have of the guard's own environment: the search path of
+// programs. The rest is the node monitor's, and may hold secrets.
 func ownPath() []string {
 	if path := os.Getenv("PATH"); path != "" {
 		return []string{"PATH=" + path}

@@ -2,7 +2,7 @@ package guard
 
 import "time"
 
-// version is that of what clients and guards of different builds say to each other. A guard of
+// version is that of the protocol between clients and guards of different builds. A guard of
 // version 1 does not know Spec.As and Spec.Limits: it would run
 // everything as its own user, without limits. One of version 2 does not know Spec.Stdin: it would
 // give a process an empty input.
@@ -27,7 +27,7 @@ type welcome struct {
 	Token   string
 	Last    Handle
 	Kept    []byte
-	Held    int // so many messages of the type Held follow
+	Held    int // that many messages of the type Held follow
 }
 
 // Held is a process that a guard has kept for the next client.
@@ -51,7 +51,7 @@ type memory struct {
 	kept  []byte
 }
 
-// held lists the processes that no client has seen the end of.
+// held lists the processes whose end no client has seen.
 func (s *server) held() (list []any) {
 	for _, c := range s.handles {
 		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0, Suspended: c.held, Stopped: c.heldBefore, End: c.final}

@@ -51,7 +51,7 @@ func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
 	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir}, nil
 }
 
-// makeFolder makes the working folder that is the process's own, for its user alone.
+// makeFolder makes the process's own working folder, which only its user may enter.
 func makeFolder(spec *Spec) *Fault {
 	if !spec.MakeDir {
 		return nil
@@ -65,7 +65,7 @@ func makeFolder(spec *Spec) *Fault {
 	return nil
 }
 
-// makeOwn makes a folder for the process's user alone.
+// makeOwn makes a folder that only the process's user may enter.
 func (s *Spec) makeOwn(folder string) error {
 	u := s.As
 	if unix.Mkdir(folder, 0o700) == nil { // as nearly always: nothing has its name, and what is above it is there
@@ -90,8 +90,8 @@ func (s *Spec) who() string {
 	return fmt.Sprintf("the task's user (%d)", s.As.UID)
 }
 
-// checkFolder looks at the working folder as the process's user. One that this user has just made
-// needs no look.
+// checkFolder checks the working folder as the process's user. A folder that this user has just
+// made needs no check.
 func checkFolder(spec *Spec) *Fault {
 	if spec.MakeDir && (spec.As == nil || spec.As.UID == 0) {
 		return nil

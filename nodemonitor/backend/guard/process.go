@@ -31,7 +31,7 @@ type instance struct {
 	enc     *gob.Encoder  // to out; likewise
 	dec     *gob.Decoder  // used by receive alone
 	gone    chan struct{} // closed when receive has ended
-	follow  func()        // has the events of a guard that was adopted delivered
+	follow  func()        // starts the delivery of the events of a guard that was adopted
 	left    atomic.Bool   // the connection ends, the guard does not
 	// Guarded by Client.mu.
 	dead    bool
@@ -192,14 +192,14 @@ func (g *instance) write(r *request) { g.check(g.enc.Encode(r)) }
 // flush sends what was written.
 func (g *instance) flush() { g.check(g.out.Flush()) }
 
-// check kills a guard that does not read what it is sent: receive then ends what it ran.
+// check kills a guard that does not read its requests: receive then ends what it ran.
 func (g *instance) check(err error) {
 	if err != nil {
 		g.process.kill()
 	}
 }
 
-// impatient writes to a guard, which has so long to read it.
+// impatient writes to a guard, which has that long to read it.
 type impatient struct{ conn net.Conn }
 
 func (w impatient) Write(p []byte) (int, error) {

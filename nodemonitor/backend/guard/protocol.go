@@ -18,16 +18,16 @@ type Spec struct {
 	// Rotations has the last bytes kept in place of the first: a file that has reached
 	// Limit becomes FILE.1, that one FILE.2, up to this number.
 	Rotations int
-	// Note is what the client wants to know of the process when it is another one by then:
-	// the guard keeps it and gives it to the next client. A process without one ends with its
-	// client.
+	// Note is what the next client needs to know of the process: the guard keeps it and passes it
+	// to that client. A process without one ends with its client.
 	Note []byte
 	// As is who the process is, in place of the guard's own user; only for a guard that is root.
 	As     *User
 	Limits Limits
 	// Script is written to its file before the process starts, whose program it is; nil for none.
 	Script *Script
-	// Stdin is set for a process that takes standard input, by Feed; else that is empty.
+	// Stdin is set for a process that takes standard input, by Feed; otherwise the input is
+	// empty.
 	Stdin bool
 }
 
@@ -82,9 +82,9 @@ type EventKind uint8
 const (
 	Started EventKind = iota + 1
 	Ended
-	Refused // it never began; Fault says why
-	Lost    // the guard went away; Fault says how
-	Input   // a piece of standard input was written or not taken; Input says how far it is
+	Refused // it never began; Fault has the reason
+	Lost    // the guard went away; Fault describes how
+	Input   // a piece of standard input was written or not taken; Input has how far it is
 )
 
 // last reports whether no event of the process follows.
@@ -98,7 +98,7 @@ type Event struct {
 	Pid    int                // Started
 	Status syscall.WaitStatus // Ended
 	Killed bool               // Ended: Kill came before the end
-	Never  bool               // Ended: Kill came before the begin
+	Never  bool               // Ended: Kill came before the beginning
 	Ran    time.Duration      // Ended: from fork to end
 	Tail   []byte             // Ended: last bytes of stderr, tailBytes at most
 	Output [2]Output          // Ended: stdout and stderr
@@ -114,7 +114,7 @@ type Event struct {
 // Output describes the end of one stream.
 type Output struct {
 	Kept    int64  // bytes in the file
-	Dropped int64  // bytes that are not
+	Dropped int64  // bytes that are not in the file
 	Fault   string // why writing the file failed; "" when it did not
 }
 

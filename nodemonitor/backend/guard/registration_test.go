@@ -32,7 +32,7 @@ func careless(deep string) {
 	os.Exit(0)
 }
 
-// A program that did not register the verb would start itself again and again.
+// A program that did not register the verb would start itself forever.
 func TestProgramThatDidNotRegisterStartsNoGuard(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", "-test.run", "^$")
 	cmd.Env = append(os.Environ(), unregistered+"=x")

@@ -10,8 +10,8 @@ import (
 )
 
 // TestSinkRolls checks every split of every stream: the files hold its last bytes
-// in order, each as long as the limit but the newest, and there are no more of
-// them than were asked for.
+// in order, each as long as the limit except the newest, and there are no more of them
+// than requested.
 func TestSinkRolls(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()

@@ -23,9 +23,9 @@ func (s *Spec) writeScript() *Fault {
 	return nil
 }
 
-// writeFile writes a file that the process's user alone may read, change and run. No process is
+// writeFile writes a file that only the process's user may read, change and run. No process is
 // forked meanwhile: it would have the file open for a moment, and the kernel runs no file that
-// somebody has open for writing.
+// a process has open for writing.
 func (s *Spec) writeFile(path string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

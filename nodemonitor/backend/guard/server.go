@@ -15,15 +15,15 @@ const (
 	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
 
-// waiting is how much may wait for the loop before who posts it does: a wake-up of its thread costs
-// more than most of what it then does.
+// waiting is how much may wait for the loop before a poster has to wait: a wake-up of its thread
+// costs more than most of what it then does.
 const waiting = 64
 
 // server is the guard's state. One goroutine, locked to its thread, owns it and
 // runs loop; others only post functions for it to run.
 type server struct {
 	null     int      // /dev/null, the stdin of a process that takes none
-	env      []string // of the guard's own what processes have
+	env      []string // the part of the guard's own that processes have
 	open     opener
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
 	removing sync.WaitGroup // of cgroups
@@ -84,8 +84,8 @@ func (s *server) handle(r request) {
 	}
 }
 
-// start looks the program and its folder up beside the loop: a file system
-// that hangs delays only that attempt.
+// start looks up the program and its folder concurrently with the loop: a file system that hangs
+// delays only that attempt.
 func (s *server) start(c *child) {
 	s.handles[c.handle] = c
 	tree := s.tree
@@ -124,7 +124,8 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	s.drain(c)
 }
 
-// drain keeps both streams of a process, beside the loop, which is told once that they have ended.
+// drain keeps both streams of a process, concurrently with the loop, to which it reports once that
+// they have ended.
 func (s *server) drain(c *child) {
 	var ends [2]struct {
 		out  Output
@@ -161,8 +162,8 @@ func (s *server) finishIfEnded(c *child) {
 	s.finish(c, c.event)
 }
 
-// finish sends the last event of an attempt. It is kept until the client has it, when it may
-// be the next one that gets it.
+// finish sends the last event of an attempt. It is kept until a client has it, which may be the
+// next one.
 func (s *server) finish(c *child, e Event) {
 	e.Handle = c.handle
 	if c.exited = true; s.grace > 0 {

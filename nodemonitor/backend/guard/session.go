@@ -58,7 +58,7 @@ func (s *server) serve(conn net.Conn, dec *gob.Decoder, first ...any) {
 	events := s.events
 	go func() {
 		events.send(conn, first...)
-		_ = conn.Close() // the client is gone; receive ends by this, too
+		_ = conn.Close() // the client is gone; this ends receive, too
 	}()
 }
 
@@ -77,7 +77,7 @@ func (s *server) clientGone() {
 		return
 	}
 	s.expired = time.After(s.grace)
-	_ = unix.Dup3(s.null, int(os.Stderr.Fd()), 0) // whoever reads the client's error output reads its end now
+	_ = unix.Dup3(s.null, int(os.Stderr.Fd()), 0) // a reader of the client's error output now reads its end
 	for _, c := range s.handles {
 		if c.spec.Note == nil {
 			s.kill(c, 0) // no other client would know what it is
@@ -96,7 +96,8 @@ func (s *server) accept(l net.Listener) {
 	}
 }
 
-// greet reads who has connected, and leaves the answer to the loop.
+// greet reads the greeting of a client that has connected, and leaves the answer to the
+// loop.
 func (s *server) greet(conn net.Conn) {
 	if peer, err := credentials(conn); err != nil || int(peer.Uid) != os.Getuid() {
 		_ = conn.Close() // another user's
@@ -145,7 +146,7 @@ func (s *server) arrive(conn net.Conn, dec *gob.Decoder, g greeting, until time.
 	_ = conn.Close()                                       // nothing follows
 }
 
-// credentials returns whose process is at the other end of a Unix socket.
+// credentials returns the user and the process at the other end of a Unix socket.
 func credentials(conn net.Conn) (*unix.Ucred, error) {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -28,17 +28,17 @@ type output interface {
 // opener makes the file of one stream. Tests replace it by one that fails.
 type opener func(path string) (output, error)
 
-// createLog makes a new file: a task may write beside its own log, and may have put a
+// createLog makes a new file: a task may write in the folder of its own log, and may have put a
 // link or a named pipe in its place.
 func createLog(path string) (output, error) { return files.CreateRegular(path) }
 
 // sink keeps the first bytes of a stream in a file, and its last ones in memory until its end,
-// when they go to their place in the file: what is between is a gap, recorded beside it.
+// when they go to their place in the file: the bytes between are a gap, recorded in a second file.
 // It belongs to one goroutine and never refuses a byte.
 type sink struct {
 	path      string
 	limit     int64
-	rotations int   // files kept beside the newest; 0 keeps the first bytes instead
+	rotations int   // files kept in addition to the newest; 0 keeps the first bytes instead
 	size      int64 // of the newest file, with rotations
 	open      opener
 	room      func(path string) bool // whether the disk has room; nil: it has
@@ -67,8 +67,8 @@ func (s *sink) take(p []byte) {
 	}
 }
 
-// write returns how many bytes reached the file. A file that failed once is left
-// alone: a log with a hole is worse than one that ends.
+// write returns how many bytes reached the file. A file that failed once is not written again: a
+// log with a hole is worse than one that ends.
 func (s *sink) write(p []byte) int {
 	if len(p) == 0 || s.path == "" || !s.opened() {
 		return 0
@@ -93,8 +93,8 @@ func (s *sink) opened() bool {
 	return s.out.Fault == ""
 }
 
-// lastBytes appends to what is kept of the last bytes of a stream: at least the last most of them,
-// at most twice as many.
+// lastBytes appends to the kept last bytes of a stream: at least the last most of them, at most
+// twice as many.
 func lastBytes(kept, p []byte, most int) []byte {
 	if len(p) >= most {
 		return append(kept[:0], p[len(p)-most:]...)
@@ -105,7 +105,7 @@ func lastBytes(kept, p []byte, most int) []byte {
 	return append(kept, p...)
 }
 
-// end closes the file, after what is known of the bytes that it lacks.
+// end closes the file, after a note of the bytes that it lacks.
 func (s *sink) end() (Output, []byte) {
 	switch {
 	case s.out.Dropped == 0 || s.path == "":
@@ -143,7 +143,7 @@ func (s *sink) drain(pipe *os.File) {
 	}
 }
 
-// takeRest reads what a pipe holds, and not what a writer adds for ever.
+// takeRest reads what a pipe holds, and not what a writer continues to add.
 func (s *sink) takeRest(pipe *os.File, buf []byte) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

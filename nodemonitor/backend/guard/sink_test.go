@@ -128,8 +128,8 @@ func TestSinkOnADiskThatIsNearlyFull(t *testing.T) {
 	}
 }
 
-// What a process wrote before its end is kept, although nobody has read it by then and an escaped
-// child still holds the pipe.
+// What a process wrote before its end is kept, although it has not been read by then and an
+// escaped child still holds the pipe.
 func TestSinkReadsThePipeAtItsDeadline(t *testing.T) {
 	read, write, err := pipe()
 	if err != nil {
@@ -232,8 +232,7 @@ func TestLogIsNeverAPipe(t *testing.T) {
 	}
 }
 
-// A folder that another task has put where the attempt's own is to be is no link to
-// elsewhere.
+// A link that another task has put in the place of the attempt's own folder is not followed.
 func TestOwnFolderIsNeverALink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink(elsewhere, dir+"/own"); err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reuse makes the working folder of one that an ended process has left, and reports whether it did.
-// A disk with a journal takes many times as long to make a folder as to rename one.
+// reuse makes the working folder from one that an ended process has left, and reports whether it
+// did. A disk with a journal takes many times as long to make a folder as to rename one.
 func (s *Spec) reuse() bool {
 	if s.Spare == "" {
 		return false
@@ -25,7 +25,7 @@ func (s *Spec) reuse() bool {
 	if unix.Renameat2(unix.AT_FDCWD, s.Spare, unix.AT_FDCWD, s.Dir, unix.RENAME_NOREPLACE) != nil {
 		return false
 	}
-	// Another folder or a link may have got the name meanwhile: then makeOwn has the last word.
+	// Another folder or a link may have got the name meanwhile: then makeOwn decides.
 	return unix.Lstat(s.Dir, &is) == nil && is.Dev == was.Dev && is.Ino == was.Ino
 }
 
@@ -38,8 +38,8 @@ func (s *Spec) wouldMake(folder *unix.Stat_t) bool {
 	return folder.Uid == uid && folder.Gid == gid && folder.Mode&0o7777 == 0o700
 }
 
-// isBare reports whether a folder holds nothing, and has no attributes that what is made in it
-// could inherit; what the system's security module says of it is the same for all of them.
+// isBare reports whether a folder is empty and has no attributes that files in it could inherit;
+// the label of the system's security module is the same for all of them.
 func isBare(folder int) bool {
 	buf := make([]byte, 4096)
 	n, err := unix.Flistxattr(folder, buf)

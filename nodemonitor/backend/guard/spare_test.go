@@ -7,7 +7,7 @@ import (
 )
 
 // TestSpareFolder: a folder that an ended process has left becomes the next one's where it is as
-// good as new, and nothing of its former life is seen otherwise.
+// good as new, and otherwise nothing of its former content is seen.
 func TestSpareFolder(t *testing.T) {
 	c := client(t)
 	for name, tc := range map[string]struct {

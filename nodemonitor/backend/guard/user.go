@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerUmask has what a process makes be its user's alone.
+// ownerUmask makes the files of a process accessible to its user only.
 const ownerUmask = 0o077
 
 // credential returns what fork sets, nil for the guard's own user.
@@ -57,16 +57,16 @@ func (u *User) enter() error {
 			return err
 		}
 	}
-	// Neither says whether it worked; a second call returns what is set.
+	// Neither call reports whether it worked; a second call returns what is set.
 	if now, err := unix.SetfsuidRetUid(-1); err != nil || now != int(u.UID) {
 		return unix.EPERM
 	}
 	return nil
 }
 
-// fork starts the program. What a process with a user of its own makes is that user's alone,
-// unless it says otherwise. The umask is the guard's for the moment: all else that it makes has
-// a mode that no umask changes.
+// fork starts the program. Files of a process with a user of its own are accessible to that user
+// only, unless the process sets other modes. The umask is the guard's own meanwhile: everything
+// else that it makes has a mode that no umask changes.
 func (u *User) fork(p plan, attributes *syscall.ProcAttr) (pid int, err error) {
 	if u != nil {
 		before := unix.Umask(ownerUmask)

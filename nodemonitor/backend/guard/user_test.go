@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// Two users that no machine has, so that what a test does to all their processes meets nobody.
+// Two users that no machine has, so that what a test does to all their processes affects no others.
 const alice, bob = 61_234, 61_235
 
 // asRoot skips a test that becomes other users.
@@ -35,7 +35,7 @@ func passable(t *testing.T) string {
 	return dir
 }
 
-// owned is a script of a user in a folder of its own, with its outputs beside the folder.
+// owned is a script of a user in a folder of its own, with its outputs next to the folder.
 func owned(dir string, uid uint32, script string) Spec {
 	s := shell(script)
 	s.Dir, s.MakeDir = filepath.Join(dir, fmt.Sprint("of-", uid)), true
@@ -69,7 +69,7 @@ func TestRunsAsTheUser(t *testing.T) {
 	}
 }
 
-// TestSetuidProgramsGainNothing: a shell that is setuid root runs as who calls it.
+// TestSetuidProgramsGainNothing: a shell that is setuid root runs as its caller.
 func TestSetuidProgramsGainNothing(t *testing.T) {
 	asRoot(t)
 	dir := passable(t)
@@ -175,8 +175,8 @@ func TestNothingOfAUserOutlivesItsAttempt(t *testing.T) {
 	}
 }
 
-// TestAUserCannotStopTheGuard: a process that stops all of its user's again and again meets them
-// also while they are being started, and the guard with them. Other users' start all the same.
+// TestAUserCannotStopTheGuard: a process that repeatedly stops all processes of its user also stops
+// them while they are being started, and the guard with them. Processes of other users still start.
 func TestAUserCannotStopTheGuard(t *testing.T) {
 	asRoot(t)
 	dir := passable(t)
@@ -205,7 +205,8 @@ func TestAUserCannotStopTheGuard(t *testing.T) {
 	}
 }
 
-// TestStoppedForksAreRecognised: only what is stopped and still has the guard's command line.
+// TestStoppedForksAreRecognised: only processes that are stopped and still have the guard's command
+// line.
 func TestStoppedForksAreRecognised(t *testing.T) {
 	c := client(t)
 	r := start(t, c, shell("read x"))

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// forkPatience is for how long a guard that starts processes may be silent before it is looked at.
+// forkPatience is for how long a guard that starts processes may be silent before it is examined.
 const forkPatience = 50 * time.Millisecond
 
 // watchForks looks after the starts of processes with a user of their own, for as long as one has
 // not begun. While a guard starts one it waits for the moment in which the process becomes the
-// program, and does nothing else. Just before that the process has its user already, who can stop
-// it by then, and the guard with it (kill -STOP -1). A guard that is heard of is not stopped.
+// program, and does nothing else. Just before that the process already has its user, who can then
+// stop it, and the guard with it (kill -STOP -1). A guard that sends events is not stopped.
 func (c *Client) watchForks(g *instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *Client) lookLater(g *instance) {
 	time.AfterFunc(forkPatience, func() { c.look(g, heard) })
 }
 
-// look ends what holds up a guard that was not heard of since, and looks again later.
+// look ends what holds up a guard that has sent no event since, and looks again later.
 func (c *Client) look(g *instance, heard uint64) {
 	c.mu.Lock()
 	g.watched = !c.ended && !g.dead && c.awaitsForks(g)

@@ -9,13 +9,13 @@
 //
 //	Begin ──▶ running ── End ──▶ ended ── retention over, or too much kept ──▶ dropped
 //
-// Where tasks run as other users than the node monitor, a working folder is its user's alone, and
-// the folders above it are the node monitor's and can be passed, not listed: a task reaches its
-// own folder, and no output.
+// Where tasks run as other users than the node monitor, only its user may enter a working folder,
+// and the folders above it belong to the node monitor and can be passed, not listed: a task
+// reaches its own folder, and no output.
 //
 // The names are the index: a restarted node monitor finds the logs of its
-// predecessor again, save those of attempts that wrote nothing and whose empty folder a later
-// attempt has got (Spare). Nothing of a running attempt is dropped; the bytes of the
-// ended ones, their working folders included, are bounded, the oldest end is dropped
-// first. Time comes in by [Config.Now] alone.
+// predecessor again, except those of attempts that wrote nothing and whose empty folder a later
+// attempt has got (Spare). Nothing of a running attempt is dropped; the bytes of the ended ones,
+// their working folders included, are bounded, the oldest end is dropped first. Time comes only
+// from [Config.Now].
 package logs

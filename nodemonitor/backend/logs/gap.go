@@ -20,8 +20,8 @@ type gap struct {
 	why      string
 }
 
-// cutAtGap ends the piece that was read from an offset where the stream's gap begins, and says
-// how long the gap is when it begins there.
+// cutAtGap ends the piece that was read from an offset where the stream's gap begins, and
+// reports how long the gap is when it begins there.
 func (s *Store) cutAtGap(id sched.AttemptID, stream Stream, offset int64, c *Chunk) error {
 	g, err := s.gap(id, stream, c.Ended)
 	if err != nil || g.from == g.to {
@@ -37,8 +37,8 @@ func (s *Store) cutAtGap(id sched.AttemptID, stream Stream, offset int64, c *Chu
 	return nil
 }
 
-// gap reads the record of a stream's gap, that of none where there is none. A record that is not
-// whole when the attempt has ended is an error: the disk was full.
+// gap reads the record of a stream's gap; it returns an empty gap where there is none. A record
+// that is not whole when the attempt has ended is an error: the disk was full.
 func (s *Store) gap(id sched.AttemptID, stream Stream, ended bool) (g gap, err error) {
 	f, err := s.open(id, stream.suffix()+gapSuffix)
 	if errors.Is(err, fs.ErrNotExist) {

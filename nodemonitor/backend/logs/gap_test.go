@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// A stream whose middle is not kept is read up to the gap, says how long it is, and goes on after
-// it; the record goes with the stream.
+// A stream whose middle is not kept is read up to the gap, reports how long it is, and continues
+// after it; the record is removed with the stream.
 func TestReadAroundAGap(t *testing.T) {
 	s, _ := open(t, Config{})
 	f := write(t, s, attempt(0, 1), 10)

@@ -14,7 +14,7 @@ import (
 )
 
 // A task may put anything in the place of its output. Reading it neither waits nor
-// follows, says what it found, and is counted.
+// follows a link, reports what it found, and is counted.
 func TestOutputReplacedByTheTask(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
@@ -107,8 +107,8 @@ func TestFolderReplacedByTheTask(t *testing.T) {
 	}
 }
 
-// A file with holes is as large as what it occupies: one that claims more than all are
-// granted would have everything else dropped.
+// A file with holes is as large as what it occupies: otherwise one that claims more than
+// the bound for all files would cause everything else to be dropped.
 func TestFilesWithHoles(t *testing.T) {
 	s, _ := open(t, Config{MaxBytes: 1 << 20})
 	write(t, s, attempt(0, 1), 10)

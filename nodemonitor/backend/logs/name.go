@@ -20,8 +20,8 @@ const (
 // suffix returns what the name of the stream's file adds to the attempt's name.
 func (s Stream) suffix() string { return [...]string{".out", ".err"}[s] }
 
-// gapSuffix is what the name of the record of the bytes that a stream's file lacks has more than
-// that of the file. The guard writes it.
+// gapSuffix follows the name of a stream's file in the name of the record of the bytes that the
+// file lacks. The guard writes it.
 const gapSuffix = ".gap"
 
 // attemptName returns the attempt's name inside its job's folder.

@@ -20,7 +20,7 @@ type Chunk struct {
 	Data    []byte // empty at and beyond the end, and in a gap
 	Size    int64  // of the stream so far, with its gap
 	Ended   bool   // nothing more will come
-	Missing int64  // bytes from the offset on that are not kept; what is kept goes on after them
+	Missing int64  // bytes from the offset on that are not kept; what is kept continues after them
 	Why     string // they are not kept
 }
 
@@ -55,7 +55,8 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	return c, nil
 }
 
-// begun returns the beginning of what is read of an attempt, false for one of which nothing is here.
+// begun returns the first part of an answer about an attempt, false for one that is not known
+// here.
 func (s *Store) begun(id sched.AttemptID) (c Chunk, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +64,7 @@ func (s *Store) begun(id sched.AttemptID) (c Chunk, known bool) {
 	return Chunk{Ended: e != nil && e.ended}, e != nil
 }
 
-// readLimit returns how many bytes one read returns at most when a caller asks for limit.
+// readLimit returns how many bytes one read returns at most when a caller requests limit.
 func readLimit(limit int) int64 {
 	if limit == 0 {
 		return MaxRead

@@ -151,7 +151,7 @@ func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 
 // forget removes an ended entry from the index. It needs the lock.
 func (s *Store) forget(e *entry) {
-	i := slices.Index(s.ended, e) // the first, save when an attempt begins again
+	i := slices.Index(s.ended, e) // the first, except when an attempt begins again
 	if i >= len(s.ended)-s.unmeasured {
 		s.unmeasured--
 	}
@@ -172,9 +172,10 @@ func (s *Store) forget(e *entry) {
 // maxSpares bounds the folders that are kept for later attempts.
 const maxSpares = 4096
 
-// Spare returns the empty working folder of an ended attempt for a new attempt to have in place of
-// one of its own, "" when there is none. It is returned once; the ended attempt has none then. It
-// may be gone, or be in use again, by what has not ended with its attempt: who takes it looks.
+// Spare returns the empty working folder of an ended attempt, for a new attempt to use in place of
+// a new one, "" when there is none. It is returned once; then the ended attempt has none. It may
+// be gone, or in use again by a process that has not ended with its attempt: the caller must
+// check.
 func (s *Store) Spare() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,7 +111,7 @@ func Open(cfg Config) (*Store, error) {
 // diskPart is which part of its disk the outputs of ended attempts have by default.
 const diskPart = 5
 
-// shareOfDisk returns that part in bytes, 1 GiB for a disk that does not tell.
+// shareOfDisk returns that part in bytes, 1 GiB for a disk whose size cannot be read.
 func shareOfDisk(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil || disk.Blocks == 0 {
@@ -162,7 +162,7 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 	return s.files(id), nil
 }
 
-// makeJob makes the folder of a job, where it is not there as it must be.
+// makeJob makes the folder of a job, unless it is there in its proper form.
 func (s *Store) makeJob(job sched.JobID) error {
 	folder := s.jobFolder(job)
 	if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == s.cfg.mode() {

@@ -21,9 +21,9 @@ const maxListed = 10_000
 var errTooMany = fmt.Errorf("it holds more than %d files and folders", maxListed)
 
 // List returns a piece of the list of the regular files in an attempt's working folder, as Read
-// does of a stream: a JSON object of [api.TaskFile] a line, in the order of a walk. What is no
-// regular file, what belongs to another user than the folder, and names that are no UTF-8 are left
-// out.
+// does of a stream: a JSON object of [api.TaskFile] a line, in the order of a walk. It leaves out
+// whatever is not a regular file, files that do not belong to the user of the folder, and names
+// that are not UTF-8.
 func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error) {
 	return s.ofFolder(id, offset, limit, "listing its files", func(in *os.Root, owner int, c *Chunk) error {
 		text, err := list(in, owner)

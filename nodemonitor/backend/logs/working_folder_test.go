@@ -35,8 +35,8 @@ func left(t *testing.T, s *Store, id sched.AttemptID) (found []api.TaskFile) {
 	return found
 }
 
-// The files in a working folder are listed and read, also while the attempt runs. Links, and
-// what they lead to, are not.
+// The files in a working folder are listed and read, also while the attempt runs. Links and
+// their targets are not.
 func TestFilesThatATaskLeft(t *testing.T) {
 	s, _ := open(t, Config{})
 	id := attempt(0, 1)

@@ -64,7 +64,7 @@ func launch(b *testing.B, as *accounts.Accounts, width int) {
 }
 
 // BenchmarkLimits measures the same with limits: by rlimits and, where PIGEON_TEST_CGROUP names a
-// cgroup v2 or one was delegated, by that. "class" is the weight of a long task alone.
+// cgroup v2 or one was delegated, by that cgroup. "class" has only the weight of a long task.
 func BenchmarkLimits(b *testing.B) {
 	for by, setting := range map[string]string{"rlimit": cgroup.Off, "cgroup": os.Getenv("PIGEON_TEST_CGROUP")} {
 		for name, limits := range map[string]api.Limits{"none": {}, "class": {}, "memory": {Memory: 1 << 30}, "all": {Memory: 1 << 30, CPUs: 2}} {

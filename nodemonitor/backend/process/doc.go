@@ -8,11 +8,11 @@
 //	Kill ─▶ SIGTERM to the group, SIGKILL after the grace            killed
 //	guard gone                                                       lost
 //
-// The process runs as its submitter, or as the node monitor's settings say (package accounts). It
-// has the variables of every process there (PATH, HOME, USER and few others, and those of
-// task_env), not the node monitor's environment; then the frontend of its job, so that it can use
-// the cluster that it runs on; then the task's own variables; then the others of these. The last
-// wins.
+// The process runs as its submitter, or as the user in the node monitor's settings (package
+// accounts). It has the variables of every process there (PATH, HOME, USER and few others, and
+// those of task_env), not the node monitor's environment; then the frontend of its job, so that
+// it can use the cluster that it runs on; then the task's own variables; then the others of
+// these. The last wins.
 //
 //	PIGEON_FRONTEND where the frontend of the job serves applications, host:port
 //	PIGEON_JOB      the job's id, as `pigeon submit` printed it
@@ -22,7 +22,7 @@
 //	PIGEON_NODE     the node's id
 //	PIGEON_SLOT     the slot's number on the node
 //
-// Its stdin is empty. Its working folder is the one the task names, else an empty
-// one of its own, which its user alone may enter and which goes with its logs. An attempt ends when its process does:
-// what that left running in the background is killed.
+// Its stdin is empty. Its working folder is the one that the task names, else an empty one of
+// its own, which only its user may enter and which is removed with its logs. An attempt ends
+// when its process does: anything that it left running in the background is killed.
 package process

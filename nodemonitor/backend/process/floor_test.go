@@ -18,16 +18,17 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// How BenchmarkFloor measures: so many launches at a time, and so many in each of its turns.
+// How BenchmarkFloor measures: width launches at a time, and this many in each of its turns.
 const (
 	floorWidth = 64
 	floorTurn  = 1000
 )
 
-// BenchmarkFloor measures what a launch by the backend costs beside the least that a launch can
-// cost, which is os/exec: processor time, of the guard and of what was started included, and
-// time, 64 launches at once of a program that only exits. Both take turns, so that what else the
-// machine does meets both, and the ratios are the medians over all turns (b.N of them):
+// BenchmarkFloor measures what a launch by the backend costs compared with the least that a
+// launch can cost, which is os/exec: processor time, of the guard and of what was started
+// included, and time, 64 launches at once of a program that only exits. Both take turns, so that
+// other load on the machine affects both, and the ratios are the medians over all turns (b.N of
+// them):
 //
 //	go test -run '^$' -bench Floor -benchtime 9x ./nodemonitor/backend/process
 func BenchmarkFloor(b *testing.B) {

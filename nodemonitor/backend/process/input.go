@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// input is the standard input of an attempt that takes one. What the guard has not put into the
-// process's pipe yet is one piece at most: the next one waits for that with its caller.
+// input is the standard input of an attempt that takes one. At most one piece is not in the
+// process's pipe yet: the next one, with its caller, waits for that.
 type input struct {
 	mu      sync.Mutex
 	state   guard.InputState
@@ -27,8 +27,8 @@ func newInput(e *api.Exec) *input {
 	return &input{changed: make(chan struct{})}
 }
 
-// change makes a change, and wakes who waits for one. Of an attempt that takes no input there is
-// none.
+// change makes a change, and wakes callers that wait for one. It does nothing for an attempt that
+// takes no input.
 func (in *input) change(do func()) {
 	if in == nil {
 		return
@@ -48,8 +48,8 @@ type Piece struct {
 	Wait   time.Duration // for how long there may be no room for it
 }
 
-// take gives a piece to feed, or says why it must wait: with a channel that is closed when that
-// may be over.
+// take passes a piece to feed, or returns that it must wait: with a channel that is closed when
+// the wait may be over.
 func (in *input) take(p *Piece, feed func(offset int64, data []byte) bool) (s guard.InputState, wait <-chan struct{}, over bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -73,9 +73,9 @@ func (in *input) take(p *Piece, feed func(offset int64, data []byte) bool) (s gu
 	return in.state, nil, false
 }
 
-// Input gives a piece of standard input to an attempt that runs here. It waits for as long as the
-// piece says until there is room, and returns how far the input has been given; what was given
-// before is left out.
+// Input passes a piece of standard input to an attempt that runs here. It waits for room for as
+// long as the piece states, and returns how far the attempt has received its input; bytes that it
+// received before are left out.
 func (b *Backend) Input(ctx context.Context, id sched.AttemptID, p *Piece) (guard.InputState, error) {
 	r := b.find(id)
 	if r == nil {

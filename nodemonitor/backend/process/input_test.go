@@ -11,14 +11,14 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// What is new of a piece is given on, once, and the next one waits until there is room.
+// The new part of a piece is passed on, once, and the next piece waits until there is room.
 func TestPieces(t *testing.T) {
 	var fed string
 	for _, c := range []struct {
 		name  string
 		in    *input
 		piece Piece
-		fed   string // what is given to the guard
+		fed   string // what is passed to the guard
 		taken int64  // then
 		waits bool
 		over  bool
@@ -50,7 +50,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// An attempt takes its input piece by piece; one that takes none, or does not run, says so.
+// An attempt takes its input piece by piece; one that takes none, or does not run, reports
+// that.
 func TestInputOfAnAttempt(t *testing.T) {
 	n := newNode(t, guard.Options{})
 	ended := make(chan backend.Result, 2)

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// shortWeight is the weight of a short task at the processor.
+// shortWeight is the processor weight of a short task.
 const shortWeight = 100
 
 // limits returns what the task's process may use.
@@ -24,7 +24,7 @@ func (r *run) limits() guard.Limits {
 }
 
 // limitMet puts the failure of a process that met a limit into words: what happened, what to do
-// next, and its code. One that met none is described as before.
+// next, and its code. The description of one that met none is unchanged.
 func (r *run) limitMet(e *guard.Event, what, next string) (string, string, string) {
 	l := &r.task.Limits
 	by := r.b.cfg.Guard.Enforces()

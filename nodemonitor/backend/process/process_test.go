@@ -101,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A task that may not run here as who submitted it has a code of its own.
+// A task that may not run here as its submitter has a code of its own.
 func TestNotAllowed(t *testing.T) {
 	n := newNode(t, guard.Options{})
 	as, err := accounts.New(accounts.Config{RunAs: accounts.Submitter})
@@ -195,7 +195,7 @@ func TestTwoHundredAtOnce(t *testing.T) {
 	const all = 200
 	for i := range all {
 		wg.Add(1)
-		// Each waits until all are there: they do run at once.
+		// Each waits until all are there, which proves that they run at once.
 		script := fmt.Sprintf(`touch %s/%d; until [ -e %s/go ]; do sleep 0.05; done; exit $((PIGEON_TASK %% 3))`, dir, i, dir)
 		n.Start(task(i, "sh", "-c", script), func(r backend.Result) {
 			mu.Lock()

@@ -16,11 +16,11 @@ const (
 	nodeVariable     = "PIGEON_NODE"
 	slotVariable     = "PIGEON_SLOT"
 	frontendVariable = "PIGEON_FRONTEND"
-	arrayVariable    = "PIGEON_ARRAY_INDEX" // of a task of an array alone
+	arrayVariable    = "PIGEON_ARRAY_INDEX" // only of a task of an array
 )
 
-// Variables returns the names of the variables that the processes of tasks have beside those of
-// their jobs.
+// Variables returns the names of the variables that the processes of tasks have in addition to
+// those of their jobs.
 func Variables() []string {
 	return []string{
 		jobVariable, taskVariable, taskIDVariable, attemptVariable, nodeVariable, slotVariable, frontendVariable, arrayVariable, guard.MarkVariable,

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
-// BenchmarkNoLength measures a zero-length task, the one the scheduler's
-// rate is measured with.
+// BenchmarkNoLength measures a zero-length task, the one with which the scheduler's
+// rate is measured.
 func BenchmarkNoLength(b *testing.B) {
 	s := New()
 	defer s.Close()
@@ -37,7 +37,7 @@ func BenchmarkStartKill(b *testing.B) {
 	}
 }
 
-// BenchmarkLateness sleeps 300 us again and again on an idle process and reports
+// BenchmarkLateness sleeps 300 us repeatedly on an idle process and reports
 // how late the end comes, with each alarm.
 func BenchmarkLateness(b *testing.B) {
 	for name, options := range map[string][]Option{"default": nil, "timer": {WithTimer()}} {

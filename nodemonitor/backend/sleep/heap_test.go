@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQueueAgainstSortedList checks the heap against the dumbest queue there is.
+// TestQueueAgainstSortedList checks the heap against the simplest queue there is.
 func TestQueueAgainstSortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue

@@ -91,7 +91,7 @@ func (b *Backend) enqueue(s *sleeper, due time.Duration) {
 	b.arm()
 }
 
-// arm sets the alarm when the first due time is before the one it is set for.
+// arm sets the alarm when the first due time is before the one for which it is set.
 // It needs the lock. A kill does not move the alarm back: one idle wake-up is
 // cheaper.
 func (b *Backend) arm() {
@@ -180,7 +180,7 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 	return nil
 }
 
-// Handover is a sleep that goes on in the next process.
+// Handover is a sleep that continues in the next process.
 type Handover struct {
 	ID        sched.AttemptID
 	Remains   time.Duration
@@ -188,8 +188,8 @@ type Handover struct {
 	Started   time.Time
 }
 
-// Leave ends the backend without ending its sleeps, and returns them. What ended before is
-// reported by then.
+// Leave ends the backend without ending its sleeps, and returns them. When it returns,
+// those that ended before have been reported.
 func (b *Backend) Leave() (left []Handover) {
 	b.mu.Lock()
 	b.stopped = true
