@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// Allow returns nil when the role of a principal may do an action, to its own things at least,
-// and an *api.Error of the kind Denied otherwise.
+// Allow returns nil when the role of a principal may do an action, at least to its own things, and
+// an *api.Error of the kind Denied otherwise.
 func Allow(p identity.Principal, a Action) error {
 	if Of(p.Role, a) != Nothing {
 		return nil
@@ -28,7 +28,7 @@ func denied(p identity.Principal, a Action) error {
 
 // MaySeePage returns why a principal may not see the HTTP page that is registered under a pattern,
 // nil when it may; "" is the pattern of a page that does not exist. A handler whose page shows what
-// somebody has submitted asks again whose it is.
+// a user has submitted checks again to whom it belongs.
 func MaySeePage(p identity.Principal, pattern string) error {
 	if pattern == "" {
 		return Allow(p, SeeStates)
@@ -55,8 +55,8 @@ func Can(p identity.Principal, a Action, submitter string) bool {
 func CanAll(ctx context.Context, a Action) bool { return Of(identity.From(ctx).Role, a) == All }
 
 // AllowOn is Allow for something that another principal may have submitted or registered:
-// submitter is the name that was proven then, "" when none was, as of a job that was accepted
-// before callers were identified. What nobody is proven to own belongs to no user.
+// submitter is the name that was proven then, "" when none was, as for a job that was accepted
+// before callers were identified. A thing without a proven owner belongs to no user.
 func AllowOn(p identity.Principal, a Action, submitter string) error {
 	switch {
 	case Can(p, a, submitter):
@@ -72,8 +72,8 @@ func AllowOn(p identity.Principal, a Action, submitter string) error {
 		Next: "ask its submitter, or an operator of the cluster"}
 }
 
-// Shown returns the status of a job as a principal may see it: of others' jobs without the
-// command, and the reason of their end, which may quote arguments and the output of a task.
+// Shown returns the status of a job as a principal may see it: for others' jobs without the command
+// and the reason of their end, which may quote arguments and the output of a task.
 func Shown(p identity.Principal, s api.Status) api.Status {
 	if (s.Reason == "" && s.Command == "") || Can(p, SeeJob, s.Submitter) {
 		return s
@@ -86,7 +86,7 @@ func Shown(p identity.Principal, s api.Status) api.Status {
 }
 
 // ShownEvent returns an event as a principal may see it, false for one that it may not: of others'
-// jobs it sees which they are, for whom they run, and in which state they are.
+// jobs it sees their ids, owners and states.
 func ShownEvent(p identity.Principal, e *api.Event) (api.Event, bool) {
 	switch {
 	case e.Job == "" && e.Submitter == "", Can(p, SeeJob, e.Submitter):
@@ -101,9 +101,9 @@ func ShownEvent(p identity.Principal, e *api.Event) (api.Event, bool) {
 	}, true
 }
 
-// AppScope returns whose the applications of the published protocols are that a principal runs:
-// "" for the daemons' own user and for what daemons pass on, the owner of a listener that is
-// bound to one, else the principal's name.
+// AppScope returns the user to whom the applications of the published protocols that a principal
+// runs belong: "" for the daemons' own user and for calls that daemons pass on, the owner of a
+// listener that is bound to one, else the principal's name.
 func AppScope(p identity.Principal) string {
 	switch {
 	case p.Role == identity.Superuser, p.Role.IsDaemon():
@@ -125,9 +125,9 @@ func About(err error, subject, tried string) error {
 	return e
 }
 
-// For returns what says whether a principal may call a method of a listener that serves the
-// services. The first service that has the method counts. It allocates nothing for a call
-// that is allowed.
+// For returns a function that decides whether a principal may call a method of a listener that
+// serves the services. The first service that has the method counts. It allocates nothing for a
+// call that is allowed.
 func For(services ...string) func(p identity.Principal, method string) error {
 	return guard(func(string, string) bool { return true }, services)
 }

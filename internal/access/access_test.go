@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// Whose job it is decides for who may do a thing to its own only.
+// The submitter of a job decides for a role that may do a thing only to its own jobs.
 func TestAllowOn(t *testing.T) {
 	as := func(r identity.Role, name string) identity.Principal {
 		return identity.Principal{Role: r, Name: name, Proof: identity.Token}
@@ -51,7 +51,7 @@ func TestAllowOn(t *testing.T) {
 	}{
 		{as(identity.User, "alice"), "alice", true},
 		{as(identity.User, "bob"), "alice", false},
-		{as(identity.User, ""), "", false}, // nobody's job is not everybody's
+		{as(identity.User, ""), "", false}, // a job without a submitter does not belong to every user
 		{as(identity.User, "alice"), "", false},
 		{as(identity.Operator, "olga"), "alice", true},
 		{as(identity.Operator, "olga"), "", true},
@@ -74,7 +74,8 @@ func TestAllowOn(t *testing.T) {
 	}
 }
 
-// A refusal tells who is taken for whom, and somebody unknown how to become known.
+// A refusal names the principal as which the caller is known, and tells an unknown
+// caller how to become known.
 func TestRefusalsName(t *testing.T) {
 	err := access.Allow(identity.Principal{}, access.Submit)
 	if err == nil || !strings.Contains(err.Error(), "an unknown caller may not submit jobs") || !strings.Contains(err.Error(), "--token-file") {

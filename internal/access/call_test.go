@@ -16,8 +16,8 @@ type field struct {
 	value any // string, bool, int8, int32, int64, []string, record
 }
 
-// record is the arguments of a call, or a struct in them. So each method can be called as any
-// program may call it, without the generated code.
+// record is the arguments of a call, or a struct in them. With it each method can be called as
+// any program may call it, without the generated code.
 type record []field
 
 // Write implements thrift.TStruct.
@@ -105,8 +105,8 @@ func eachField(ctx context.Context, p thrift.TProtocol, read func(kind thrift.TT
 	}
 }
 
-// ask is call, again where the connection ended: a server ends it after some refusals, which a
-// caller may learn only by its next call.
+// ask is call, repeated if the connection had ended: a server ends it after some refusals,
+// which a caller may learn only by its next call.
 func ask(ctx context.Context, pool *client.Pool, method string, args record) (sign, text string) {
 	for range 3 {
 		if sign, text = call(ctx, pool, method, args); sign != "?" {

@@ -1,6 +1,6 @@
-// Package access holds who may do what: one table of actions and roles, and which action each
-// method of each Thrift service and each HTTP page is. It is pure: package identity says who
-// calls, and the daemons ask here and answer.
+// Package access defines who may do what: one table of actions and roles, and the action of
+// each method of each Thrift service and of each HTTP page. It is pure: package identity
+// determines the caller, and the daemons ask this package and answer.
 //
 //	connection ──who──▶ principal ──For(services)──▶ may its role call the method at all
 //	                                 AllowOn ──────▶ may it do that to this object: its own, or another's

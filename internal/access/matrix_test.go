@@ -115,7 +115,7 @@ func (w *world) dial(t *testing.T, caller, address string) *client.Pool {
 	return p
 }
 
-// asStranger dials as a user of this machine of whom daemons know nothing; the test is skipped
+// asStranger dials as a user of this machine whom daemons do not know; the test is skipped
 // where this process may not.
 func asStranger(t *testing.T) func(context.Context, string, string) (net.Conn, error) {
 	t.Helper()
@@ -137,7 +137,7 @@ func (w *world) prepare(t *testing.T) {
 	must(t, err)
 }
 
-// arguments are those of the calls that have any which matter here.
+// arguments returns those of the calls whose arguments matter here.
 func arguments(service, method string) record {
 	const job, app, none = "j-alice", "app-alice", "no-such-thing"
 	node := record{{1, int8(3)}, {2, "n-0"}}
@@ -218,7 +218,7 @@ func readTable(t *testing.T, path string) (callers []string, lines [][]string) {
 	return callers, lines
 }
 
-// Every call of every listener by every caller is answered as the golden file says.
+// Every call of every listener by every caller is answered as in the golden file.
 func TestMatrix(t *testing.T) {
 	callers, rows := golden(t)
 	complete(t, rows)
@@ -273,7 +273,7 @@ func complete(t *testing.T, rows []row) {
 	}
 }
 
-// A published listener serves the published methods to everybody, and no other.
+// A published listener serves the published methods to every caller, and no others.
 func TestPublishedListeners(t *testing.T) {
 	w := newWorld(t)
 	for _, l := range []struct {
@@ -303,8 +303,8 @@ func TestPublishedListeners(t *testing.T) {
 			}
 		}
 	}
-	// What is submitted there runs for the owner, whatever the client says, and is not its
-	// neighbours' to see.
+	// A job submitted there runs for the owner, whatever the client states, and its
+	// neighbours may not see it.
 	pool, err := client.New(client.Options{Name: "a published client", Address: w.frontend.PublishedAddrs()[0], MaxConns: 1})
 	must(t, err)
 	t.Cleanup(func() { _ = pool.Close() })

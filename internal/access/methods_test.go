@@ -45,7 +45,7 @@ func served(t *testing.T) map[string][]string {
 	return list
 }
 
-// A method that somebody adds to the IDL is refused until the table has a row for it.
+// A method that is added to the IDL is refused until the table has a row for it.
 func TestEveryMethodHasAnAction(t *testing.T) {
 	idl := served(t)
 	if got := slices.Sorted(maps.Keys(idl)); len(got) != 7 {

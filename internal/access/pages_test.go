@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// browser returns what makes HTTP requests as a caller.
+// browser returns a client that makes HTTP requests as a caller.
 func (w *world) browser(t *testing.T, caller string) *http.Client {
 	t.Helper()
 	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true} //nolint:gosec // the caller proves itself here, not the daemon
@@ -30,7 +30,7 @@ func (w *world) browser(t *testing.T, caller string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// visit asks for a page and returns the answer as a sign of the golden file, with the text of a
+// visit requests a page and returns the answer as a sign of the golden file, with the text of a
 // refusal.
 func visit(t *testing.T, c *http.Client, url string) (sign, text string) {
 	t.Helper()
@@ -71,7 +71,7 @@ func (w *world) runExecutor(t *testing.T) {
 	})
 }
 
-// Every page of every daemon is shown to every caller as the golden file says.
+// Every page of every daemon is shown to every caller as in the golden file.
 func TestMatrixOfPages(t *testing.T) {
 	callers, lines := readTable(t, "testdata/pages.txt")
 	have := map[string]bool{}

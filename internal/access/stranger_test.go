@@ -73,7 +73,7 @@ func ofRoot(key, script string) *api.Request {
 }
 
 // The user nobody, on the machine where root runs a cluster: it sees the names and states of
-// root's jobs, and neither ends them nor reads what they print or are given. Its own jobs are
+// root's jobs, and can neither end them nor read their outputs or arguments. Its own jobs are
 // its own.
 func TestStrangerOnTheSameMachine(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -225,7 +225,7 @@ func TestStrangerOnThePages(t *testing.T) {
 	}
 }
 
-// With local_role: none the stranger is nobody, and is told how to become somebody.
+// With local_role: none the stranger has no identity, and learns how to get one.
 func TestStrangerWithoutARole(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can call as another user of this machine")

@@ -45,7 +45,7 @@ func (a After) String() string {
 	return a.Job + ":" + afterOK
 }
 
-// Met reports whether the job may start once the other one has ended like this.
+// Met reports whether the job may start once the other one has ended in that state.
 func (a After) Met(s State) bool { return a.Any && s.Ended() || s == StateCompleted }
 
 // afterFault returns what is wrong with the jobs after which one starts and what to do about it,

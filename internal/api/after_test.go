@@ -92,7 +92,7 @@ func TestArraysOfProcessesOnly(t *testing.T) {
 	}
 }
 
-// One task at most can have the standard input of who submits it.
+// At most one task can have the standard input of its submitter.
 func TestStandardInputIsForOneTask(t *testing.T) {
 	r := twoTasks()
 	r.Tasks[0].Payload.Exec.Stdin, r.Tasks[1].Payload.Exec.Stdin = true, true

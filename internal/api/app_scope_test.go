@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Whatever name an application gives itself, it stays its user's.
+// Whatever name an application gives itself, it still belongs to its user.
 func TestAppScopes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.StringOf(rapid.SampledFrom([]rune("ab›/ ")))

@@ -38,8 +38,8 @@ type File struct {
 	Size   int64  // bytes
 }
 
-// Runtime is the installation that an executor runs from: the home that a node
-// has under Name, else Path when it exists there.
+// Runtime is the installation from which an executor runs: the home that a node has
+// under Name, else Path when it exists there.
 type Runtime struct {
 	Name     string
 	Version  string
@@ -108,7 +108,7 @@ type News struct {
 // ApplicationReply answers a registration and what an application wants.
 type ApplicationReply struct {
 	Missing   []string      // SHA-256 of files that must be sent
-	Lease     time.Duration // after so long without a call the application ends
+	Lease     time.Duration // after that long without a call the application ends
 	Frontends []string      // host:port, the answering one first
 	Cutoff    time.Duration // between the classes; 0 if it is not known
 }
@@ -118,7 +118,7 @@ type Grant struct {
 	ID    string
 	Level string
 	Class string
-	Lease time.Duration // for so long after its arrival pieces of this or a more urgent class may follow in the slot; 0: none may
+	Lease time.Duration // for that long after its arrival pieces of this or a more urgent class may follow in the slot; 0: none may
 }
 
 // Grants are the grants that an executor has not acknowledged yet.

@@ -29,13 +29,13 @@ var applicationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 // dash first. Such a name can also name a folder.
 func IsApplicationID(s string) bool { return applicationID.MatchString(s) }
 
-// placeholders are the names that a template may contain, beside {{FILE:name}}.
+// placeholders are the names that a template may contain, in addition to {{FILE:name}}.
 var placeholders = []string{
 	"EXECUTOR_ID", "APP_ID", "HOSTNAME", "SLOTS", "FOLDER", "RUNTIME", "NODE", "TOKEN", "JAVA_HOME", "LOG_STDOUT", "LOG_STDERR",
 }
 
 // Placeholders returns the names that a template may contain in double braces,
-// beside FILE:name for each of its files.
+// in addition to FILE:name for each of its files.
 func Placeholders() []string { return slices.Clone(placeholders) }
 
 // Validate returns an *[Error] when the application can never work.

@@ -14,11 +14,11 @@ type Array struct{ First, Step int64 }
 // Index returns the index of a task.
 func (a Array) Index(task int) int64 { return a.First + int64(task)*a.Step }
 
-// GoString implements [fmt.GoStringer]: fingerprints of requests are made of it.
+// GoString implements [fmt.GoStringer]: fingerprints of requests are made from it.
 func (a Array) GoString() string { return fmt.Sprintf("{%d %d}", a.First, a.Step) }
 
 // ParseArray reads the indices FIRST-LAST or FIRST-LAST:STEP, and returns how many there are. With
-// %MOST behind them, at most so many tasks run at a time; most is 0 for no limit.
+// %MOST behind them, at most that many tasks run at a time; most is 0 for no limit.
 func ParseArray(text string) (a Array, n, most int, err error) {
 	indices, limit, limited := strings.Cut(text, "%")
 	problem := fmt.Errorf("%q are no indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10, and %%MOST behind them for at most so many at a time", text)
@@ -65,7 +65,7 @@ func (a *Array) equal(o *Array) bool {
 	return *a == *o
 }
 
-// fault returns what is wrong with the indices of so many tasks, "" when nothing.
+// fault returns what is wrong with the indices of that many tasks, "" when nothing is.
 func (a Array) fault(b Backend, tasks int) (what, next string) {
 	switch {
 	case a == Array{}:

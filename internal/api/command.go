@@ -53,7 +53,8 @@ func argument(arg string) string {
 	return strconv.Quote(arg)
 }
 
-// cut returns at most so many bytes of a text, whole characters, with "..." where it was longer.
+// cut returns at most that many bytes of a text, whole characters, with "..." where it was
+// longer.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -28,9 +28,9 @@ type Error struct {
 	Tried      string // "submitting 3 tasks"; may be empty
 	Next       string // "give a duration above zero, or leave it out"
 	RetryAfter time.Duration
-	// Address is the host:port of the daemon that answers the request instead: who leads,
-	// where a standby refuses; who has the job, where another frontend is asked. It is "" where
-	// none is known, and the text of the error does not repeat it.
+	// Address is the host:port of the daemon that answers the request instead: the leader,
+	// where a standby refuses; the frontend that has the job, where another one is asked. It is
+	// "" where none is known, and the text of the error does not repeat it.
 	Address string
 }
 

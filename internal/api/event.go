@@ -30,7 +30,7 @@ type Event struct {
 // The severities of events.
 const (
 	SeverityInfo    = "info"
-	SeverityWarning = "warning" // something was lost or refused, and Pigeon goes on by itself
+	SeverityWarning = "warning" // something was lost or refused, and Pigeon continues by itself
 	SeverityError   = "error"   // a job or a task has failed, or a group has no master
 )
 
@@ -84,13 +84,15 @@ func EventTypes() []string {
 	}
 }
 
-// IsAboutJobState reports whether a type says in which state a job is, which everybody sees.
+// IsAboutJobState reports whether a type states in which state a job is, which every user may
+// see.
 func IsAboutJobState(eventType string) bool { return strings.HasPrefix(eventType, "job_") }
 
 // eventTime is the layout of the time of an event.
 const eventTime = "2006-01-02T15:04:05.000Z"
 
-// EventTime returns an instant as events have it. Their order as texts is that of the instants.
+// EventTime returns an instant in the format of events. Their order as texts is that of the
+// instants.
 func EventTime(t time.Time) string { return t.UTC().Format(eventTime) }
 
 // EventQuery selects events of one frontend. The zero value selects all that it keeps.
@@ -99,7 +101,7 @@ type EventQuery struct {
 	After uint64        // events with a higher index
 	Since time.Duration // not older than that; 0 for all
 	Types []string      // of one of these types, or of one that begins with one of these words
-	Job   string        // about a job whose id begins so
+	Job   string        // about a job whose id begins with this
 	Owner string        // and those below it
 	Node  string
 	Limit int           // of events in the answer; 0: EventPageMost
@@ -144,7 +146,7 @@ type EventPage struct {
 	Frontend string
 	Epoch    uint64 // of its process
 	Events   []Event
-	Last     uint64 // the index to go on after
+	Last     uint64 // the index to continue after
 	More     bool   // events follow that are there already
 	Missed   uint64 // events after the one named that are not kept any more
 }

@@ -15,8 +15,8 @@ func twoTasks() *Request {
 	}}
 }
 
-// Every field of a request, those added later too, is either made anew for each try or
-// tells one request from another.
+// Every field of a request, including ones added later, is either made again for each
+// try or distinguishes requests.
 func TestEveryFieldOfARequestCounts(t *testing.T) {
 	known := twoTasks()
 	if d := twoTasks().Difference(known); d != "" || twoTasks().Fingerprint() != known.Fingerprint() {
@@ -85,7 +85,7 @@ func TestDifferenceOfTasks(t *testing.T) {
 	}
 }
 
-// What payloads share is counted once, and their memory is really shared.
+// A part that payloads share is counted once, and its memory is really shared.
 func TestEqualPayloadsShareMemory(t *testing.T) {
 	const big = 100_000
 	r := &Request{Key: "k"}

@@ -56,7 +56,7 @@ type HistoryQuery struct {
 	By         []string // sums by these HistoryKeys; none: the jobs themselves
 	Limit      int      // of jobs in the answer; 0: HistoryPageJobs
 	Descending bool     // the newest first, not the oldest
-	// The last job of the page before; an empty id begins.
+	// The last job of the previous page; an empty id begins with the first.
 	AfterJob       string
 	AfterEnded     float64
 	AfterSubmitted float64

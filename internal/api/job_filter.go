@@ -16,7 +16,7 @@ type JobFilter struct {
 	Name   string        // what the work is; * stands for any text without a slash
 	Class  string        // short or long
 	Prefix string        // of their ids
-	Since  time.Duration // submitted so long ago at most; 0: at any time
+	Since  time.Duration // submitted at most that long ago; 0: at any time
 }
 
 // States lists the states that a job may have, in their order.
@@ -67,7 +67,7 @@ func (f *JobFilter) Unfinished() bool {
 	return slices.ContainsFunc(f.States, func(state string) bool { return !State(state).Ended() })
 }
 
-// MayMatch is Matches for a job of which it is not known yet whether it waits or runs.
+// MayMatch is Matches for a job when it is not known yet whether it waits or runs.
 func (f *JobFilter) MayMatch(s *Status, now time.Time) bool {
 	switch {
 	case !strings.HasPrefix(s.Job, f.Prefix), f.Class != "" && s.Class != f.Class, !IsBelow(s.Owner, f.Owner), f.User != "" && userOf(s) != f.User:
@@ -84,7 +84,7 @@ func (f *JobFilter) MayMatch(s *Status, now time.Time) bool {
 	})
 }
 
-// userOf returns who submitted a job, as far as that is known.
+// userOf returns the user who submitted a job, as far as that is known.
 func userOf(s *Status) string {
 	if s.Submitter != "" {
 		return s.Submitter

@@ -12,7 +12,7 @@ import (
 type Limits struct {
 	Memory int64         // bytes, of all its processes together
 	CPUs   float64       // processors, 1.5 for one and a half
-	Time   time.Duration // that it may run, suspensions left out
+	Time   time.Duration // that it may run, without suspensions
 }
 
 // Bounds of the limits of a task.
@@ -30,8 +30,8 @@ const (
 	CodeOutOfMemory    = "out_of_memory"    // it needed more memory than its limit
 	CodeTimeLimit      = "time_limit"       // it ran for longer than its limit
 	CodeProcessLimit   = "process_limit"    // it failed when it had as many processes and threads as its node allows
-	CodeAboveNodeLimit = "above_node_limit" // it was not started: it asked for more than its node allows
-	CodeNotAllowed     = "not_allowed"      // it was not started: who submitted it may not run there, or nobody has proven who that is
+	CodeAboveNodeLimit = "above_node_limit" // it was not started: it requested more than its node allows
+	CodeNotAllowed     = "not_allowed"      // it was not started: its submitter may not run there, or was not proven
 )
 
 // FailureCodes returns all codes of failures.
@@ -74,7 +74,7 @@ func (l *Limits) fault(b Backend) (what, next string) {
 	return "", ""
 }
 
-// String returns the limits as the flags of `pigeon submit` are written, "none" for none.
+// String returns the limits in the form of the flags of `pigeon submit`, "none" for none.
 func (l Limits) String() string {
 	var list []string
 	if l.Memory != 0 {

@@ -27,7 +27,7 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
-// What is printed is read as the same size.
+// A size that is printed is read as the same size.
 func TestFormatBytesIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(0, MaxMemory).Draw(t, "bytes")

@@ -68,12 +68,12 @@ func nameFault(name string) string {
 	return ""
 }
 
-// OwnerOf returns for whom a job runs: the explicit owner when there is one, else
-// group/user, else the one of the two that is given, else "". The group and the user are
-// what the published TUserGroupInfo says. A group with slashes is several levels, a user is
-// always one. What an owner cannot contain becomes "_", empty levels of a group are left
-// out, and what is too long is cut, the group first: clients that state odd users and
-// groups are served as before. An explicit owner is returned as it is; see [CheckOwner].
+// OwnerOf returns the owner of a job: the explicit one when there is one, else group/user,
+// else the one of the two that is given, else "". The group and the user are those in the
+// published TUserGroupInfo. A group with slashes is several levels, a user is always one.
+// What an owner cannot contain becomes "_", empty levels of a group are left out, and what
+// is too long is cut, the group first: clients that state odd users and groups are served
+// as before. An explicit owner is returned as it is; see [CheckOwner].
 func OwnerOf(explicit, group, user string) string {
 	if explicit != "" {
 		return explicit
@@ -95,7 +95,7 @@ func OwnerOf(explicit, group, user string) string {
 	return path + "/" + user
 }
 
-// groupPath returns a group as the first levels of an owner, at most so many levels and
+// groupPath returns a group as the first levels of an owner, at most that many levels and
 // bytes.
 func groupPath(group string, levels, room int) string {
 	var b strings.Builder
@@ -116,7 +116,7 @@ func groupPath(group string, levels, room int) string {
 	return b.String()
 }
 
-// ownerLevel returns a name as one level of an owner, of at most so many bytes; "" when
+// ownerLevel returns a name as one level of an owner, of at most that many bytes; "" when
 // nothing of it remains.
 func ownerLevel(name string, most int) string {
 	name = strings.Map(func(r rune) rune {

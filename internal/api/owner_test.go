@@ -79,7 +79,8 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// Whatever a published client says is served: an owner that is derived is always valid.
+// Whatever group and user a published client states, it is served: a derived owner is
+// always valid.
 func TestDerivedOwnersAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odd := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a/ ]{0,40}`), rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 400), func(b []byte) string { return string(b) }),

@@ -63,8 +63,8 @@ type QuotaState struct {
 }
 
 // SumOwners returns the owners of several groups as one list, each after its parent,
-// children by path: slots, tasks and slot-seconds are summed, what is configured is that of
-// the first group that has the owner.
+// children by path: slots, tasks and slot-seconds are summed, settings are those of the first
+// group that has the owner.
 func SumOwners(groups []GroupOwners) []OwnerShare {
 	at := map[string]int{}
 	var sum []OwnerShare

@@ -8,7 +8,8 @@ const (
 	BusySlot  = 'b' // its class is not reported yet
 )
 
-// Signs of the owner of what is in a slot, beside the digits and letters that are indexes.
+// Signs of the owner of what is in a slot, in addition to the digits and letters that are
+// indexes.
 const (
 	ownerNobody = '-'
 	ownerBeyond = '+'
@@ -16,8 +17,8 @@ const (
 )
 
 // AppendSlotUse appends one slot to the text of [Node.SlotUse]. use is one of the constants,
-// reserved a slot that takes short tasks only, and owner the index in [Node.Owners] of the one
-// for whom it runs, below 0 for nobody in particular.
+// reserved marks a slot that takes only short tasks, and owner is the index of the owner in
+// [Node.Owners], below 0 for none.
 func AppendSlotUse(text []byte, use byte, reserved bool, owner int) []byte {
 	switch {
 	case reserved && use == IdleSlot:

@@ -9,7 +9,7 @@ import (
 // maxWordBytes bounds the program and the argument in the name of a work.
 const maxWordBytes = 100
 
-// Declares reports whether the request says of which class the job is: by its class, by an
+// Declares reports whether the request states the class of the job: by its class, by an
 // estimate, or by the published isHT.
 func (r *Request) Declares() bool { return r.Class != "" || r.Mean() > 0 || r.HT }
 

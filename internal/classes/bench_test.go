@@ -9,7 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// full is a learner with as many works as it keeps, each with as many jobs.
+// full returns a learner with as many works as it keeps, each with as many jobs as it
+// keeps.
 func full() *classes.Learner {
 	l := classes.New(settings)
 	d := classes.Verdict{Origin: classes.Undeclared}
@@ -52,7 +53,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// Saving all that can be kept, on the owner goroutine once a minute; and what it occupies.
+// Saving everything that can be kept, as the owner goroutine does once a minute; and the
+// bytes that it occupies.
 func BenchmarkSave(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()

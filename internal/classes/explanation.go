@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// describe says from what an estimate was learned.
+// describe returns from what an estimate was learned.
 func (s *summary) describe(j *Job) string {
 	of := fmt.Sprintf("the last %d jobs of %s, in half of which a task took no longer on average (from %s to %s)", s.jobs, j.describe(), seconds(s.least), seconds(s.most))
 	if s.jobs == 1 {
@@ -43,7 +43,7 @@ func side(c sched.Class) string {
 
 func seconds(t sched.Time) string { return number(t.Seconds()) + " s" }
 
-// number writes a number with three digits that count.
+// number writes a number with three significant digits.
 func number(x float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64) // it was just formatted
 	return strconv.FormatFloat(rounded, 'f', -1, 64)

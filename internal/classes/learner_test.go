@@ -19,7 +19,7 @@ var settings = classes.Settings{Cutoff: sched.Second}
 // job is an undeclared job of alice.
 func job(work string) *classes.Job { return &classes.Job{Owner: "team/alice", Work: work} }
 
-// run has a learner decide a job and learn from its tasks, which end now.
+// run makes a learner decide a job and learn from its tasks, which end now.
 func run(l *classes.Learner, now sched.Time, j *classes.Job, tasks ...sched.Time) classes.Verdict {
 	d := l.Decide(now, j)
 	r := l.Begin(j, &d)
@@ -140,7 +140,7 @@ func TestEstimateIsTheMedian(t *testing.T) {
 	})
 }
 
-// The works that are known are those used last, and there is a bound of them.
+// The known works are those used last, and their number is bounded.
 func TestWorksAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 5
@@ -161,7 +161,7 @@ func TestWorksAreBounded(t *testing.T) {
 	})
 }
 
-// A job whose work was forgotten meanwhile is entered anew.
+// A job whose work was forgotten meanwhile is entered again.
 func TestForgottenWhileItRuns(t *testing.T) {
 	l := classes.New(classes.Settings{Cutoff: sched.Second, MaxWorks: 1})
 	d := l.Decide(0, job("a"))

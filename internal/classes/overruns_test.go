@@ -50,8 +50,8 @@ func TestOverruns(t *testing.T) {
 	}
 }
 
-// Jobs that were queued as long count as they would have run, so an owner comes back by
-// honest tasks, and not by the mere passing of the window while it goes on.
+// Jobs that were queued as long count as they would have run, so an owner recovers by honest
+// tasks, and not merely because the window passes while it continues.
 func TestOverruledJobsCount(t *testing.T) {
 	l := classes.New(settings)
 	lie := func(now sched.Time) {
@@ -104,7 +104,7 @@ func TestLearnedWorksOfOverruledOwners(t *testing.T) {
 	}
 }
 
-// Tasks that did not run as short, and those of jobs whose class nobody knew, count for no
+// Tasks that did not run as short, and those of jobs whose class was unknown, count for no
 // overruns.
 func TestWhatDoesNotCount(t *testing.T) {
 	l := classes.New(settings)

@@ -9,16 +9,16 @@ import (
 // Job is a job as it was submitted.
 type Job struct {
 	Owner    string // for whom it runs
-	Work     string // the name of the work; from a job without one nothing is learned
+	Work     string // the name of the work; nothing is learned from a job without one
 	Declared bool   // it has a class or an estimate
-	// Class is as declared, or as it follows from the declared estimate; Why says how. They
-	// do not count for a job that declares nothing.
+	// Class is as declared, or follows from the declared estimate; Why states how. They do
+	// not count for a job that declares nothing.
 	Class    sched.Class
 	Why      string
 	Estimate sched.Time // as declared, of one task; 0 for none
 }
 
-// Origin says from what a class was decided.
+// Origin is the basis on which a class was decided.
 type Origin uint8
 
 // How classes are decided.
@@ -45,7 +45,7 @@ type Verdict struct {
 	Reason   string // in words, with numbers
 }
 
-// Marks returns the mark of a job whose class nobody knows.
+// Marks returns the mark of a job whose class is unknown.
 func (d *Verdict) Marks() sched.Marks {
 	if d.Origin == Undeclared && d.Class == sched.Short {
 		return sched.Undeclared
@@ -54,19 +54,19 @@ func (d *Verdict) Marks() sched.Marks {
 }
 
 // believed reports whether the tasks of the job count for the overruns of its owner: those
-// that were taken for short ones, and those that would have been. That nobody knew the class
-// of a job is no lie, and policies try such jobs as long as they are unknown.
+// that counted as short ones, and those that would have. An unknown class is no false
+// statement, and policies try such jobs for as long as they are unknown.
 func (d *Verdict) believed() bool {
 	return d.Origin == Overruled || d.Class == sched.Short && d.Origin != Undeclared
 }
 
 // Decide returns the class and the estimate of a job that is submitted now.
 //
-// What is declared is believed. A job that declares nothing has the median of its work's
+// A declaration is believed. A job that declares nothing has the median of its work's
 // last jobs as its estimate, and the class that follows from it; without any it has the
 // default class and is marked as undeclared. A job that would be short, without its work
-// having been learned to be, is long while the owner's overruns are above the limit. Jobs for
-// nobody in particular are not: there is no owner to hold anything against.
+// having been learned to be, is long while the owner's overruns are above the limit. Jobs
+// without an owner are not: there is no owner whose overruns could count.
 func (l *Learner) Decide(now sched.Time, j *Job) Verdict {
 	known, s := l.known(j)
 	d := Verdict{Class: j.Class, Estimate: j.Estimate, Reason: j.Why}

@@ -47,7 +47,7 @@ func (w *work) update(job uint64, mean sched.Time) {
 	}
 }
 
-// summary is the kept means of a work, in words that a decision needs.
+// summary is what a decision needs of the kept means of a work.
 type summary struct {
 	jobs                int
 	least, median, most sched.Time

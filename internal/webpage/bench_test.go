@@ -16,8 +16,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// overThrift is a made-up cluster whose calls go over Thrift, as those of a frontend to its
-// masters do.
+// overThrift is a made-up cluster whose calls go over Thrift, like those of a frontend to its
+// masters.
 type overThrift struct {
 	wire.Scheduler // panics where the page calls nothing
 

@@ -62,7 +62,7 @@ func as(t *testing.T, p *Page, who identity.Principal) string {
 	return s.URL
 }
 
-// stream returns what reads the next event; a closed stream gives nil.
+// stream returns a function that reads the next event; it returns nil for a closed stream.
 func stream(t *testing.T, address string) (next func() *sent, end func()) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -94,7 +94,8 @@ func stream(t *testing.T, address string) (next func() *sent, end func()) {
 	}, end
 }
 
-// Viewers are sent everything once, then what changed, and nothing is read when nobody looks.
+// Viewers receive everything once, then what changed, and nothing is read while there is no
+// viewer.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	c := &changing{nodes: []api.Node{{ID: "n-0", Slots: 1, SlotUse: ".-", Up: true}, {ID: "n-1", Slots: 1, SlotUse: ".-", Up: true}}, list: []api.Status{{Job: "j-0", Submitter: "alice", Command: "secret"}, {Job: "j-9", Submitter: "alice", Reason: "secret"}}}
@@ -154,7 +155,8 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 }
 
-// Rows that are gone are remembered up to a limit; who is further behind is sent everything.
+// Rows that are gone are remembered up to a limit; a viewer that is further behind receives
+// everything.
 func TestRowsForget(t *testing.T) {
 	var r rows[int]
 	set := func(revision int64, key string) {
@@ -180,7 +182,7 @@ func TestRowsForget(t *testing.T) {
 	}
 }
 
-// Jobs that come faster than they are read leave a gap, which viewers are told.
+// Jobs that come faster than they are read leave a gap, which is reported to viewers.
 func TestGap(t *testing.T) {
 	b := newBoard(nil)
 	page := func(from int) *reading {
@@ -221,14 +223,14 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// What a viewer is told of a job is decided by the table of package access.
+// The table of package access decides what a viewer may see of a job.
 func TestAnswersAreForThoseWhoMay(t *testing.T) {
 	s := &fakeSource{jobs: []api.Status{{Job: "j", Submitter: "alice"}}, output: "printed"}
 	for _, c := range []struct {
 		who   identity.Principal
 		codes string // of explain, log, shares
 	}{
-		{identity.Principal{}, "403 403 200"}, // the server itself refuses those without a role
+		{identity.Principal{}, "403 403 200"}, // the server itself refuses callers without a role
 		{identity.Principal{Role: identity.Viewer, Name: "alice"}, "403 403 200"},
 		{identity.Principal{Role: identity.User, Name: "bob"}, "403 403 200"},
 		{identity.Principal{Role: identity.User, Name: "alice"}, "200 200 200"},

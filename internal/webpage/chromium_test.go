@@ -24,7 +24,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// hostile is what a name must not do.
+// hostile is a name whose markup must have no effect.
 const hostile = `<img src=x onerror="window.broken=1"><script>window.broken=1</script>`
 
 // made is a cluster that is made up, of some size.
@@ -168,7 +168,7 @@ func text(b *chromiumtest.Tab, selector string) string {
 	return b.Text(fmt.Sprintf("document.querySelector(%q).textContent", selector))
 }
 
-// Every element of the page shows what it is for; no name of the cluster becomes markup.
+// Every element of the page shows its content; no name of the cluster becomes markup.
 func TestPageInChromium(t *testing.T) {
 	t.Parallel()
 	b := chromiumtest.Open(t, served(t, small()), 1280, 1000)
@@ -230,7 +230,7 @@ func TestPageInChromium(t *testing.T) {
 	}
 	b.Click("#why tbody button")
 	b.Await(`document.querySelector("#log pre[data-stream=stdout]").textContent.startsWith("hello <img") && document.querySelector("#log h3").textContent.includes("ended")`, whole)
-	// A job that is opened before the browser has told that the panel was closed is explained.
+	// A job that is opened before the browser has reported the closing of the panel is explained.
 	b.Text(`document.getElementById("panel").close(); document.querySelector("#job-list [data-index='0']").click(); 0`)
 	b.Await(`document.querySelectorAll("#why li").length === 2 && document.getElementById("panel").open`, whole)
 	if got := b.Text(`window.broken + " " + document.querySelectorAll("img").length + " " + document.querySelectorAll("body script").length`); got != "undefined 0 0" {
@@ -257,7 +257,7 @@ func checkChart(t *testing.T, b *chromiumtest.Tab) {
 	}
 }
 
-// All that the mouse does the keyboard does.
+// The keyboard can do everything that the mouse can.
 func TestPageByKeyboard(t *testing.T) {
 	t.Parallel()
 	b := chromiumtest.Open(t, served(t, small()), 1280, 1000)
@@ -304,8 +304,8 @@ func prefers(features ...*emulation.MediaFeature) chromedp.Action[chromedp.Void]
 	})
 }
 
-// On a narrow screen nothing is wider than it; the dark mode is dark and nothing moves for who
-// prefers that.
+// On a narrow screen nothing is wider than the screen; the dark mode is dark and nothing moves for
+// a user who prefers that.
 func TestPageOnANarrowDarkScreen(t *testing.T) {
 	t.Parallel()
 	m := small()

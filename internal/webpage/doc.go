@@ -1,5 +1,5 @@
-// Package webpage serves the page of a cluster: its nodes with their slots, queues and who
-// leads, jobs with the reason why each waits, and the output of tasks.
+// Package webpage serves the page of a cluster: its nodes with their slots, queues and leaders,
+// jobs with the reason why each waits, and the output of tasks.
 //
 //	GET /                the page; its parts are GET /page/NAME
 //	GET /page/events     the state as server-sent events: all of it first, then what changed
@@ -13,11 +13,11 @@
 //
 // Everything is embedded in the program and nothing is loaded from elsewhere. The page shows
 // what a [Source] returns, such as a frontend, and changes nothing. What a viewer may see of a
-// job is decided by package access for whoever makes the request.
+// job is decided by package access for the principal of the request.
 //
-// While nobody looks, nothing is read. However many look, the sources are read once a second, or
-// more rarely, so that reading takes about half a percent of a processor. No viewer has a queue:
-// each is sent what changed since it was sent something, so one that reads slowly skips states.
-// MaxViewers may look at a time; a viewer that takes nothing for 10 seconds is disconnected, and
-// each reconnects after ten minutes, when it is asked again who calls.
+// While there is no viewer, nothing is read. However many there are, the sources are read once a
+// second, or more rarely, so that reading takes about half a percent of a processor. No viewer
+// has a queue: each receives what changed since its last event, so one that reads slowly skips
+// states. There may be MaxViewers at a time; a viewer that takes nothing for 10 seconds is
+// disconnected, and each reconnects after ten minutes, when its identity is checked again.
 package webpage

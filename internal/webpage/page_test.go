@@ -98,7 +98,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestStateIsAskedOnce: many browsers cost one question.
+// TestStateIsAskedOnce: many browsers cause one request.
 func TestStateIsAskedOnce(t *testing.T) {
 	s := &fakeSource{}
 	h := handler(t, s)
@@ -119,7 +119,7 @@ func TestSourceAway(t *testing.T) {
 	}
 }
 
-// TestPage: it is there, in parts, and loads nothing from elsewhere.
+// TestPage: the page is served, in parts, and loads nothing from elsewhere.
 func TestPage(t *testing.T) {
 	h := handler(t, &fakeSource{})
 	for path, want := range map[string]int{"/": http.StatusOK, "/other": http.StatusNotFound, "/page/absent.js": http.StatusNotFound, "/page/..%2fpage.go": http.StatusNotFound} {
@@ -157,7 +157,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The reason of an end, which may quote an output, is shown to who may see all of the job.
+// The reason of an end, which may quote an output, is shown only to a principal that may
+// see everything about the job.
 func TestReasonsOfOthers(t *testing.T) {
 	h := handler(t, &fakeSource{jobs: []api.Status{{Job: "j", Submitter: "alice", State: api.StateFailed, Reason: "stderr: secret"}}})
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// part is something that viewers are sent as a whole when it has changed.
+// part is something that is sent to viewers as a whole when it has changed.
 type part struct {
 	text     json.RawMessage
 	revision int64 // in which it changed
@@ -26,7 +26,7 @@ func encode(value any) json.RawMessage {
 	return text
 }
 
-// row is one of many things, which viewers are sent when it has changed.
+// row is one of many things, which is sent to viewers when it has changed.
 type row[T any] struct {
 	value    T
 	text     json.RawMessage
@@ -34,7 +34,7 @@ type row[T any] struct {
 	seen     int64 // in which it was read last
 }
 
-// mostGone bounds the keys of rows that are gone; viewers that are further behind are sent
+// mostGone bounds the keys of rows that are gone; viewers that are further behind receive
 // everything.
 const mostGone = 2000
 
@@ -46,7 +46,7 @@ type rows[T any] struct {
 }
 
 // set enters a thing that was read, and reports whether its key was known. same compares it with
-// what is known of it, and text returns what viewers are sent when it has changed.
+// what is known of it, and text returns what is sent to viewers when it has changed.
 func (r *rows[T]) set(revision int64, key string, value T, same func(a, b *T) bool, text func() any) (known bool) {
 	if r.all == nil {
 		r.all, r.gone = map[string]*row[T]{}, map[string]int64{}
@@ -75,8 +75,8 @@ func (r *rows[T]) dropUnseen(revision int64) {
 	}
 }
 
-// forget forgets what was read longest ago when there are more than most: it may well be there
-// still, and is not gone.
+// forget forgets what was read longest ago when there are more than most: it may well still be
+// there, and is not gone.
 func (r *rows[T]) forget(most int) {
 	for oldest := r.oldest(); len(r.all) > most; oldest = r.oldest() {
 		for key, each := range r.all {
@@ -97,7 +97,7 @@ func (r *rows[T]) oldest() (seen int64) {
 }
 
 // since returns the texts of what changed after a revision, all of it after 0, and the keys of
-// what is gone since. text returns what a viewer is sent of a row.
+// what is gone since. text returns what is sent to a viewer about a row.
 func (r *rows[T]) since(revision int64, text func(*row[T]) json.RawMessage) (list []json.RawMessage, gone []string) {
 	for _, each := range r.all {
 		if each.revision > revision {

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Source returns the state of a cluster; a frontend is one. Its answers are for a principal who
-// sees everything: this package decides what a viewer sees of them.
+// Source returns the state of a cluster; a frontend is one. Its answers are for a principal that
+// may see everything: this package decides what a viewer sees of them.
 type Source interface {
 	// Nodes returns every group with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)

@@ -1,6 +1,6 @@
 // Package drawing holds the script modules that draw cells, blocks and numbers. They know
-// nothing of a cluster: the page of a live one and the pages that play simulations and replays
-// (package bench/watch) use the same.
+// nothing about a cluster: the page of a live one and the pages that play simulations and
+// replays (package bench/watch) use the same.
 package drawing
 
 import (
