@@ -2,7 +2,7 @@ package org.pigeonsched.spark
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-/** For whom work is done: a path such as "team/alice". The rules are those of the daemons. */
+/** The owner of work: a path such as "team/alice". The rules are those of the daemons. */
 object Owner {
 
   val Property = "spark.pigeon.owner"

@@ -29,7 +29,7 @@ object Refusal {
   val Busy = 3
   val NotReady = 4
 
-  /** Who calls is not proven, or may not do it. */
+  /** The caller is not proven, or may not do it. */
   val Denied = 6
 
   private def sentence(part: String): String = {

@@ -25,9 +25,9 @@ object Command {
 
   /**
    * pools FLOOD TASKS MILLIS AT,AT... AT,AT...: a job of FLOOD tasks in Spark's pool `flood` (none
-   * if it is 0) and beside it, from the same moment on, streams in the pools `stream1`, `stream2`
-   * and so on. All tasks take MILLIS. Answers with the seconds of the streams' jobs, one stream
-   * after another, when these have ended.
+   * if it is 0) and alongside it, from the same moment on, streams in the pools `stream1`,
+   * `stream2` and so on. All tasks take MILLIS. Answers with the seconds of the streams' jobs, one
+   * stream after another, when these have ended.
    */
   final case class Pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]])
     extends Command

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger
 import org.pigeonsched.spark.Refusal
 
 /**
- * The commands on standard input, read ahead by a thread that keeps no program alive, so that the
- * end of the input is seen while a command runs.
+ * The commands on standard input, read ahead by a daemon thread, so that the end of the input is
+ * seen while a command runs.
  */
 final class Input(in: BufferedReader) {
 
@@ -35,7 +35,7 @@ final class Input(in: BufferedReader) {
       case r: Refusal => lines.put(Left(r))
     }
 
-  /** The commands until the end of the input. A line that is no command throws its Refusal. */
+  /** The commands until the end of the input. A line that is none throws its Refusal. */
   def commands: Iterator[Command] =
     Iterator.continually(lines.take().fold(r => throw r, c => c)).takeWhile(_.nonEmpty).map(_.get)
 

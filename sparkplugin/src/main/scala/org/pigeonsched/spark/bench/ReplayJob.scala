@@ -3,7 +3,7 @@ package org.pigeonsched.spark.bench
 import org.pigeonsched.spark.{JobClass, Refusal}
 
 /**
- * A job to replay. Times are in nanoseconds; a speed-up of the workload is in them already.
+ * A job to replay. Times are in nanoseconds; they include a speed-up of the workload.
  *
  * @param line      of the trace, from 1: its name
  * @param due       when it is submitted, after the start of the replay

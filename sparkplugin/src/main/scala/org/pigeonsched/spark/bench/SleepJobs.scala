@@ -48,8 +48,8 @@ final class SleepJobs(sc: SparkContext) {
   }
 
   /**
-   * Streams in pools of their own beside a large job in another; the seconds of their jobs. Returns
-   * when the streams have ended, unless the large job failed.
+   * Streams in pools of their own alongside a large job in another; the seconds of their jobs.
+   * Returns when the streams have ended, unless the large job failed.
    */
   def pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]]): Seq[Double] = {
     val large = inPool("flood")(if (flood > 0) one(flood, millis))
@@ -61,7 +61,7 @@ final class SleepJobs(sc: SparkContext) {
     took
   }
 
-  // In a thread of its own: the pool is a property of the submitting thread.
+  // In a separate thread: the pool is a property of the submitting thread.
   private def inPool[T](pool: String)(body: => T): Future[T] = {
     val outcome = Promise[T]()
     val thread = new Thread(() =>

@@ -31,7 +31,7 @@ final class Progress {
   }
 
   /**
-   * Returns a lower bound of the median, because running tasks may run on. None while it would be
+   * Returns a lower bound of the median, because running tasks may continue. None while it would be
    * based on too few tasks.
    */
   def median(now: Long): Option[Long] = {

@@ -4,9 +4,9 @@ import org.pigeonsched.spark.JobClass
 
 /**
  * What a grant may be used for: tasks of one class, for one owner, of one priority. The cluster
- * chose whose task is next when it gave the grant, and charges the slot to that owner.
+ * chose the owner of the next task when it gave the grant, and charges the slot to that owner.
  *
- * @param owner    for whom; empty: the owner of the application
+ * @param owner    of the tasks; empty: the owner of the application
  * @param priority among the work of the owner; higher is served first
  */
 final case class Kind(jobClass: JobClass, owner: String = "", priority: Int = 0) {

@@ -30,7 +30,7 @@ final class Levels {
       case None => levels(description.name) = new Entry(description)
     }
 
-  /** Removes a level: nothing more is wanted of it. */
+  /** Removes a level: it wants nothing more. */
   def remove(name: String): Unit = levels.remove(name)
 
   def names: Seq[String] = levels.keysIterator.toList

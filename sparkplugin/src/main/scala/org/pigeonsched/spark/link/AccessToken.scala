@@ -10,8 +10,8 @@ import scala.collection.JavaConverters._
 import org.pigeonsched.spark.Refusal
 
 /**
- * The access token by which the driver proves whose application it is: the first line of a file
- * that only its user can read. Its text is never part of an error or a log.
+ * The access token by which the driver proves the user of its application: the first line of a
+ * file that only its user can read. Its text is never part of an error or a log.
  */
 private[link] object AccessToken {
   import PosixFilePermission._
@@ -24,7 +24,7 @@ private[link] object AccessToken {
   private val OfOthers =
     Set(GROUP_READ, GROUP_WRITE, GROUP_EXECUTE, OTHERS_READ, OTHERS_WRITE, OTHERS_EXECUTE)
 
-  /** Throws a Refusal that says what to do. */
+  /** Throws a Refusal with advice. */
   def read(file: String): String = {
     val path = Paths.get(file)
     try {

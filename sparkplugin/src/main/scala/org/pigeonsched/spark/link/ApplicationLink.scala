@@ -49,9 +49,9 @@ final class ApplicationLink(
   private val changed = lock.newCondition()
   private var unsent = false // guarded by lock
 
-  // Used by the wants thread alone.
+  // Used only by the wants thread.
   private var sequence = 0L
-  // Used by the news thread alone.
+  // Used only by the news thread.
   private var version = 0L
   private var versionRegistration = 0
 
@@ -197,7 +197,7 @@ object ApplicationLink {
     def note(text: String): Unit
 
     /**
-     * The cluster will never serve the application again. Is called once at most, by either thread.
+     * The cluster will never serve the application again. Is called at most once, by either thread.
      */
     def rejected(why: Refusal): Unit
   }
@@ -207,8 +207,8 @@ object ApplicationLink {
   val RetryMillis = 200L
 
   /**
-   * How long a frontend that accepts the connection and does not answer is waited for while there
-   * may be others.
+   * How long the link waits for a frontend that accepts the connection and does not answer, while
+   * there may be others.
    */
   val FirstAnswerMillis = 3000
   val CloseMillis = 3000L

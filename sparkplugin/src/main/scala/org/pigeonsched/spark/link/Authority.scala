@@ -15,9 +15,10 @@ import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.TPigeonException
 
 /**
- * The certificates of the authorities of a cluster. A frontend is believed whose certificate one
- * of them has signed, and which names it a frontend: by the URI pigeon://CLUSTER/frontend/NAME or
- * the subject O=CLUSTER, OU=frontend. The name of its host does not matter, as between daemons.
+ * The certificates of the authorities of a cluster. A frontend is believed if one of them has
+ * signed its certificate, and the certificate names it a frontend: by the URI
+ * pigeon://CLUSTER/frontend/NAME or the subject O=CLUSTER, OU=frontend. The name of its host does
+ * not matter, as between daemons.
  */
 private[link] final class Authority(file: String) {
   import Authority._
@@ -44,7 +45,7 @@ private[link] final class Authority(file: String) {
 
   /**
    * Returns the connection by TLS 1.3 over a connected socket. Throws a TPigeonException when the
-   * other side is no frontend of the cluster, an IOException when there is no connection.
+   * other side is not a frontend of the cluster, an IOException when there is no connection.
    */
   def secure(socket: Socket, address: Address): Socket = {
     val tls = context.getSocketFactory.createSocket(socket, address.host, address.port, true)
@@ -105,7 +106,7 @@ private[link] object Authority {
         case _ => None
       }
 
-  // Whether the connection ended, which may pass, and nothing was wrong with a certificate.
+  // Whether the connection ended, which may be temporary, and no certificate was at fault.
   private def lost(e: Throwable): Boolean = e.getCause match {
     case _: EOFException | _: SocketException => true
     case _ => false

@@ -33,7 +33,7 @@ private[link] final class Caller(
         val led = e.getProblem == Refusal.NotReady && Address.parse(e.getAddress).isDefined
         if (e.getProblem == Refusal.NotFound || led) registration.lost(address)
         if (led) frontends.moved(address, e.getAddress)
-        // What proved who calls has ended; the next connection proves it anew.
+        // The proof of the caller has expired; the next connection proves it again.
         if (e.getProblem == Refusal.Denied) drop()
         throw e
       case e: TException =>

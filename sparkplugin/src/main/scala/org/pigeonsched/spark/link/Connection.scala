@@ -12,7 +12,7 @@ import org.pigeonsched.spark.Address
 
 /**
  * One Thrift connection for one thread: the binary protocol in frames, as everywhere in Pigeon, by
- * TLS where the settings say so. Bounded: a frame of more than MaxFrame bytes, or a string that
+ * TLS where the settings demand it. Bounded: a frame of more than MaxFrame bytes, or a string that
  * claims to be longer than its frame, is refused before memory is allocated for it.
  */
 final class Connection[C <: TServiceClient](
@@ -26,7 +26,7 @@ final class Connection[C <: TServiceClient](
 
   /**
    * Throws TTransportException when the address does not answer, TPigeonException when one side
-   * does not believe who the other is.
+   * does not accept the identity of the other.
    */
   def open(): C =
     try {

@@ -21,10 +21,10 @@ final class NodeLink(identity: NodeLink.Identity, slots: Int, listener: NodeLink
 
   private val ends = new LinkedBlockingQueue[ExecutorGrants.End]()
 
-  // Used by the grants thread alone.
+  // Used only by the grants thread.
   private var attached = false
   private var acknowledged = 0L
-  // Used by the ends thread alone: the ends that may not have been reported yet.
+  // Used only by the ends thread: the ends that may not have been reported yet.
   private var unreported: List[ExecutorGrants.End] = Nil
 
   private val grantsCaller = new NodeCaller(identity.node, Connection.AnswerMillis + WaitMillis)

@@ -10,9 +10,10 @@ import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.identity.IdentityService
 
 /**
- * How the driver verifies the frontends, and proves who calls: by TLS and an access token, each if
- * its setting names a file. Without both, frontends on the same machine learn from the kernel who
- * calls. The token is read again for each connection, so a long application may get a new one.
+ * How the driver verifies the frontends, and proves its identity: by TLS and an access token, each
+ * if its setting names a file. Without both, frontends on the same machine learn the caller from
+ * the kernel. The token is read again for each connection, so a long application may get a
+ * new one.
  */
 final class Security private (tokenFile: Option[String], authority: Option[Authority]) {
 
@@ -30,11 +31,11 @@ final class Security private (tokenFile: Option[String], authority: Option[Autho
     case None => socket
   }
 
-  /** Makes the first call of a connection: it proves who calls. Throws what the frontend does. */
+  /** Makes the first call of a connection, which proves the caller. Throws as the frontend. */
   private[link] def authenticate(protocol: TProtocol): Unit = tokenFile.foreach { file =>
     try new IdentityService.Client(protocol).authenticate(AccessToken.read(file))
     catch {
-      // A frontend of an earlier version asks nobody.
+      // A frontend of an earlier version requires no proof.
       case e: TApplicationException
           if e.getType == TApplicationException.UNKNOWN_METHOD && authority.isEmpty =>
     }

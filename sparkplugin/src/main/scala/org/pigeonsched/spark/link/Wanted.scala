@@ -30,7 +30,7 @@ final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[LevelStat
       d.hosts.asJava,
       d.title,
       d.why)
-    // What is usual is left out.
+    // Fields with their usual values are left out.
     if (d.kind.owner.nonEmpty) level.setOwner(d.kind.owner)
     if (d.kind.priority != 0) level.setPriority(d.kind.priority)
     level

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 import java.security.KeyStore
 import javax.net.ssl.{KeyManagerFactory, SSLContext}
 
-/** Certificates that have signed themselves, made by the JDK's keytool in a folder. */
+/** Self-signed certificates, made by the JDK's keytool in a folder. */
 private[spark] final class Certificates(folder: Path) {
   import Certificates._
 

@@ -41,7 +41,7 @@ private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
 
   @volatile private var refusal: Option[TPigeonException] = None
 
-  /** The token that is accepted; "" when none was asked for. */
+  /** The token that is accepted; "" when none is required. */
   @volatile var token = ""
 
   /** The names of the calls, in order. */

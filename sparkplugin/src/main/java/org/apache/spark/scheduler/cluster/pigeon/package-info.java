@@ -27,7 +27,7 @@
  * again; when the driver dies, executors exit and the lease of the application ends; a lost message
  * does not matter, because demand is absolute and sent again each second.
  *
- * The package is below org.apache.spark because Spark's hooks are visible only there. What needs
- * nothing of Spark but its Logging is in org.pigeonsched.spark.
+ * The package is below org.apache.spark because Spark's hooks are visible only there. Code that
+ * needs nothing of Spark except its Logging is in org.pigeonsched.spark.
  */
 package org.apache.spark.scheduler.cluster.pigeon;

@@ -10,7 +10,7 @@ import org.apache.spark.scheduler.SchedulingMode.SchedulingMode
  * granted for one class, owner and priority are offered only to its stages, in the order that Spark
  * decides (FIFO, FAIR).
  *
- * Used under the task scheduler's lock alone.
+ * Used only under the task scheduler's lock.
  */
 private[spark] final class ClassPool(mode: SchedulingMode) extends Pool("", mode, 0, 0) {
 

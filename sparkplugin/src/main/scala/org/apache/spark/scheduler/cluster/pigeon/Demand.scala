@@ -84,7 +84,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
 
   /**
    * Spark reports no end of the tasks that ran there: without this call they would count as running
-   * for ever.
+   * forever.
    */
   def executorLost(executor: String, now: Long): Unit = {
     held.takeAll(executor)
@@ -178,7 +178,7 @@ private[spark] object Demand {
     /** The cluster's own boundary between short and long; 0 if it is not known. */
     def cutoffNanos: Long
 
-    /** Warns the user that a level has had no grant for so many seconds. */
+    /** Warns the user that a level has had no grant for that many seconds. */
     def warnWaiting(level: String, seconds: Long): Unit
   }
 
@@ -186,6 +186,6 @@ private[spark] object Demand {
 
   val DefaultCutoffNanos: Long = 1000L * 1000 * 1000
 
-  /** A grant that has not been offered to Spark for so long is returned. */
+  /** A grant that has not been offered to Spark for this long is returned. */
   val OldNanos: Long = 2L * 1000 * 1000 * 1000
 }

@@ -69,7 +69,7 @@ private[spark] final class ExecutorTemplate(
     (conf.getOption("spark.executor.extraClassPath").toSeq ++ pluginJar ++ spark).mkString(":")
   }
 
-  // Spark has added the module options by now.
+  // Spark has already added the module options.
   private def javaOptions: Seq[String] =
     Seq(
       "spark.executor.defaultJavaOptions",

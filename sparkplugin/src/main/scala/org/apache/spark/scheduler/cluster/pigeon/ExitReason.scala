@@ -8,7 +8,7 @@ import org.pigeonsched.spark.link.ExecutorState
 /** The end of an executor in Spark's terms, which its listeners and its UI show. */
 private[spark] object ExitReason {
 
-  // An executor exits with these when its disk or its network failed: that is no failure of its
+  // An executor exits with these when its disk or its network failed, which is no failure of its
   // tasks. The numbers are the same in all lines of Spark; BLOCK_MANAGER_REREGISTRATION_FAILED does
   // not exist in 3.5.
   private val NotTheTasks =

@@ -7,7 +7,7 @@ import org.pigeonsched.spark.grants.Levels.LevelState
 /**
  * How long each level has wanted a grant without receiving one.
  *
- * Used under the task scheduler's lock alone.
+ * Used only under the task scheduler's lock.
  */
 private[spark] final class GrantWaits {
 
@@ -27,8 +27,8 @@ private[spark] final class GrantWaits {
   }
 
   /**
-   * Returns the levels that have waited too long, with their seconds; none again before as much
-   * time has passed.
+   * Returns the levels that have waited too long, with their seconds; none again before that
+   * much time has passed.
    */
   def tooLong(now: Long): Seq[(String, Long)] = {
     val late =

@@ -13,7 +13,7 @@ import org.pigeonsched.spark.grants.Grant
  * Spark's own scheduler, which sees a free core only where a grant is held.
  *
  * Locality, pools, retries, speculation, exclusion and cancellation are Spark's: a grant permits
- * the use of a slot, and Spark decides what for. In coarse mode nothing is changed.
+ * the use of a slot, and Spark decides for what. In coarse mode nothing is changed.
  *
  * Lock order: this one, then the backend's. No method waits for a daemon.
  */
@@ -33,7 +33,7 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   def expired(executor: String, ids: Seq[String]): Unit =
     synchronized(demand.expired(executor, ids))
 
-  // Not earlier: metrics are named after the application, whose id the context has set by now.
+  // Not earlier: metrics are named after the application, whose id the context has set before.
   override def postStartHook(): Unit = {
     sc.env.metricsSystem.registerSource(demand.metrics)
     super.postStartHook()

@@ -5,10 +5,10 @@ import java.util.{LinkedHashMap, Map => JMap}
 import org.pigeonsched.spark.grants.{Grant, Kind}
 
 /**
- * The kinds of the last levels, also of those that have ended: grants of theirs may still arrive,
- * and slots be kept.
+ * The kinds of the last levels, also of those that have ended: their grants may still arrive, and
+ * their slots may be kept.
  *
- * Used under the task scheduler's lock alone.
+ * Used only under the task scheduler's lock.
  */
 private[spark] final class RecentKinds(most: Int = RecentKinds.Most) {
 
@@ -19,8 +19,8 @@ private[spark] final class RecentKinds(most: Int = RecentKinds.Most) {
   def put(level: String, kind: Kind): Unit = kinds.put(level, kind)
 
   /**
-   * Returns what the grant may be used for. One of a level that is forgotten serves an owner that
-   * no work has, so that it is returned.
+   * Returns what the grant may be used for. A grant of a forgotten level serves an owner that no
+   * work has, so that it is returned.
    */
   def of(grant: Grant): Kind =
     Option(kinds.get(grant.level)).getOrElse(Kind(grant.jobClass, RecentKinds.Nobody))

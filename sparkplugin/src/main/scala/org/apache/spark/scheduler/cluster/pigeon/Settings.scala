@@ -14,7 +14,7 @@ import org.pigeonsched.spark.link.Security
  * @param lease           whether slots may be kept from one task to the next while the cluster
  *                        allows it
  * @param jobClass        of all stages without a more specific setting
- * @param owner           for whom it runs; None: its user
+ * @param owner           of the application; None: its user
  * @param priority        of its work among that of its owner, where a job sets none
  * @param cutoffNanos     between short and long; None: the cluster's own
  * @param applicationId   None: one is generated

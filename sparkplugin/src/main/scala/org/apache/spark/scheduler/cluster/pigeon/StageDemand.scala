@@ -7,7 +7,7 @@ import org.apache.spark.scheduler.TaskSetManager
 /**
  * The number of tasks of a task set that could start now if there were slots.
  *
- * Used under the task scheduler's lock alone.
+ * Used only under the task scheduler's lock.
  */
 private[spark] final class StageDemand {
   import StageDemand._

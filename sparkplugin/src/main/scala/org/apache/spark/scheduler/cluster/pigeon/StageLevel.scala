@@ -14,7 +14,7 @@ import org.pigeonsched.spark.grants.Levels.Description
  * A stage that is demoted continues as another level, because grants of the first one may be for
  * slots that long work must not use.
  *
- * Used under the task scheduler's lock alone.
+ * Used only under the task scheduler's lock.
  */
 private[spark] final class StageLevel(
     taskSet: TaskSet,

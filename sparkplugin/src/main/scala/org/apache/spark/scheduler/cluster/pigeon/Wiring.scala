@@ -14,7 +14,7 @@ private[spark] final class Wiring extends ExternalClusterManager {
   override def createTaskScheduler(sc: SparkContext, masterUrl: String): TaskScheduler = {
     val settings = Settings.of(sc.conf)
     // Waiting for a better slot than the granted one costs more than it gains: a grant that is not
-    // used at once is given to another application. In coarse mode executors keep their slots.
+    // used at once goes to another application. In coarse mode executors keep their slots.
     if (settings.grants) sc.conf.setIfMissing("spark.locality.wait", "0s")
     new PigeonTaskScheduler(sc, settings)
   }
