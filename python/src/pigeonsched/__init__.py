@@ -1,4 +1,4 @@
-"""A client of Pigeon, a scheduler for clusters that run many short jobs beside a few long ones."""
+"""A client of Pigeon, a scheduler for clusters that run many short jobs and a few long ones."""
 
 from pigeonsched.aio import AsyncClient, AsyncJob
 from pigeonsched.aioexecutor import AsyncPigeonExecutor

@@ -1,4 +1,4 @@
-"""The client of asyncio: what client.py has, as coroutines."""
+"""The client for asyncio: that of client.py, as coroutines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AsyncJob:
         return await self._session.logs(task, attempt, stream)
 
     async def files(self, task: int = 0, attempt: int = 0) -> list[TaskFile]:
-        """Returns the files that a task left in its working folder, which is kept as its output is."""
+        """Returns the files that a task left in its working folder, kept like its output."""
         return await self._session.files(task, attempt)
 
     async def read_file(self, path: str, task: int = 0, attempt: int = 0) -> bytes:
@@ -63,7 +63,7 @@ class AsyncJob:
 
 
 class AsyncClient:
-    """Calls the frontends of one cluster, found as the program pigeon finds them. One event loop uses it."""
+    """Calls the frontends of one cluster, found as by the program pigeon, in one event loop."""
 
     def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Any) -> None:
         """settings are the fields of Settings, such as token_file; None takes the user's."""

@@ -20,7 +20,7 @@ _MAX_JOB = 1_000  # tasks of one job of a map
 _MAX_BYTES = 8 << 20  # of one job's programs: a frontend takes 16 MiB
 _WAITING = 32  # calls at a time that wait for jobs
 _MAX_NAME = 60  # characters of a function's name: a name has 256 bytes at most
-_LOOKS = 16  # tasks that are looked at whenever one of their job has ended
+_LOOKS = 16  # tasks that are checked whenever one of their job has ended
 
 _T = TypeVar("_T")
 
@@ -28,12 +28,12 @@ _T = TypeVar("_T")
 class AsyncPigeonExecutor:
     """Runs functions on a cluster; one event loop uses it.
 
-    options are the fields of JobOptions but key and name: those of every job. A function may
+    options are the fields of JobOptions except key and name, for every job. A function may
     be called more than once when its node is lost.
     """
 
     def __init__(self, client: Optional[AsyncClient] = None, *, python: Optional[str] = None, name: str = "", **options: Any) -> None:
-        """client: None makes one of the user's settings. python: the interpreter on the nodes, else this one's path."""
+        """client: None for the user's settings. python: the nodes' interpreter, else this one."""
         if "key" in options:
             raise TypeError("an executor makes the keys of its jobs")
         self._client = client or AsyncClient()
@@ -53,7 +53,7 @@ class AsyncPigeonExecutor:
         await self.shutdown(cancel=error is not None)
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> asyncio.Future[_T]:
-        """Calls a function on the cluster. Cancelling what is returned cancels its job."""
+        """Calls a function on the cluster. Cancelling the returned future cancels its job."""
         return self.send(payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python))
 
     def send(self, name: str, command: Command) -> asyncio.Future[Any]:
@@ -62,7 +62,7 @@ class AsyncPigeonExecutor:
         return futures[0]
 
     def map(self, fn: Callable[..., _T], /, *iterables: Iterable[Any], chunksize: int = 1) -> AsyncIterator[_T]:
-        """Yields the results in order; a task makes chunksize calls. Ending it early cancels what is left."""
+        """Yields the results in order, chunksize calls a task. Ending it early cancels the rest."""
         return self._results(self.send_all(payload.name_of(fn), pack(fn, iterables, chunksize, self._python)))
 
     async def _results(self, futures: list[asyncio.Future[Any]]) -> AsyncIterator[Any]:
@@ -106,12 +106,12 @@ class AsyncPigeonExecutor:
             )
 
     async def _run_job(self, name: str, commands: list[Command], futures: list[asyncio.Future[Any]], lists: bool) -> None:
-        """Runs a job for these futures, one for each of its tasks, and gives each its result."""
+        """Runs a job for these futures, one for each of its tasks, and sets the result of each."""
         options = dataclasses.replace(self._options, key=new_key(), name=self._options.name or name[:_MAX_NAME])
         try:
             if all(f.done() for f in futures):
                 return
-            # A submission is not cancelled: nobody could say whether the frontend has it.
+            # A submission is not cancelled: whether the frontend has it would not be known.
             job, _ = await self._client._session.submit(commands, 0.0, len(commands), options, made=True)
             if await self._while_wanted(self._wait(job, futures, lists), futures):
                 return
@@ -153,13 +153,13 @@ class AsyncPigeonExecutor:
             done = 0
             while True:
                 async with self._slots:
-                    # Of many jobs each is asked about once a second.
+                    # When there are many jobs, the state of each is requested once a second.
                     s = await job.wait_for(min(1.0, _WAITING / self._jobs))
                 if s.ended:
                     break
                 if s.done > done:
                     done = s.done
-                    # Where tasks are tried again, an error is the last word only at the end.
+                    # Where tasks are tried again, an error is final only at the end.
                     await self._look(job, futures, lists, errors=self._options.retries == 0)
             for i, f in enumerate(futures):
                 if not f.done():
@@ -179,7 +179,7 @@ class AsyncPigeonExecutor:
                     raise
 
     async def _finish(self, job: JobSession, s: JobStatus, i: int, f: asyncio.Future[Any], lists: bool) -> None:
-        """Fetches the result of a task of a job that has ended, or says why there is none."""
+        """Fetches the result of a task of a job that has ended, or sets why there is none."""
         try:
             _settle(f, await job.logs(i, ended=s.state == "completed"), lists)
             return
@@ -201,7 +201,7 @@ class AsyncPigeonExecutor:
             )
 
     async def shutdown(self, *, cancel: bool = False) -> None:
-        """Takes no more calls; waits for what runs, or cancels it."""
+        """Takes no more calls; waits for those that run, or cancels them."""
         self._closed = True
         if cancel:
             for f in list(self._futures):
@@ -213,7 +213,7 @@ class AsyncPigeonExecutor:
 
 
 def _settle(f: asyncio.Future[Any], output: bytes, lists: bool, errors: bool = True) -> None:
-    """Gives a future what the output says; Incomplete is raised where it says nothing yet."""
+    """Sets a future from the output; raises Incomplete when the output has no answer yet."""
     try:
         values = payload.answer(output)
     except payload.Incomplete:

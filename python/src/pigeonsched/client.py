@@ -14,11 +14,11 @@ from pigeonsched.session import JobSession, Session
 from pigeonsched.settings import Settings, load
 
 _T = TypeVar("_T")
-_BAR_EVERY = 0.2  # seconds between two looks for a progress bar
+_BAR_EVERY = 0.2  # seconds between two updates of a progress bar
 
 
 def commands_of(command: Union[Sequence[str], Sequence[Command]], tasks: int, env: Optional[Mapping[str, str]]) -> list[Command]:
-    """Returns a program for each task, of what submit was given."""
+    """Returns a program for each task, from the arguments of submit."""
     if isinstance(command, str):
         raise TypeError('a program is a list of its arguments, such as ["echo", "hello"]: it runs without a shell')
     if command and isinstance(command[0], Command):
@@ -75,7 +75,7 @@ class Job:
         return run_blocking(self._session.logs(task, attempt, stream))
 
     def files(self, task: int = 0, attempt: int = 0) -> list[TaskFile]:
-        """Returns the files that a task left in its working folder, which is kept as its output is."""
+        """Returns the files that a task left in its working folder, kept like its output."""
         return run_blocking(self._session.files(task, attempt))
 
     def read_file(self, path: str, task: int = 0, attempt: int = 0) -> bytes:
@@ -97,7 +97,7 @@ class Job:
 
 
 class Client:
-    """Calls the frontends of one cluster, found as the program pigeon finds them. Threads may share it."""
+    """Calls the frontends of one cluster, found as by the program pigeon. Threads may share it."""
 
     def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Any) -> None:
         """settings are the fields of Settings, such as token_file; None takes the user's."""

@@ -9,7 +9,7 @@ _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 
 
 def parse(text: str) -> float:
-    """Returns the seconds of a duration; a ValueError says what one looks like."""
+    """Returns the seconds of a duration; a ValueError describes what one looks like."""
     if text == "0":
         return 0.0
     seconds, at = 0.0, 0

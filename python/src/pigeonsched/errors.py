@@ -1,4 +1,4 @@
-"""The errors of this package. Each says what happened, to what, what was tried, and what to do next."""
+"""The errors of this package. Each states what happened, to what, what was tried and what to do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CallError(PigeonError):
 
 
 class UnknownOutcomeError(PigeonError):
-    """A submission of which nobody knows whether it was accepted. The same job submitted with its key is accepted once."""
+    """A submission that may have been accepted; with its key, the same job is accepted once."""
 
     def __init__(self, job: str, frontend: str, cause: BaseException) -> None:
         super().__init__(
@@ -72,15 +72,15 @@ class UnknownOutcomeError(PigeonError):
 
 
 class JobFailedError(PigeonError):
-    """A job that failed or was cancelled, where its result was asked for."""
+    """A job that failed or was cancelled, when its result was requested."""
 
 
 class ResultError(PigeonError):
-    """The result of a function cannot be had, for another reason than an error of the function."""
+    """The result of a function cannot be had, for a reason other than an error of the function."""
 
 
 class RemoteError(Exception):
-    """An error of a function that cannot be carried over as it is: its class is not known here, or it cannot be pickled."""
+    """Stands for an error of a function whose class is unknown here or that cannot be pickled."""
 
 
 class RemoteTraceback(Exception):

@@ -1,4 +1,4 @@
-"""Functions on the slots of a cluster, as concurrent.futures has them."""
+"""Functions on the slots of a cluster, in the manner of concurrent.futures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _T = TypeVar("_T")
 class PigeonExecutor(concurrent.futures.Executor):
     """Runs functions on a cluster: each submit is a job, a map is jobs of many tasks.
 
-    A thread of its own makes the calls; the functions run on the nodes. options are the fields
-    of JobOptions but key and name. A function may be called more than once when its node is lost.
+    A separate thread makes the calls; the functions run on the nodes. options are the fields
+    of JobOptions except key and name. A function whose node is lost may be called more than once.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class PigeonExecutor(concurrent.futures.Executor):
         settings: Optional[dict[str, Any]] = None,
         **options: Any,
     ) -> None:
-        """python: the interpreter on the nodes, else this one's path. settings: as those of Client.
+        """python: the interpreter on the nodes, else this one. settings: like those of Client.
 
-        max_workers bounds nothing here: Dask takes from it how many calls it has under way.
+        max_workers bounds nothing here: Dask takes from it how many calls it keeps open.
         """
         self._max_workers = max_workers
         self._python = python or sys.executable
@@ -56,7 +56,7 @@ class PigeonExecutor(concurrent.futures.Executor):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
-        """Calls a function on the cluster. Cancelling what is returned cancels its job, also while it runs."""
+        """Calls a function on the cluster. Cancelling the future cancels its job, also running."""
         name, command = payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python)
         self._async.check(1)
 
@@ -71,7 +71,7 @@ class PigeonExecutor(concurrent.futures.Executor):
     ) -> Iterator[_T]:
         """Returns the results in order; a task makes chunksize calls, and progress shows a bar.
 
-        timeout is for each result, from when it is asked for. Ending the iteration early cancels what is left.
+        timeout is for each result, from its request. Ending the iteration early cancels the rest.
         """
         if unsupported:
             raise TypeError(f"map does not know {', '.join(unsupported)}")
@@ -109,7 +109,7 @@ class PigeonExecutor(concurrent.futures.Executor):
                 bar.close()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls. With cancel_futures those that have not ended are cancelled, else they go on."""
+        """Takes no more calls. With cancel_futures open ones are cancelled, else they continue."""
         with self._mutex:
             if self._ended is None:
                 self._ended = self._in_loop(self._end(cancel_futures))
@@ -120,7 +120,7 @@ class PigeonExecutor(concurrent.futures.Executor):
 
     async def _end(self, cancel: bool) -> None:
         await self._async.shutdown(cancel=cancel)
-        # What was submitted has ended; those who wait for it here are told before the loop stops.
+        # All calls have ended; callers that wait for them here are woken before the loop stops.
         waiting = asyncio.all_tasks() - {asyncio.current_task()}
         if waiting:
             await asyncio.wait(waiting)

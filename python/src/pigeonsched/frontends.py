@@ -1,6 +1,6 @@
 """The calls to the frontends of one cluster, which outlive each of them.
 
-A job belongs to the frontend that accepted it, known by its name and not by its address. What
+A job belongs to the frontend that accepted it, known by its name, not its address. A request that
 may have been accepted by a frontend is sent again only under the same key, and only to where
 its name is served, or to frontends that share their keys: a repetition is the same job. The
 rules are those of the program pigeon (internal/frontends).
@@ -56,7 +56,7 @@ class Frontend:
             link.close()
             raise CallError(f"there is no answer: {e}", sent=True, subject="frontend " + self.address, tried="waiting for the answer to " + method, advice="try again") from e
         except BaseException:
-            link.close()  # a late answer would be taken for that of the next call
+            link.close()  # a late answer would count as that of the next call
             raise
         if self._closed or len(self._idle) >= _MAX_IDLE:
             link.close()
@@ -99,20 +99,20 @@ class Frontend:
         return link
 
     async def _prove(self, link: Link, timeout: float) -> None:
-        """Makes the first call of a connection: by a token, which never leaves this machine in clear."""
+        """Makes the first call of a connection: with a token, never in clear to another machine."""
         if not self._settings.token_file or not (link.secure or link.loopback):
             return
         token = settings.read_token(self._settings.token_file)
         try:
             wire.decode("authenticate", await link.exchange(wire.encode("authenticate", token), timeout))
         except PigeonError as e:
-            # One that does not know the call asks nobody; in clear the kernel says who calls.
+            # A frontend without the call needs no proof; in clear, the kernel knows the caller.
             if e.problem == Problem.INVALID or (e.problem == Problem.DENIED and not link.secure):
                 return
             raise
 
     async def identify(self, timeout: float) -> Identity:
-        """Which frontend answers at the address. It is asked once."""
+        """Returns which frontend answers at the address. It is asked once."""
         if self.identity is None:
             try:
                 self.identity = wire.identity(await self.call("identify", timeout=timeout))
@@ -121,7 +121,7 @@ class Frontend:
             except PigeonError as e:
                 if e.problem != Problem.INVALID:
                     raise
-                self.identity = Identity()  # of before this method: it has no name
+                self.identity = Identity()  # from before this method: it has no name
         return self.identity
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class Frontends:
             return f
 
     def first(self, key: str) -> Frontend:
-        """Where a job with that key is submitted, and requests about it begin."""
+        """Returns where a job with that key is submitted and requests about it begin."""
         h = 0xCBF29CE484222325  # FNV-1a
         for b in key.encode():
             h = ((h ^ b) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
@@ -190,7 +190,7 @@ class Frontends:
         return self._known[0]
 
     async def do(self, q: Call[_T]) -> tuple[Frontend, _T]:
-        """Makes the call until it is answered, and returns who answered and what."""
+        """Repeats the call until it is answered; returns the frontend and its answer."""
         began, pause, number = time.monotonic(), _SHORTEST_PAUSE, 0
         while True:
             r = await self._round(q, number)
@@ -267,7 +267,7 @@ class Frontends:
     async def submit(self, request: Any, made: bool) -> tuple[Frontend, str, bool]:
         """Submits a job, which has a key. made: the key was made for this submission.
 
-        Returns who accepted it, the name of that frontend, and whether it was known before.
+        Returns the frontend that accepted it, its name, and whether the job was known before.
         """
         s = _Submission(self, request, made)
         q: Call[tuple[str, bool]] = Call(s.home, s.submit, self.settings.retry_for, answers=frozenset({Problem.BUSY}), allowed=s.allowed)
@@ -281,7 +281,7 @@ class Frontends:
 
 
 class _Submission:
-    """One job on its way to a frontend."""
+    """One job in transit to a frontend."""
 
     def __init__(self, frontends: Frontends, request: Any, made: bool) -> None:
         self._frontends, self._request, self._made = frontends, request, made

@@ -1,7 +1,7 @@
 """Connections to frontends: one call at a time on each, in frames with a length of 4 bytes.
 
 The calls of this package are written once, as coroutines over the two protocols below. The
-blocking client runs them with links that never suspend (run_blocking), the other one in asyncio.
+blocking client runs them on links that never suspend (run_blocking), the other one in asyncio.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class FrameError(Exception):
-    """The other side sent what is no frame of Pigeon."""
+    """The other side sent something that is not a frame of Pigeon."""
 
 
 class Link(Protocol):
@@ -42,7 +42,7 @@ class Link(Protocol):
 
 
 class Network(Protocol):
-    """What opens links, and waits."""
+    """Opens links, and waits."""
 
     async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> Link: ...
 
@@ -105,7 +105,7 @@ class BlockingLink:
         return bytes(data)
 
     def usable(self) -> bool:
-        # Nothing is sent without a question, so what can be read is the end.
+        # A frontend sends nothing without a request, so anything to read is the end.
         waiting = select.poll()
         waiting.register(self._socket, select.POLLIN)
         return not waiting.poll(0)
@@ -197,7 +197,7 @@ async def _within(seconds: float, what: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _abandon(task: asyncio.Task[Any]) -> None:
-    """Ends a task that nobody waits for any more, with the connection that it may still open."""
+    """Ends a task that is no longer awaited, with the connection that it may still open."""
 
     def close(ended: asyncio.Task[Any]) -> None:
         if not ended.cancelled() and ended.exception() is None and isinstance(ended.result(), tuple):
@@ -207,5 +207,5 @@ def _abandon(task: asyncio.Task[Any]) -> None:
     task.cancel()
 
 
-# What a connection that is lost or refused raises.
+# The errors of a connection that is lost or refused.
 LOST = (OSError, ssl.SSLError, TimeoutError, FrameError)

@@ -1,4 +1,4 @@
-"""What a frontend says of jobs, and what it is told."""
+"""The answers of a frontend about jobs, and the requests to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class JobOptions:
-    """What is said of a job beside its programs; durations in seconds. `pigeon submit --help` explains each."""
+    """The options of a job; durations in seconds. `pigeon submit --help` explains each."""
 
     key: str = ""  # idempotency key: the same job again under its key is the same job
     name: str = ""  # what the work is, so that its class is learned
@@ -61,7 +61,7 @@ class JobOptions:
     retries: int = 0  # of a task that fails
     restartable: bool = False  # a task may be stopped and run again from the beginning
     max_disconnect: float = 0.0  # 0: no limit
-    max_running: int = 0  # at most so many tasks run at a time; 0: no limit
+    max_running: int = 0  # at most this many tasks run at a time; 0: no limit
     dir: str = ""  # working folder on the node; "": the attempt's own
     memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
     cpus: float = 0.0  # processors; 0: no limit of its own
@@ -75,7 +75,7 @@ class LogPiece:
     data: bytes
     size: int
     ended: bool
-    missing: int = 0  # bytes from the offset on that are not kept; what is kept goes on after them
+    missing: int = 0  # bytes from the offset on that are not kept; the stream continues after them
     why: str = ""  # they are not kept
 
 

@@ -96,7 +96,7 @@ def _error(pickled: Optional[bytes], name: str, text: str, trace: str) -> BaseEx
             error = pickle.loads(pickled)
         except Exception:  # its class is not known here
             error = None
-    # An error that would end this program, as SystemExit, does not: it ended the task.
+    # An error that would end this program, such as SystemExit, does not: it ended the task.
     if not isinstance(error, Exception):
         error = RemoteError(f"{name}: {text}")
     found: Exception = error

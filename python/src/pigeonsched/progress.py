@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 
 class Bar:
-    """A progress bar of so many tasks."""
+    """A progress bar for that many tasks."""
 
     def __init__(self, total: int, title: str) -> None:
         self._total, self._title = total, title
@@ -28,7 +28,7 @@ class Bar:
         self.close()
 
     def show(self, done: int) -> None:
-        """Shows that so many tasks have ended."""
+        """Shows that this many tasks have ended."""
         if done <= self._shown:
             return
         step, self._shown = done - self._shown, done
@@ -38,7 +38,7 @@ class Bar:
             self._print()
 
     def _print(self) -> None:
-        # On a terminal the line is written over; elsewhere a line is printed at each tenth.
+        # On a terminal the line is overwritten; elsewhere a line is printed at each tenth.
         terminal = sys.stderr.isatty()
         if terminal or self._shown in (0, self._total) or self._shown % max(self._total // 10, 1) == 0:
             print(f"{self._title}: {self._shown} of {self._total} tasks", end="\r" if terminal else "\n", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """Where the commands of a user find the pigeon dev that the same user runs.
 
 The file dev.json is alive exactly while the process that wrote it holds a lock on it
-(cmd/pigeon/rendezvous); it is asked for here without taking it.
+(cmd/pigeon/rendezvous); this module queries the lock without taking it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_BYTES = 64 << 10
 
 
 class NoDevError(Exception):
-    """No pigeon dev of this user runs; the text says what was found instead."""
+    """No pigeon dev of this user runs; the text describes what was found instead."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Jobs of a cluster, as coroutines that the blocking client and that of asyncio share."""
+"""Jobs of a cluster, as coroutines that the blocking client and the one for asyncio share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pigeonsched.settings import Settings
 MAX_TASKS = 100_000  # of a job
 WAIT = 10.0  # longest call that waits for a job, so that the loss of its frontend is noticed
 _PIECE = 256 << 10  # bytes of an output that one call returns
-_POLL = 0.1  # seconds between two looks at an output
+_POLL = 0.1  # seconds between two reads of an output
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_key() -> str:
-    """Returns a key that nobody has used: a ULID, as those of the program pigeon."""
+    """Returns a key that was never used: a ULID, like those of the program pigeon."""
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
 
@@ -119,10 +119,10 @@ class JobSession:
         return wire.status(await self._ask("cancelJob", self.id))
 
     async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool) -> LogPiece:
-        # Of a job that has not ended, an output that is not there yet is an answer.
+        # For a job that has not ended, an output that is not there yet is an answer.
         answers = frozenset() if ended else frozenset({Problem.NOT_READY})
         piece = wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers))
-        if piece.missing:  # what is not whole must not be taken for it
+        if piece.missing:  # an incomplete output must not count as the whole
             raise PigeonError(
                 f"{piece.missing} bytes of its {stream} are missing from byte {offset} on: {piece.why}",
                 subject=f"task {task} of job {self.id}",

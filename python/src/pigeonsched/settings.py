@@ -38,7 +38,7 @@ class Settings:
 
     frontend: tuple[str, ...] = ()  # host:port of the frontends
     timeout: float = 10.0  # of one answer
-    retry_for: float = 60.0  # how long calls about a job go on without an answer; 0: once each
+    retry_for: float = 60.0  # how long unanswered calls about a job are repeated; 0: not at all
     token_file: str = ""
     tls_ca: str = ""
     tls_cert: str = ""
@@ -48,7 +48,7 @@ class Settings:
 
 
 def load(environ: Optional[Mapping[str, str]] = None, **given: Any) -> Settings:
-    """Returns the settings, those given here first. An argument that is None says nothing."""
+    """Returns the settings, those given here first. An argument that is None has no effect."""
     env = os.environ if environ is None else environ
     values, file = _read_file(env)
     for key in sorted(_LIST | _DURATION | _TEXT):
@@ -154,7 +154,7 @@ def _of_dev(s: Settings, env: Mapping[str, str], file: str) -> Settings:
 
 
 def on_loopback(addresses: tuple[str, ...]) -> bool:
-    """Reports whether all frontends are on this machine, where the kernel knows who calls."""
+    """Reports whether all frontends are on this machine, where the kernel identifies the caller."""
 
     def is_here(address: str) -> bool:
         host = address.rpartition(":")[0].strip("[]")
@@ -205,7 +205,7 @@ def _first(*paths: Optional[pathlib.Path]) -> str:
 
 
 def read_token(path: str) -> str:
-    """Reads the first line of a file that nobody else can read."""
+    """Reads the first line of a file that no other user can read."""
     try:
         with open(path, "rb") as f:
             mode = os.fstat(f.fileno()).st_mode

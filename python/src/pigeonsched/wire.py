@@ -24,7 +24,7 @@ def encode(method: str, *args: Any) -> bytes:
     client = _service(method)(TBinaryProtocol(buffer))
     try:
         send = getattr(client, "send_" + method)
-        # Arguments that a method got later are left out, as an earlier client does.
+        # Arguments that were added to a method later are left out, as by an earlier client.
         send(*args, *[None] * (send.__code__.co_argcount - 1 - len(args)))
     except UnicodeEncodeError as e:
         raise PigeonError(f"text of the job is not Unicode: {e}", tried="preparing the call " + method, advice="give text without lone surrogates") from e
@@ -40,7 +40,7 @@ def encode(method: str, *args: Any) -> bytes:
 
 
 def decode(method: str, message: bytes) -> Any:
-    """Returns what a call's answer says, or raises its refusal as a PigeonError."""
+    """Returns the value in a call's answer, or raises its refusal as a PigeonError."""
     buffer = TMemoryBuffer(message)
     # No string or list can be longer than the frame that holds it.
     limits = {"string_length_limit": len(message), "container_length_limit": len(message)}
