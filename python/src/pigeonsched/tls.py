@@ -68,7 +68,7 @@ def _cluster_of(context: ssl.SSLContext) -> str:
 
 
 def _named(certificate: dict[str, Any]) -> tuple[str, str, str]:
-    """Returns the names in a certificate: of its URI pigeon://CLUSTER/ROLE/NAME, else its subject."""
+    """Returns the names in a certificate: of its URI pigeon://CLUSTER/ROLE/NAME or its subject."""
     own = [v for kind, v in certificate.get("subjectAltName", ()) if kind == "URI" and v.startswith("pigeon://")]
     if not own:
         subject = _subject(certificate)
