@@ -304,8 +304,8 @@ func TestUnusedGrants(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
-// Under the policies whose workers run sleep and exec tasks only an application
-// with executors is refused at once.
+// Under the policies whose workers run only sleep and exec tasks, an application with
+// executors is refused at once.
 func TestApplicationUnderRivals(t *testing.T) {
 	w := newWorld(t)
 	w.masters = []string{"127.0.0.1:1"}

@@ -125,7 +125,7 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 }
 
 // A list of running jobs takes one step of the owner goroutine and two calls to each master,
-// however many jobs wait. Where a master cannot say which jobs run, it is asked about all of
+// however many jobs wait. Where a master cannot tell which jobs run, it is asked about all of
 // them, and the list is the same.
 func TestListOfRunningJobs(t *testing.T) {
 	t.Parallel()

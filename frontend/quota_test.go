@@ -22,7 +22,7 @@ func owned(owner, key string, tasks int, d time.Duration) *api.Request {
 }
 
 // A team's quota bounds its members together. The refusal names the quota, its owner, how
-// much is used and who holds it; others are not refused; jobs that have ended make room;
+// much is used and its holders; others are not refused; jobs that have ended make room;
 // restored jobs count.
 func TestQuotaOfATeam(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 )
 
 // believesNotices reports whether reports by NATS are believed without a secret: where daemons
-// do not prove who they are, and while some node or master is of a version that knows no secrets.
-// By Thrift they are believed from a superuser, who could end the attempt in other ways.
+// do not prove their identity, and while some node or master is of a version that knows no
+// secrets. By Thrift they are believed from a superuser, who could end the attempt in other ways.
 func (f *Frontend) believesNotices() bool {
 	return f.cfg.NATSCert == "" && !f.owner.dispatch.AllKnowSecrets()
 }

@@ -20,8 +20,8 @@ type said struct {
 // principal may not name. It is the only place that compares the stated owner with the proven
 // principal, and every job and every level of an application passes through it:
 //
-//	a listener bound to an owner    that owner, whatever is said
-//	superuser, operator, admin      any owner, as it is said
+//	a listener bound to an owner    that owner, whatever is stated
+//	superuser, operator, admin      any owner, as stated
 //	user                            its own name, what lies below it, and what owner_users lists
 //
 // A user who states a group, and not explicitly an owner, is served under its own name where it

@@ -130,7 +130,7 @@ func (r *receiver) trees(t *testing.T) map[string]*tree {
 var stageNames = []string{"lost", "queued", "launched", "running", "reported"}
 
 // stages lists the attempts of a job as "task/attempt: stage stage ...". All stages are below the
-// job, but for running, which is below launched.
+// job, except running, which is below launched.
 func (tr *tree) stages(t *testing.T) []string {
 	t.Helper()
 	byAttempt := map[string][]*otlp.Span{}

@@ -25,7 +25,7 @@ type cancelled struct {
 // cancellations lists the applications that were cancelled, the oldest first.
 type cancellations []cancelled
 
-// add appends an application, and removes what is too old or too much.
+// add appends an application, and removes those that are too old or too many.
 func (l *cancellations) add(c cancelled) {
 	list := slices.DeleteFunc(*l, func(o cancelled) bool { return o.id == c.id || c.at.Sub(o.at) > cancelledFor })
 	if n := len(list) - maxCancelled + 1; n > 0 {

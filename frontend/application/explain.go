@@ -154,7 +154,7 @@ func executorSentence(x *api.ExecutorState) string {
 	return s + "."
 }
 
-// forWhom continues a sentence with an owner; "" for nobody in particular.
+// forWhom continues a sentence with an owner; "" where there is none.
 func forWhom(owner string) string {
 	if owner == "" {
 		return ""

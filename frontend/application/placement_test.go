@@ -62,7 +62,7 @@ func BenchmarkTick(b *testing.B) {
 	}
 }
 
-// The memory that one application is given in a tick is not free for the next one.
+// The memory that one application gets in a tick is not free for the next one.
 func TestMemoryIsCountedOnce(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.round()

@@ -41,7 +41,7 @@ type Options struct {
 	Core       sched.DistributorCore // of the policy
 	Masters    []string              // host:port, by group; several of one group as package leaders reads them
 	MasterLost time.Duration         // how long a master may not answer before it counts as lost
-	// ReprobeAfter is how long a worker may take to ask for a task of a stale job, the
+	// ReprobeAfter is how long a worker may take to request a task of a stale job, the
 	// first time: ReprobeAfter, shorter in tests.
 	ReprobeAfter time.Duration
 	// DoubtFor is how long after a change of the membership the reservations of new jobs

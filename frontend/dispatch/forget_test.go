@@ -19,7 +19,7 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 		inbox := link.NewInbox(frontendRef("f"), 1)
 		e.opts.Forgotten = inbox.Forget
 		const stay = time.Minute
-		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: who is there, and who left
+		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: those present, and those that left
 		for i := range 100 {
 			n := wire.MemberNode{Name: fmt.Sprint("n", i), Address: "h:1", Incarnation: 1, Numbers: []int32{int32(i%2) + 1}} //nolint:gosec // 1 or 2
 			f := wire.MemberFrontend{Name: fmt.Sprint("f", i), Address: "h:2", Incarnation: 1}

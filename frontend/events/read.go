@@ -89,7 +89,7 @@ type scan struct {
 	show  func(*api.Event) (api.Event, bool)
 	since string // the time of the oldest
 	most  int
-	count bool // what is missed
+	count bool // whether missed events are counted
 	page  api.EventPage
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Classify decides the class of a job that is about to be accepted. Its submission has the
-// class that follows from what was declared.
+// class that follows from its declaration.
 func (t *Table) Classify(sub *journal.Submission) {
 	r := &sub.Request
 	v := t.opts.Learner.Decide(t.opts.Clock.Now(), &classes.Job{

@@ -25,7 +25,7 @@ func busy(what, tried, next string) error {
 
 // brokenErr is the answer to every record once the store has failed.
 func brokenErr(dir string, err error) error {
-	if e, ok := errors.AsType[*api.Error](err); ok { // it says what to do
+	if e, ok := errors.AsType[*api.Error](err); ok { // it has advice
 		return e
 	}
 	if _, ok := errors.AsType[*replica.FencedError](err); ok {

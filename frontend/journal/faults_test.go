@@ -16,7 +16,7 @@ import (
 )
 
 // A disk that fails at any write or fsync, or is full from any byte on: nothing is
-// acknowledged that is not on it, every refusal says what to do, and on a good disk the
+// acknowledged that is not on it, every refusal has advice, and on a good disk the
 // next opening finds all that was acknowledged, whatever of the rest a power failure keeps.
 // The broken journals leave goroutines behind, so a child process has them.
 func TestDiskFaultsLoseNothingAcknowledged(t *testing.T) {

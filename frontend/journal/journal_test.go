@@ -105,8 +105,8 @@ func TestLookup(t *testing.T) {
 	must(t, j.Close())
 }
 
-// The journal against a map: whatever is appended, closed and reopened, what is
-// live and what is known follows from the records.
+// The journal against a map: whatever is appended, closed and reopened, the live and
+// the known jobs follow from the records.
 func TestJournalAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, clk := t.TempDir(), newClock()

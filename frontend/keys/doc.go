@@ -1,7 +1,7 @@
 // Package keys makes an idempotency key the same job at every frontend of a cluster: a bucket
 // in JetStream maps the key to its home, the one frontend that may accept a job under it.
 //
-//	submit ──▶ Take ──nobody has the key──▶ this frontend is its home ──▶ accept
+//	submit ──▶ Take ──it has no home───────▶ this frontend is its home ──▶ accept
 //	             │
 //	             └──another one has it──▶ that one is asked ──it knows the job──▶ refused, with its address
 //	                                              ├─does not answer────▶ refused until later

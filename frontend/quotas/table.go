@@ -19,7 +19,7 @@ type Table struct {
 	defaults owners.Quota
 	used     map[string]*use // of every owner with unfinished jobs and of those above it
 
-	described map[[2]string]string // who holds a quota, by owner and unit, as of asOf
+	described map[[2]string]string // the holders of a quota, by owner and unit, as of asOf
 	asOf      time.Time
 }
 
@@ -127,7 +127,7 @@ func (t *Table) quota(path string, ofJob bool) (q owners.Quota, key string) {
 
 // Limit is a quota that a job would exceed.
 type Limit struct {
-	What  string // part of a sentence: which quota, of which owner, how much is used, who holds the most
+	What  string // part of a sentence: which quota, of which owner, how much is used, its largest holders
 	Never bool   // the job alone exceeds it
 	Key   string // the setting
 }
@@ -178,7 +178,7 @@ const shownHolders = 3
 // among all owners and refusals may be many.
 const describeEvery = time.Second
 
-// describe returns who holds a quota, as of a moment ago.
+// describe names the holders of a quota, as of a moment ago.
 func (t *Table) describe(path, unit string, of func(amount) int64) string {
 	if now := time.Now(); now.Sub(t.asOf) >= describeEvery {
 		t.asOf, t.described = now, map[[2]string]string{}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestCheck: a quota bounds an owner with all owners below it, the refusal names the owner
-// of the quota, how much is used and who holds it.
+// of the quota, how much is used and its holders.
 func TestCheck(t *testing.T) {
 	table := quotas.New()
 	table.Set(owners.Quotas{

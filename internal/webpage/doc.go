@@ -9,7 +9,7 @@
 //	GET /page/shares     how slots are shared between owners
 //	GET /api/state       groups with their nodes and the newest jobs, at once
 //
-//	sources ──read, while somebody looks──▶ board ──what changed since──▶ viewer, viewer, …
+//	sources ──read, while there are viewers──▶ board ──what changed since──▶ viewer, viewer, …
 //
 // Everything is embedded in the program and nothing is loaded from elsewhere. The page shows
 // what a [Source] returns, such as a frontend, and changes nothing. What a viewer may see of a

@@ -13,8 +13,8 @@ import (
 type Account struct {
 	Name string
 	Home string
-	// As is who the process is; nil where that is the user of the node monitor, which cannot be
-	// changed.
+	// As is the user of the process; nil where that is the user of the node monitor, which
+	// cannot be changed.
 	As *guard.User
 }
 

@@ -6,7 +6,7 @@
 //	   │ run_as: daemon    ──▶ the node monitor's own
 //	   │ run_as: NAME      ──▶ that user's, for all
 //	   ▼
-//	Account ──▶ guard.User (who the process is) and its variables (HOME, USER, ...)
+//	Account ──▶ guard.User (the process's user) and its variables (HOME, USER, ...)
 //
 // A node monitor that is not root can run processes only as itself: it refuses those of other
 // submitters unless run_as states otherwise. Nothing runs as root unless allow_root permits

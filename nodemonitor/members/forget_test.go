@@ -26,7 +26,7 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		const stay = time.Minute
-		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: who is there, and who left
+		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: those present, and those that left
 		for i := range 100 {
 			list := &wire.Membership{Nodes: []wire.MemberNode{node(fmt.Sprint("n", i), 1, int32(i%2)+1)}} //nolint:gosec // 1 or 2
 			list.Frontends = []wire.MemberFrontend{{Name: fmt.Sprint("f", i), Incarnation: 1}}

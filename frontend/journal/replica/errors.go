@@ -14,10 +14,10 @@ import (
 // FencedError reports that another process now writes the journal.
 type FencedError struct {
 	Stream string
-	By     string // who writes, as far as known
+	By     string // the process that writes, as far as known
 }
 
-// Error says what to do: nothing was lost, and this process must end.
+// Error returns the text with advice: nothing was lost, and this process must end.
 func (e *FencedError) Error() string {
 	return fmt.Sprintf("journal stream %s: another process has taken it over (%s) (while writing; nothing of this process was accepted since); end this process: it becomes a standby when it is started again", e.Stream, e.By)
 }

@@ -8,7 +8,7 @@ import (
 
 // The messages of a stream. All numbers are big-endian, lengths are uvarints.
 //
-//	version kind writer(8) chain(8)  opening: token(8), and who writes from here on, in words
+//	version kind writer(8) chain(8)  opening: token(8), and the writer from here on, in words
 //	                                 part:    index, count, and a part of a batch's changes
 //
 // A batch is one message, or several that follow one another when it is larger than a message may

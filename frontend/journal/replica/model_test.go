@@ -127,7 +127,7 @@ type world struct {
 	rt       *rapid.T
 	js       jetstream.JetStream
 	frontend string
-	now      *process // who leads
+	now      *process // the one that leads
 	all      []*process
 	state    map[string]string // durable
 	perhaps  map[string]string // if the last batch is there; nil: there is no such batch

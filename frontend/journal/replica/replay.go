@@ -19,7 +19,7 @@ type tail struct {
 	next  uint64 // the part that is missing next, 0 without parts
 	count uint64
 	of    uint64 // the writer of the parts
-	by    string // who wrote the last opening
+	by    string // the writer of the last opening
 }
 
 // fewMessages is up to how many messages are read one by one, which needs no consumer.

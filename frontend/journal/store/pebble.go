@@ -106,8 +106,8 @@ func (f storeFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.F
 }
 
 // Create makes the names in the folder durable before it makes a marker, the file whose
-// name says which manifest counts. After a power failure the marker could otherwise name a
-// manifest that is not there.
+// name states which manifest counts. After a power failure the marker could otherwise name
+// a manifest that is not there.
 func (f storeFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(f.PathBase(name), "marker.") {
 		if err := SyncFolder(f, f.PathDir(name)); err != nil {

@@ -124,7 +124,7 @@ func (r *Registry) finish(u *run, outcome sched.Outcome, reason string) {
 	r.callbacks.put(func() { u.done(res) })
 }
 
-// void ends as Lost what runs in a backend. It needs the lock.
+// void ends the runs in a backend as Lost. It needs the lock.
 func (r *Registry) void(p *process, reason string) {
 	for u := range p.running {
 		r.finish(u, sched.Lost, r.reason(&u.task, reason, "nothing; the task is tried again"))

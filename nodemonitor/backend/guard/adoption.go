@@ -54,7 +54,7 @@ func (c *Client) Adopt() (*Adoption, error) {
 	}
 	a, err := c.adopt(newInstance(nil, conn))
 	if err != nil {
-		_ = conn.Close() // the error says why
+		_ = conn.Close() // the error has the reason
 	}
 	return a, err
 }

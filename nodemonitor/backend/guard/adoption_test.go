@@ -70,8 +70,8 @@ func claim(t *testing.T, c *Client, h Held) *run {
 }
 
 // TestSuccessorGoesOn: kill -9 of a node monitor ends nothing when the next one comes within
-// the grace. It has the note of what runs, its end and the whole output, and nothing was
-// started twice.
+// the grace. It has the note of the running process, its end and the whole output, and
+// nothing was started twice.
 func TestSuccessorGoesOn(t *testing.T) {
 	folder := t.TempDir()
 	leader, guard := killVictim(t, folder, time.Minute, "cd "+folder+"; echo $$ >> pids; while [ ! -e go ]; do sleep 0.01; done; exit 7", 1)
@@ -233,7 +233,7 @@ func TestAdoptedGuardKilled(t *testing.T) {
 }
 
 // TestWhoIsRefused: a guard serves its owner only, and one of another version of the protocol
-// ends with what it runs.
+// ends with all that it runs.
 func TestWhoIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	leader, _ := killVictim(t, folder, time.Minute, "sleep 1000", 0)

@@ -60,7 +60,7 @@ type Client struct {
 	last    Handle
 	closed  bool // no Start any more
 	ended   bool // send may end
-	left    bool // ended, and what runs is left to the guard
+	left    bool // ended, and running processes are left to the guard
 	kept    []byte
 	adopted *instance // of an earlier client, until send has it
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // TestEndBeforeTheKill: a process that has ended when the kill comes was not killed, although
-// the guard has not looked at its end yet. A node that stops would give it back otherwise, and
-// what it did would be done again.
+// the guard has not looked at its end yet. Otherwise a node that stops would give it back, and
+// its work would be done again.
 func TestEndBeforeTheKill(t *testing.T) {
 	runtime.LockOSThread() // as in a guard: the parent-death signal comes from this thread
 	defer runtime.UnlockOSThread()

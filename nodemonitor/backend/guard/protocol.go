@@ -10,7 +10,7 @@ type Spec struct {
 	Argv    []string // program and arguments; the program is searched in the PATH of its environment
 	Env     []string // KEY=value; the last of a key wins. Of the guard's own variables the process has PATH alone
 	Dir     string   // working folder, absolute
-	MakeDir bool     // make Dir, for the process's user alone, and what is missing above it
+	MakeDir bool     // make Dir, for only the process's user, and the missing folders above it
 	Spare   string   // a folder that an ended process has left, to become Dir where it is as good as new; "" for none
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
@@ -21,7 +21,7 @@ type Spec struct {
 	// Note is what the next client needs to know of the process: the guard keeps it and passes it
 	// to that client. A process without one ends with its client.
 	Note []byte
-	// As is who the process is, in place of the guard's own user; only for a guard that is root.
+	// As is the user of the process, in place of the guard's own; only for a guard that is root.
 	As     *User
 	Limits Limits
 	// Script is written to its file before the process starts, whose program it is; nil for none.

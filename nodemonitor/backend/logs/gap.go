@@ -27,7 +27,7 @@ func (s *Store) cutAtGap(id sched.AttemptID, stream Stream, offset int64, c *Chu
 	if err != nil || g.from == g.to {
 		return err
 	}
-	c.Size = max(c.Size, g.to) // what is beyond may not be written yet
+	c.Size = max(c.Size, g.to) // the bytes beyond may not be written yet
 	switch {
 	case offset < g.from:
 		c.Data = c.Data[:min(int64(len(c.Data)), g.from-offset)]
@@ -52,7 +52,7 @@ func (s *Store) gap(id sched.AttemptID, stream Stream, ended bool) (g gap, err e
 		return gap{}, err
 	}
 	if !ended && !strings.HasSuffix(string(text), "\n") {
-		return gap{}, nil // it is being written, and what is beyond the gap is not yet
+		return gap{}, nil // it is being written, and the bytes beyond the gap are not yet
 	}
 	from, rest, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")
 	to, why, _ := strings.Cut(rest, " ")

@@ -38,7 +38,7 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	if !known {
 		return Chunk{}, s.missing(id)
 	}
-	// The gap is looked at after the data: it is recorded before what is beyond it is written.
+	// The gap is read after the data: it is recorded before the bytes beyond it are written.
 	f, err := s.open(id, stream.suffix())
 	if err == nil {
 		err = errors.Join(c.fill(f, offset, limit), f.Close())

@@ -59,9 +59,9 @@ func (s *Store) scanJob(job sched.JobID) error {
 	return nil
 }
 
-// Sweep counts what has ended since the last one and drops what is too old or
-// too much. It does I/O and takes as long as that. The error names files that
-// could not be removed; they are no longer counted.
+// Sweep counts the attempts that have ended since the last one and drops those that are too old or
+// too many. It does I/O and takes as long as that. The error names files that could not be
+// removed; they are no longer counted.
 func (s *Store) Sweep() error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()

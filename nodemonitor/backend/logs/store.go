@@ -184,8 +184,8 @@ func (s *Store) Continue(id sched.AttemptID) {
 	s.add(&entry{id: id, bytes: -1})
 }
 
-// End is called when nothing more will be written; silent says that nothing was written to either
-// output. The next Sweep counts the bytes.
+// End is called when nothing more will be written; silent means that nothing was written to
+// either output. The next Sweep counts the bytes.
 func (s *Store) End(id sched.AttemptID, silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,5 +9,5 @@
 // so a Go timer fires about 1 ms late on an idle process. The alarm is therefore
 // a timerfd where there is one: readable at the nanosecond the kernel's timer
 // fires, and seen by the same epoll_wait. Inside testing/synctest, or where there
-// is no timerfd, [WithTimer] gives the Go timer.
+// is no timerfd, [WithTimer] selects the Go timer.
 package sleep
