@@ -146,3 +146,8 @@ func (f *Frontend) Hold(release <-chan struct{}) {
 	f.postUnbounded(func() { close(held); <-release })
 	<-held
 }
+
+// PageAddress returns what pageAddress returns.
+func PageAddress(served, advertised, frontend string) string {
+	return pageAddress(served, advertised, frontend)
+}

@@ -40,6 +40,7 @@ type schedulerService struct {
 	events        *events.Ring
 	to            func(wire.Ref) client.Security
 	keys          *keys.Keeper // nil where keys are this frontend's alone
+	pageURL       string       // the address of its page for others, "" for none
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)
@@ -73,9 +74,9 @@ func (f *Frontend) listen() (err error) {
 	}
 	f.address = f.cfg.Advertised(f.schedulerServer.Addr().String(), f.cfg.Masters...)
 	f.internalAddress = f.cfg.Advertised(f.internalServer.Addr().String(), f.cfg.Masters...)
-	page := webpage.New(webpage.Place{Name: f.cfg.ID, Source: f.service})
+	page := webpage.NewOfFrontend(webpage.Place{Name: f.cfg.ID, Source: f.service}, f.dialFrontend)
 	f.life.OnClose(func() error { page.Close(); return nil })
-	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
+	if f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
 		s.OnStop(page.Close)
 		for _, pattern := range page.Patterns() {
 			s.Handle(pattern, f.whileServing(page))
@@ -88,7 +89,9 @@ func (f *Frontend) listen() (err error) {
 			}
 			return f.service.List(ctx, 0, "")
 		}))
-	})
+	}); err == nil && f.web != nil {
+		f.service.pageURL = pageAddress(f.web.URL(), f.cfg.Advertised(f.web.Addr(), f.cfg.Masters...), f.address)
+	}
 	return err
 }
 

@@ -182,7 +182,7 @@ func (srv *schedulerService) endedStatus(ctx context.Context, id sched.JobID, na
 
 // Identify returns which frontend this is.
 func (srv *schedulerService) Identify(context.Context) (api.FrontendIdentity, error) {
-	return api.FrontendIdentity{Name: srv.cfg.ID, SharedKeys: srv.keys != nil}, nil
+	return api.FrontendIdentity{Name: srv.cfg.ID, SharedKeys: srv.keys != nil, Page: srv.pageURL}, nil
 }
 
 // Nodes returns every group with its nodes. A group whose master cannot be reached has

@@ -97,7 +97,7 @@ func (f *frontendStates) list(names []wire.MemberFrontend, after time.Duration) 
 		if s == nil {
 			continue
 		}
-		d := api.DaemonState{Name: names[i].Name, Address: s.address, Version: s.version, State: api.StateUp, Reason: s.problem, StateSeconds: (now - s.since).Seconds()}
+		d := api.DaemonState{Name: names[i].Name, Address: s.address, Version: s.version, Scheduler: names[i].Scheduler, State: api.StateUp, Reason: s.problem, StateSeconds: (now - s.since).Seconds()}
 		switch {
 		case s.stopping:
 			d.State, d.Reason = api.StateStopped, "it was stopped in order"

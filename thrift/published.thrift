@@ -387,6 +387,8 @@ struct TDaemonState {
   4: double stateSeconds
   5: string reason
   6: string version
+  // Of a frontend that is registered: where it serves applications, host:port.
+  7: optional string scheduler = ""
 }
 
 // One of the masters of a group that has several: role is "leader", "standby", or
@@ -431,6 +433,8 @@ struct TMasterState {
 struct TFrontendIdentity {
   1: string name
   2: bool sharedKeys
+  // The address of its page; empty where it has none, or none that others reach.
+  3: optional string page = ""
 }
 
 // A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no

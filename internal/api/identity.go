@@ -6,4 +6,6 @@ type FrontendIdentity struct {
 	// SharedKeys reports whether a job that is submitted again under its idempotency key is
 	// the same job at every frontend of the cluster, not at this one alone.
 	SharedKeys bool
+	// Page is the address of its page, "" where it has none, or none that others reach.
+	Page string
 }

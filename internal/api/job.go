@@ -234,12 +234,13 @@ const (
 
 // DaemonState is a frontend as a master sees it, or a master as a frontend sees it.
 type DaemonState struct {
-	Name         string  `json:"name"`              // its id; of a master, its group's number
-	Address      string  `json:"address"`           // host:port where it serves other daemons
-	State        string  `json:"state"`             // up, unreachable, lost or stopped
-	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state
-	Reason       string  `json:"reason,omitempty"`  // why it is not up
-	Version      string  `json:"version,omitempty"` // of its binary
+	Name         string  `json:"name"`                // its id; of a master, its group's number
+	Address      string  `json:"address"`             // host:port where it serves other daemons
+	State        string  `json:"state"`               // up, unreachable, lost or stopped
+	StateSeconds float64 `json:"state_seconds"`       // for how long it has been in that state
+	Reason       string  `json:"reason,omitempty"`    // why it is not up
+	Version      string  `json:"version,omitempty"`   // of its binary
+	Scheduler    string  `json:"scheduler,omitempty"` // host:port where a frontend that is registered serves applications
 }
 
 // MasterState is one group as its master sees it.

@@ -26,7 +26,7 @@ func (p *Page) answer(read func(all context.Context, who identity.Principal, pla
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 		defer cancel()
-		place, err := p.place(r.FormValue("frontend"))
+		place, err := p.place(r)
 		if err != nil {
 			refuse(w, err)
 			return
@@ -36,16 +36,26 @@ func (p *Page) answer(read func(all context.Context, who identity.Principal, pla
 			refuse(w, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(encode(value), '\n')) // the viewer may have gone
+		write(w, value)
 	}
 }
 
-// place returns the source of a name; there is one of no name where there is one only.
-func (p *Page) place(name string) (Place, error) {
+func write(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(encode(value), '\n')) // the viewer may have gone
+}
+
+// place returns the source that a request names; there is one of no name where there is one only.
+func (p *Page) place(r *http.Request) (Place, error) {
+	name := r.FormValue("frontend")
 	for _, each := range p.board.places {
 		if each.Name == name || name == "" && len(p.board.places) == 1 {
 			return each, nil
+		}
+	}
+	if o := p.board.elsewhere(); o != nil {
+		if page, found := o.page(name); found {
+			return Place{}, elsewhereError(name, page, r.FormValue("job"))
 		}
 	}
 	return Place{}, &api.Error{Problem: api.NotFound, Subject: "frontend " + strconv.Quote(name), What: "this page does not show it", Tried: "answering a request for it", Next: "load the page again"}
@@ -73,22 +83,41 @@ type jobsPage struct {
 	More bool     `json:"more"` // there may be older ones
 }
 
-// olderJobs returns the jobs after one.
-func olderJobs(all context.Context, who identity.Principal, place Place, r *http.Request) (any, error) {
+// olderJobs answers with the jobs after one.
+func (p *Page) olderJobs(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+	defer cancel()
 	limit, _ := strconv.Atoi(r.FormValue("limit"))
 	if limit <= 0 || limit > wire.MaxPage {
 		limit = wire.MaxPage
 	}
-	list, err := place.List(all, limit, r.FormValue("after"))
+	name, list, err := p.jobsAfter(ctx, r, limit)
 	if err != nil {
-		return nil, err
+		refuse(w, err)
+		return
 	}
-	page := jobsPage{Jobs: make([]jobRow, len(list)), More: len(list) == limit}
+	who, page := identity.From(ctx), jobsPage{Jobs: make([]jobRow, len(list)), More: len(list) == limit}
 	for i := range list {
-		j := job{Status: access.Shown(who, list[i]), Frontend: place.Name}
+		j := job{Status: access.Shown(who, list[i]), Frontend: name}
 		page.Jobs[i] = jobRow{Key: j.key(), job: j}
 	}
-	return page, nil
+	write(w, page)
+}
+
+// jobsAfter returns the jobs after one, and the name of the frontend that has them.
+func (p *Page) jobsAfter(ctx context.Context, r *http.Request, limit int) (name string, list []api.Status, err error) {
+	after := r.FormValue("after")
+	if o := p.board.elsewhere(); o != nil {
+		name = r.FormValue("frontend")
+		if list, found, err := o.list(ctx, name, limit, after); found {
+			return name, list, err
+		}
+	}
+	place, err := p.place(r)
+	if err == nil {
+		list, err = place.List(identity.With(ctx, identity.Self()), limit, after)
+	}
+	return place.Name, list, err
 }
 
 // explanation returns why a job waits, or how it ended.

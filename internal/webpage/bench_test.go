@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -30,6 +31,10 @@ func (o overThrift) List(ctx context.Context, limit int, after string) ([]api.St
 	return o.made.List(ctx, limit, after)
 }
 
+func (o overThrift) Query(ctx context.Context, limit int, after string, _ api.JobFilter) ([]api.Status, error) {
+	return o.made.List(ctx, limit, after)
+}
+
 func (o overThrift) Status(ctx context.Context, job string) (api.Status, error) {
 	return o.made.Status(ctx, job)
 }
@@ -44,6 +49,12 @@ func (o overThrift) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChu
 
 func (o overThrift) Shares(ctx context.Context) (api.OwnerShares, error) { return o.made.Shares(ctx) }
 
+// otherOverThrift is another frontend of that cluster, with as many jobs.
+type otherOverThrift struct{ *wire.SchedulerClient }
+
+func (otherOverThrift) Page() string { return "http://127.0.0.1:1/" }
+func (otherOverThrift) Close()       {}
+
 // spent returns the processor time of this process.
 func spent(b *testing.B) time.Duration {
 	b.Helper()
@@ -55,14 +66,15 @@ func spent(b *testing.B) time.Duration {
 }
 
 // BenchmarkViewer measures what viewers of 1,000 nodes with 4 slots, all of which change all the
-// time, and of 10,000 jobs cost: the processor time of reading them over Thrift, of both ends, and
+// time, and of 10,000 jobs, here and at each of the other frontends, cost: the processor time of reading them over Thrift, of both ends, and
 // of sending what changed, in percent of one processor. One round is one event, a second or more.
 //
 //	go test ./internal/webpage -run '^$' -bench Viewer -benchtime 20x
 func BenchmarkViewer(b *testing.B) {
-	for _, viewers := range []int{0, 1, 4} {
-		b.Run(fmt.Sprint(viewers), func(b *testing.B) {
-			m := &made{groups: 10, nodes: 100, slots: 4}
+	for _, c := range []struct{ viewers, others int }{{0, 0}, {1, 0}, {4, 0}, {0, 10}, {1, 10}} {
+		viewers := c.viewers
+		b.Run(fmt.Sprintf("%d/others=%d", viewers, c.others), func(b *testing.B) {
+			m := &made{groups: 10, nodes: 100, slots: 4, others: c.others}
 			for i := range 10_000 {
 				m.jobs = append(m.jobs, api.Status{Job: fmt.Sprintf("job-%05d", i), State: api.StateRunning, Class: "short", Tasks: 4, Owner: owners[i%3], Submitter: "alice"})
 			}
@@ -82,7 +94,9 @@ func BenchmarkViewer(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.Cleanup(func() { _ = pool.Close() })
-			address := served(b, wire.NewSchedulerClient(pool))
+			address := servedWith(b, wire.NewSchedulerClient(pool), func(string, string) (webpage.Other, error) {
+				return otherOverThrift{wire.NewSchedulerClient(pool)}, nil
+			})
 			streams := make([]*bufio.Reader, viewers)
 			for i := range streams {
 				r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address+"page/events", nil)

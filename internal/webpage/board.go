@@ -25,6 +25,7 @@ const (
 // it changed.
 type board struct {
 	places []Place
+	dial   Dial // of other frontends; nil for none
 
 	mu      sync.Mutex
 	viewers int
@@ -42,6 +43,9 @@ type board struct {
 	nodes    rows[api.Node]
 	jobs     rows[job]
 	gap      int64 // the revision in which jobs may have come and gone unseen
+	others   *others
+	pages    map[string]string // of other frontends, by name: the addresses of their pages
+	pagesAt  int64             // the revision in which they changed
 }
 
 func newBoard(places []Place) *board {
@@ -70,7 +74,10 @@ func (b *board) enter() error {
 		ctx, stop := context.WithCancel(identity.With(context.Background(), identity.Self()))
 		b.stop, b.ready = stop, false // what was read before is old
 		b.groups, b.departed, b.nodes, b.jobs = part{}, part{}, rows[api.Node]{}, rows[job]{}
-		b.readers.Go(func() { b.read(ctx) })
+		b.pages = nil
+		b.others = newOthers(b.places, b.dial)
+		others := b.others
+		b.readers.Go(func() { b.read(ctx, others) })
 	}
 	return nil
 }
@@ -100,13 +107,16 @@ func (b *board) close() {
 }
 
 // read reads the sources until nobody looks any more.
-func (b *board) read(ctx context.Context) {
+func (b *board) read(ctx context.Context, others *others) {
+	defer others.end()
 	for ctx.Err() == nil {
 		began := time.Now()
 		s := readPlaces(ctx, b.places)
 		if ctx.Err() != nil {
 			return
 		}
+		others.follow(ctx, s.groups)
+		s.elsewhere, s.leftOut = others.read()
 		b.apply(&s)
 		select {
 		case <-ctx.Done():
@@ -138,7 +148,8 @@ func (b *board) apply(s *reading) {
 			b.applyJobs(p)
 		}
 	}
-	b.jobs.forget(newest * (1 + len(b.places)))
+	b.applyElsewhere(s.elsewhere)
+	b.jobs.forget(newest * (1 + len(b.places) + len(s.elsewhere)))
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
@@ -161,7 +172,7 @@ func (b *board) applyGroups(s *reading) {
 func (b *board) applyJobs(p *readPlace) {
 	known := len(b.jobs.all) == 0 || len(p.jobs) < newest
 	for i := range p.jobs {
-		j := job{Status: p.jobs[i], Frontend: p.name}
+		j := job{Status: p.jobs[i], Frontend: p.name, elsewhere: p.elsewhere}
 		key := j.key()
 		known = b.jobs.set(b.revision, key, j, func(a, b *job) bool { return *a == *b }, func() any { return jobRow{Key: key, job: j} }) || known
 	}

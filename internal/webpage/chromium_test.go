@@ -30,6 +30,7 @@ const hostile = `<img src=x onerror="window.broken=1"><script>window.broken=1</s
 // made is a cluster that is made up, of some size.
 type made struct {
 	groups, nodes, slots int // nodes of a group, slots of a node
+	others               int // frontends beside f-0 and f-1 that have the same jobs
 	jobs                 []api.Status
 	log                  string
 
@@ -51,6 +52,9 @@ func (m *made) Nodes(context.Context) ([]api.MasterState, error) {
 			Master:    &api.DaemonState{Name: fmt.Sprint(g), Address: "127.0.0.1:7", State: api.StateUp, Version: "1.2.3"},
 			Frontends: []api.DaemonState{{Name: "f-0", Address: "127.0.0.1:8", State: api.StateUp}, {Name: "f-1", Address: "127.0.0.1:9", State: api.StateLost, Reason: "it was silent"}},
 			Departed:  []api.Node{{ID: fmt.Sprintf("gone-%d", g), Group: g, State: api.StateLost, StateSeconds: 75, Reason: "no heartbeat " + hostile}},
+		}
+		for k := range m.others {
+			s.Frontends = append(s.Frontends, api.DaemonState{Name: fmt.Sprintf("other-%d", k), State: api.StateUp, Scheduler: "127.0.0.1:1"})
 		}
 		for k := range m.nodes {
 			n := api.Node{ID: fmt.Sprintf("node-%d-%03d", g, k), Group: g, Address: "10.0.0.1:1", Slots: m.slots, Up: true, State: api.StateUp, StateSeconds: 60, Owners: owners, Apps: []string{}}
@@ -138,12 +142,18 @@ func small() *made {
 // served serves the page as daemons do, and returns its address.
 func served(t testing.TB, source webpage.Source) string {
 	t.Helper()
+	return servedWith(t, source, nil)
+}
+
+// servedWith is served by a frontend that reaches others.
+func servedWith(t testing.TB, source webpage.Source, dial webpage.Dial) string {
+	t.Helper()
 	callers, err := credentials.Open(credentials.Options{LocalRole: identity.User, Log: daemontest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := telemetry.NewServer(telemetry.ServerOptions{Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePage}})
-	p := webpage.New(webpage.Place{Name: "f-0", Source: source})
+	p := webpage.NewOfFrontend(webpage.Place{Name: "f-0", Source: source}, dial)
 	s.OnStop(p.Close)
 	for _, pattern := range p.Patterns() {
 		s.Handle(pattern, p)

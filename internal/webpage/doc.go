@@ -9,6 +9,9 @@
 //	GET /page/shares     how slots are shared between owners
 //	GET /api/state       groups with their nodes and the newest jobs, at once
 //
+// The page of a frontend also has the names and states of the jobs of other frontends
+// ([Other]), which explain their jobs themselves.
+//
 //	sources ──read, while there are viewers──▶ board ──what changed since──▶ viewer, viewer, …
 //
 // Everything is embedded in the program and nothing is loaded from elsewhere. The page shows

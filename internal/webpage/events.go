@@ -2,7 +2,9 @@ package webpage
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -20,23 +22,27 @@ type event struct {
 	Time     float64           `json:"time"`               // Unix seconds of this daemon's clock
 	Reset    bool              `json:"reset,omitempty"`    // what was sent before does not count any more
 	Problem  string            `json:"problem,omitempty"`  // why not everything could be read
-	You      *viewer           `json:"you,omitempty"`      // in the first event
+	You      *viewer           `json:"you,omitempty"`      // in the first event, and when other frontends are shown
 	Groups   json.RawMessage   `json:"groups,omitempty"`   // all
 	Departed json.RawMessage   `json:"departed,omitempty"` // all
 	Nodes    []json.RawMessage `json:"nodes,omitempty"`    // changed ones
 	Gone     []string          `json:"gone,omitempty"`     // keys of nodes
 	Jobs     []json.RawMessage `json:"jobs,omitempty"`     // changed ones among the newest
 	Gap      bool              `json:"gap,omitempty"`      // jobs may be missing
+
+	others bool // other frontends are shown than before
 }
 
 // viewer is who looks, and at what.
 type viewer struct {
-	Name       string   `json:"name"`
-	Role       string   `json:"role"`
-	Proof      string   `json:"proof"`
-	Frontends  []string `json:"frontends"`
-	MaxViewers int      `json:"max_viewers"`
-	Newest     int      `json:"newest"` // jobs of each frontend that the stream follows
+	Name      string   `json:"name"`
+	Role      string   `json:"role"`
+	Proof     string   `json:"proof"`
+	Frontends []string `json:"frontends"` // whose jobs are shown
+	// Pages has the other frontends, each with the address of the page that explains its jobs.
+	Pages      map[string]string `json:"pages,omitempty"`
+	MaxViewers int               `json:"max_viewers"`
+	Newest     int               `json:"newest"` // jobs of each frontend that the stream follows
 }
 
 // since returns what a viewer is sent that was sent everything up to a revision, 0 for nothing,
@@ -50,7 +56,7 @@ func (b *board) since(revision int64, p identity.Principal) (e event, at int64, 
 	if revision < b.nodes.forgotten {
 		revision = 0
 	}
-	e = event{Time: b.time, Reset: revision == 0, Problem: b.problem, Gap: revision > 0 && b.gap > revision}
+	e = event{Time: b.time, Reset: revision == 0, Problem: b.problem, Gap: revision > 0 && b.gap > revision, others: b.pagesAt > revision}
 	if b.groups.revision > revision {
 		e.Groups = b.groups.text
 	}
@@ -96,7 +102,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	first, revision, changed := p.board.since(0, who)
 	for {
 		if revision > 0 { // something has been read
-			if first.Reset {
+			if first.Reset || first.others {
 				first.You = p.viewer(who)
 			}
 			if send(w, out, first) != nil {
@@ -142,5 +148,9 @@ func (p *Page) viewer(who identity.Principal) *viewer {
 	for _, place := range p.board.places {
 		v.Frontends = append(v.Frontends, place.Name)
 	}
+	p.board.mu.Lock()
+	defer p.board.mu.Unlock()
+	v.Pages = p.board.pages // replaced, never changed
+	v.Frontends = append(v.Frontends, slices.Sorted(maps.Keys(v.Pages))...)
 	return v
 }

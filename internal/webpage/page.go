@@ -27,6 +27,14 @@ type Page struct {
 	mux   *http.ServeMux
 }
 
+// NewOfFrontend returns the page of a frontend, which shows names and states of the jobs of the
+// other frontends too.
+func NewOfFrontend(place Place, dial Dial) *Page {
+	p := New(place)
+	p.board.dial = dial
+	return p
+}
+
 // New returns the page of what the sources return.
 func New(places ...Place) *Page {
 	p := &Page{board: newBoard(places), mux: http.NewServeMux()}
@@ -34,7 +42,7 @@ func New(places ...Place) *Page {
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, "index.html") })
 	p.mux.HandleFunc("GET /page/{name...}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, r.PathValue("name")) })
 	p.mux.HandleFunc("GET /page/events", p.events)
-	p.mux.HandleFunc("GET /page/jobs", p.answer(olderJobs))
+	p.mux.HandleFunc("GET /page/jobs", p.olderJobs)
 	p.mux.HandleFunc("GET /page/explain", p.answer(explanation))
 	p.mux.HandleFunc("GET /page/log", p.answer(taskLog))
 	p.mux.HandleFunc("GET /page/shares", p.answer(shares))

@@ -15,14 +15,18 @@ type reading struct {
 	time   float64
 	groups []api.MasterState // of the first source that answers; nil when none does
 	places []readPlace
-	err    error // why no groups were read
+	// elsewhere is what other frontends returned the last time that each was asked.
+	elsewhere []readOther
+	leftOut   error // more of them are not asked
+	err       error // why no groups were read
 }
 
 // readPlace is what one source returned.
 type readPlace struct {
-	name string
-	jobs []api.Status
-	err  error
+	name      string
+	jobs      []api.Status
+	err       error
+	elsewhere bool // of another frontend: its jobs are names and states
 }
 
 // readPlaces asks all sources.
@@ -39,7 +43,7 @@ func readPlaces(ctx context.Context, places []Place) reading {
 			s.groups, s.err = groups, err
 		}
 		jobs, err := p.List(ctx, newest, "")
-		s.places = append(s.places, readPlace{p.Name, jobs, err})
+		s.places = append(s.places, readPlace{name: p.Name, jobs: jobs, err: err})
 	}
 	return s
 }
@@ -48,9 +52,12 @@ func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // problem returns why something could not be read, "" when all could.
 func (s *reading) problem() string {
-	all := []error{s.err}
+	all := []error{s.err, s.leftOut}
 	for i := range s.places {
 		all = append(all, s.places[i].err)
+	}
+	for i := range s.elsewhere {
+		all = append(all, s.elsewhere[i].err)
 	}
 	if err := errors.Join(all...); err != nil {
 		return err.Error()
@@ -140,7 +147,8 @@ func sameNode(a, b *api.Node) bool {
 // job is a job with the frontend that has it.
 type job struct {
 	api.Status
-	Frontend string `json:"frontend"`
+	Frontend  string `json:"frontend"`
+	elsewhere bool   // another frontend has it, and its page explains it
 }
 
 func (j *job) key() string { return j.Frontend + "/" + j.Job }

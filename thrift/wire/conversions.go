@@ -127,6 +127,7 @@ func daemonStateTo(v api.DaemonState) *published.TDaemonState {
 		StateSeconds: v.StateSeconds,
 		Reason:       v.Reason,
 		Version:      v.Version,
+		Scheduler:    v.Scheduler,
 	}
 }
 
@@ -141,6 +142,7 @@ func daemonStateFrom(t *published.TDaemonState) (v api.DaemonState) {
 		StateSeconds: t.StateSeconds,
 		Reason:       t.Reason,
 		Version:      t.Version,
+		Scheduler:    t.Scheduler,
 	}
 }
 
@@ -348,6 +350,7 @@ func frontendIdentityTo(v api.FrontendIdentity) *published.TFrontendIdentity {
 	return &published.TFrontendIdentity{
 		Name:       v.Name,
 		SharedKeys: v.SharedKeys,
+		Page:       v.Page,
 	}
 }
 
@@ -358,6 +361,7 @@ func frontendIdentityFrom(t *published.TFrontendIdentity) (v api.FrontendIdentit
 	return api.FrontendIdentity{
 		Name:       t.Name,
 		SharedKeys: t.SharedKeys,
+		Page:       t.Page,
 	}
 }
 

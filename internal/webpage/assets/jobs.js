@@ -28,7 +28,7 @@ export class Jobs {
   filter() {
     const text = byId("job-filter").value.trim().toLowerCase(), state = byId("job-state").value;
     const all = this.store.newestFirst();
-    const list = all.filter(j => (!state || j.state === state) && (!text || [j.job, j.name, j.owner, j.submitter, j.app].some(s => s && s.toLowerCase().includes(text))));
+    const list = all.filter(j => (!state || j.state === state) && (!text || [j.job, j.name, j.owner, j.submitter, j.app, j.frontend].some(s => s && s.toLowerCase().includes(text))));
     this.list.set(list);
     const limit = this.store.truncated ? `; the newest ${count(MOST_JOBS)} are kept here, pigeon status lists more` : "";
     setText(byId("job-count"), list.length === all.length ? plural(all.length, "job") + limit : `${count(list.length)} of ${plural(all.length, "job")}${limit}`);

@@ -10,7 +10,7 @@ import { Shares } from "./shares.js";
 import { drawGroups, drawDaemons, drawAway } from "./groups.js";
 
 const store = new Store(changed);
-const panel = new Panel(), map = new SlotMap(byId("map"), store), nodes = new Nodes(store), jobs = new Jobs(store, j => panel.open(j));
+const panel = new Panel(store), map = new SlotMap(byId("map"), store), nodes = new Nodes(store), jobs = new Jobs(store, j => panel.open(j));
 new Shares(byId("shares"), store);
 
 const drawCluster = later(() => {
@@ -40,4 +40,12 @@ function say(state, reason) {
   byId("fresh").className = text === "live" ? "" : "stale";
 }
 
-follow(e => { store.apply(e); }, say);
+// openNamed opens the job that the address names: the page of another frontend has led here.
+let named = new URLSearchParams(location.hash.slice(1)).get("job");
+function openNamed() {
+  if (!named || !store.you) return;
+  panel.open({ job: named, frontend: store.you.frontends[0] });
+  named = null;
+}
+
+follow(e => { store.apply(e); openNamed(); }, say);

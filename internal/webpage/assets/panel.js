@@ -7,7 +7,8 @@ import { Chart } from "./chart.js";
 const REFRESH = 2000;
 
 export class Panel {
-  constructor() {
+  constructor(store) {
+    this.store = store;
     this.dialog = byId("panel");
     this.dialog.addEventListener("close", () => { if (!this.dialog.open) this.end(); }); // the event comes late: it may have been opened again
   }
@@ -20,7 +21,17 @@ export class Panel {
     this.log = el("div", { id: "log" });
     byId("panel-body").replaceChildren(this.why, this.log);
     if (!this.dialog.open) this.dialog.showModal();
-    this.ask(job, this.abort.signal);
+    const elsewhere = this.store.elsewhere(job);
+    if (elsewhere) this.drawElsewhere(job, elsewhere.page);
+    else this.ask(job, this.abort.signal);
+  }
+
+  // drawElsewhere shows what is known of a job of another frontend, and where it is explained.
+  drawElsewhere(job, page) {
+    const there = page ? el("a", { id: "elsewhere", href: `${page}#job=${encodeURIComponent(job.job)}`, rel: "noopener noreferrer" }, `the page of frontend ${job.frontend}`) : null;
+    this.why.replaceChildren(
+      el("p", { class: "soft" }, facts(job)),
+      el("p", {}, `Frontend ${job.frontend} has this job, and this page shows the names and states of its jobs only. It is explained by `, there, there ? " and by: " : "", `pigeon explain ${job.job}`));
   }
 
   end() {
@@ -41,12 +52,10 @@ export class Panel {
 
   draw(job, e, signal) {
     const s = e.status, held = this.why.contains(document.activeElement) ? document.activeElement.dataset.task : undefined;
-    const facts = [`${s.state}, ${s.class}`, plural(s.tasks, "task"), `${s.completed} completed, ${s.failed} failed, ${s.running} running`,
-      s.owner ? `owner ${s.owner}` : "", s.submitter ? `submitted by ${s.submitter}` : "", `at ${new Date(s.submitted * 1e3).toLocaleString("en-GB")}`].filter(Boolean);
     const done = e.completed_tasks || [], tasks = [...(e.tasks || []), ...done].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
     const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
     this.why.replaceChildren(
-      el("p", { class: "soft" }, facts.join("; ")),
+      el("p", { class: "soft" }, facts(s)),
       el("h3", {}, s.ended ? "How it ended" : "Why it waits"), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
       tasks.length ? el("h3", {}, "Attempts") : null,
       more ? el("p", { class: "soft" }, `Of the ${count(s.completed)} completed tasks, the first ${count(done.length)} are shown.`) : null,
@@ -73,4 +82,10 @@ export class Panel {
     });
     return b;
   }
+}
+
+// facts says in words what is known of every job.
+function facts(s) {
+  return [`${s.state}, ${s.class}`, plural(s.tasks, "task"), `${s.completed} completed, ${s.failed} failed, ${s.running} running`,
+    s.owner ? `owner ${s.owner}` : "", s.submitter ? `submitted by ${s.submitter}` : "", `at ${new Date(s.submitted * 1e3).toLocaleString("en-GB")}`].filter(Boolean).join("; ");
 }

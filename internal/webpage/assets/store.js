@@ -12,13 +12,14 @@ export class Store {
     this.time = 0; this.you = null; this.groups = []; this.departed = []; this.problem = "";
     this.nodes = new Map(); this.jobs = new Map();
     this.truncated = false;
-    this.fetching = false;
+    this.fetching = new Set(); // frontends of which jobs are on the way
   }
 
   apply(e) {
     const changed = { groups: e.groups !== undefined, departed: e.departed !== undefined, nodes: false, jobs: false };
     this.time = e.time;
     this.problem = e.problem || "";
+    const shown = this.you ? this.you.frontends : [], added = e.you ? e.you.frontends.filter(f => !shown.includes(f)) : [];
     if (e.you) this.you = e.you;
     if (e.reset) { this.nodes.clear(); this.jobs.clear(); changed.nodes = changed.jobs = true; }
     if (e.groups) this.groups = e.groups;
@@ -28,6 +29,7 @@ export class Store {
     for (const j of e.jobs || []) { this.jobs.set(j.key, j); changed.jobs = true; }
     this.onChange(changed);
     if (e.reset || e.gap) this.fetchOlder();
+    else if (added.length) this.fetchOlder(added);
   }
 
   // newestFirst returns the jobs, at most MOST_JOBS.
@@ -38,17 +40,22 @@ export class Store {
     return list.slice(0, MOST_JOBS);
   }
 
-  // fetchOlder fetches the jobs that the stream does not follow.
-  async fetchOlder() {
-    if (this.fetching) return;
-    this.fetching = true;
-    try {
-      for (const frontend of this.you ? this.you.frontends : []) await this.fetchOf(frontend);
-    } catch {
-      // the stream says that the cluster is away, and asks again
-    } finally {
-      this.fetching = false;
-    }
+  // elsewhere returns whether another frontend has a job, and the address of the page of that one.
+  elsewhere(job) {
+    const pages = this.you && this.you.pages || {};
+    return Object.hasOwn(pages, job.frontend) ? { page: pages[job.frontend] } : null;
+  }
+
+  // fetchOlder fetches the jobs of some frontends, or of all, that the stream does not follow. One
+  // that does not answer keeps none of the others; the stream says that it is away.
+  async fetchOlder(frontends) {
+    const of = (frontends || (this.you ? this.you.frontends : [])).filter(f => !this.fetching.has(f));
+    await Promise.all(of.map(async f => {
+      this.fetching.add(f);
+      await this.fetchOf(f).catch(() => {});
+      this.fetching.delete(f);
+    }));
+    if (this.fetching.size) return; // the last one goes on
     const follows = this.you ? this.you.newest * this.you.frontends.length : 0;
     if (this.newestFirst().slice(follows).some(j => !ended(j))) setTimeout(() => this.refresh(), REFRESH);
   }

@@ -10896,6 +10896,7 @@ func (p *TNodeDrain) String() string {
 //   - StateSeconds
 //   - Reason
 //   - Version
+//   - Scheduler
 type TDaemonState struct {
 	Name         string  `thrift:"name,1" db:"name" json:"name"`
 	Address      string  `thrift:"address,2" db:"address" json:"address"`
@@ -10903,6 +10904,7 @@ type TDaemonState struct {
 	StateSeconds float64 `thrift:"stateSeconds,4" db:"stateSeconds" json:"stateSeconds"`
 	Reason       string  `thrift:"reason,5" db:"reason" json:"reason"`
 	Version      string  `thrift:"version,6" db:"version" json:"version"`
+	Scheduler    string  `thrift:"scheduler,7" db:"scheduler" json:"scheduler"`
 }
 
 func NewTDaemonState() *TDaemonState {
@@ -10932,6 +10934,16 @@ func (p *TDaemonState) GetReason() string {
 func (p *TDaemonState) GetVersion() string {
 	return p.Version
 }
+
+var TDaemonState_Scheduler_DEFAULT string = ""
+
+func (p *TDaemonState) GetScheduler() string {
+	return p.Scheduler
+}
+func (p *TDaemonState) IsSetScheduler() bool {
+	return p.Scheduler != TDaemonState_Scheduler_DEFAULT
+}
+
 func (p *TDaemonState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -10999,6 +11011,16 @@ func (p *TDaemonState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 6:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11075,6 +11097,15 @@ func (p *TDaemonState) ReadField6(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TDaemonState) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Scheduler = v
+	}
+	return nil
+}
+
 func (p *TDaemonState) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TDaemonState"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -11096,6 +11127,9 @@ func (p *TDaemonState) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11186,6 +11220,21 @@ func (p *TDaemonState) writeField6(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TDaemonState) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetScheduler() {
+		if err := oprot.WriteFieldBegin(ctx, "scheduler", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:scheduler: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Scheduler)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.scheduler (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:scheduler: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TDaemonState) Equals(other *TDaemonState) bool {
 	if p == other {
 		return true
@@ -11208,6 +11257,9 @@ func (p *TDaemonState) Equals(other *TDaemonState) bool {
 		return false
 	}
 	if p.Version != other.Version {
+		return false
+	}
+	if p.Scheduler != other.Scheduler {
 		return false
 	}
 	return true
@@ -12519,9 +12571,11 @@ func (p *TMasterState) String() string {
 // Attributes:
 //   - Name
 //   - SharedKeys
+//   - Page
 type TFrontendIdentity struct {
 	Name       string `thrift:"name,1" db:"name" json:"name"`
 	SharedKeys bool   `thrift:"sharedKeys,2" db:"sharedKeys" json:"sharedKeys"`
+	Page       string `thrift:"page,3" db:"page" json:"page"`
 }
 
 func NewTFrontendIdentity() *TFrontendIdentity {
@@ -12535,6 +12589,16 @@ func (p *TFrontendIdentity) GetName() string {
 func (p *TFrontendIdentity) GetSharedKeys() bool {
 	return p.SharedKeys
 }
+
+var TFrontendIdentity_Page_DEFAULT string = ""
+
+func (p *TFrontendIdentity) GetPage() string {
+	return p.Page
+}
+func (p *TFrontendIdentity) IsSetPage() bool {
+	return p.Page != TFrontendIdentity_Page_DEFAULT
+}
+
 func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -12562,6 +12626,16 @@ func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 2:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -12602,6 +12676,15 @@ func (p *TFrontendIdentity) ReadField2(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *TFrontendIdentity) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Page = v
+	}
+	return nil
+}
+
 func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TFrontendIdentity"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -12611,6 +12694,9 @@ func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) e
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -12649,6 +12735,21 @@ func (p *TFrontendIdentity) writeField2(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *TFrontendIdentity) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPage() {
+		if err := oprot.WriteFieldBegin(ctx, "page", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:page: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Page)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.page (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:page: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 	if p == other {
 		return true
@@ -12659,6 +12760,9 @@ func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 		return false
 	}
 	if p.SharedKeys != other.SharedKeys {
+		return false
+	}
+	if p.Page != other.Page {
 		return false
 	}
 	return true

@@ -3488,17 +3488,19 @@ class TDaemonState(object):
      - stateSeconds
      - reason
      - version
+     - scheduler
 
     """
 
 
-    def __init__(self, name=None, address=None, state=None, stateSeconds=None, reason=None, version=None,):
+    def __init__(self, name=None, address=None, state=None, stateSeconds=None, reason=None, version=None, scheduler="",):
         self.name = name
         self.address = address
         self.state = state
         self.stateSeconds = stateSeconds
         self.reason = reason
         self.version = version
+        self.scheduler = scheduler
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3539,6 +3541,11 @@ class TDaemonState(object):
                     self.version = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.scheduler = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3572,6 +3579,10 @@ class TDaemonState(object):
         if self.version is not None:
             oprot.writeFieldBegin('version', TType.STRING, 6)
             oprot.writeString(self.version.encode('utf-8') if sys.version_info[0] == 2 else self.version)
+            oprot.writeFieldEnd()
+        if self.scheduler is not None:
+            oprot.writeFieldBegin('scheduler', TType.STRING, 7)
+            oprot.writeString(self.scheduler.encode('utf-8') if sys.version_info[0] == 2 else self.scheduler)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3978,13 +3989,15 @@ class TFrontendIdentity(object):
     Attributes:
      - name
      - sharedKeys
+     - page
 
     """
 
 
-    def __init__(self, name=None, sharedKeys=None,):
+    def __init__(self, name=None, sharedKeys=None, page="",):
         self.name = name
         self.sharedKeys = sharedKeys
+        self.page = page
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4005,6 +4018,11 @@ class TFrontendIdentity(object):
                     self.sharedKeys = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.page = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4022,6 +4040,10 @@ class TFrontendIdentity(object):
         if self.sharedKeys is not None:
             oprot.writeFieldBegin('sharedKeys', TType.BOOL, 2)
             oprot.writeBool(self.sharedKeys)
+            oprot.writeFieldEnd()
+        if self.page is not None:
+            oprot.writeFieldBegin('page', TType.STRING, 3)
+            oprot.writeString(self.page.encode('utf-8') if sys.version_info[0] == 2 else self.page)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6035,6 +6057,7 @@ TDaemonState.thrift_spec = (
     (4, TType.DOUBLE, 'stateSeconds', None, None, ),  # 4
     (5, TType.STRING, 'reason', 'UTF8', None, ),  # 5
     (6, TType.STRING, 'version', 'UTF8', None, ),  # 6
+    (7, TType.STRING, 'scheduler', 'UTF8', "", ),  # 7
 )
 all_structs.append(TGroupMaster)
 TGroupMaster.thrift_spec = (
@@ -6072,6 +6095,7 @@ TFrontendIdentity.thrift_spec = (
     None,  # 0
     (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
     (2, TType.BOOL, 'sharedKeys', None, None, ),  # 2
+    (3, TType.STRING, 'page', 'UTF8', "", ),  # 3
 )
 all_structs.append(TLogChunk)
 TLogChunk.thrift_spec = (
