@@ -1,6 +1,6 @@
-// Package files keeps the files of applications by their SHA-256: in a frontend
-// those that applications have sent, in a node monitor those that it fetched for
-// their executors.
+// Package files keeps files by their SHA-256: in a frontend those that applications have
+// sent and those that were sent with jobs, in a node monitor those that it fetched for
+// executors and tasks.
 //
 //	unknown ──Expect──▶ expected ──Put, in order──▶ growing ──the last byte──▶ hash right: here
 //	                        ▲                                                  hash wrong: refused

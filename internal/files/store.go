@@ -24,11 +24,30 @@ type Store struct {
 	disk  vfs.FS
 	root  string
 	limit int64 // bytes of all files together; a file beyond it is refused
+	texts Texts
 
-	mu    sync.Mutex
-	files map[string]*entry
-	order uint64
-	stats Stats
+	mu       sync.Mutex
+	files    map[string]*entry
+	incoming int64  // bytes of the files that are on their way by [Incoming]
+	received uint64 // of these, also earlier ones
+	order    uint64
+	stats    Stats
+}
+
+// Texts are how the errors of a store name what it keeps, and what they advise.
+type Texts struct {
+	One, Many string
+	Room      string // when there is no room for another one
+	Announce  string // when one was not announced
+	Again     string // when one is not here
+}
+
+// ofApplications are the texts of files that applications send for their executors.
+func ofApplications() Texts {
+	return Texts{
+		One: "file of an application", Many: "files of applications", Room: "end applications that need others, or raise the limit",
+		Announce: "register the application with this file first", Again: "have the application send it again",
+	}
 }
 
 // entry is a file that is complete or expected.
@@ -47,15 +66,24 @@ type entry struct {
 // it. limit bounds the bytes of all files.
 func Open(root string, limit int64) (*Store, error) { return OpenOn(vfs.Default, root, limit) }
 
+// OpenFor is Open for other files than those of applications.
+func OpenFor(texts Texts, root string, limit int64) (*Store, error) {
+	return open(vfs.Default, texts, root, limit)
+}
+
 // OpenOn is Open on another disk than this host's.
 func OpenOn(disk vfs.FS, root string, limit int64) (*Store, error) {
-	s := &Store{disk: disk, root: root, limit: limit, files: map[string]*entry{}}
+	return open(disk, ofApplications(), root, limit)
+}
+
+func open(disk vfs.FS, texts Texts, root string, limit int64) (*Store, error) {
+	s := &Store{disk: disk, root: root, limit: limit, texts: texts, files: map[string]*entry{}}
 	if err := disk.MkdirAll(root, 0o700); err != nil {
-		return nil, s.problem("the folder cannot be created: "+err.Error(), "opening the files of applications")
+		return nil, s.problem("the folder cannot be created: "+err.Error(), "opening the "+texts.Many)
 	}
 	list, err := disk.List(root)
 	if err != nil {
-		return nil, s.problem("the folder cannot be read: "+err.Error(), "opening the files of applications")
+		return nil, s.problem("the folder cannot be read: "+err.Error(), "opening the "+texts.Many)
 	}
 	for _, name := range list {
 		if info, err := disk.Stat(s.Path(name)); err == nil && api.IsSHA256(name) && info.Mode().IsRegular() {
@@ -81,12 +109,8 @@ func (s *Store) Expect(f api.File) error {
 		}
 		return s.wrong(f.SHA256, api.Invalid, fmt.Sprintf("it is known with %d bytes, not %d", e.size, f.Size), "send its actual hash and size")
 	}
-	all := f.Size
-	for _, e := range s.files {
-		all += e.size
-	}
-	if all > s.limit {
-		return s.wrong(f.SHA256, api.Busy, fmt.Sprintf("with its %d bytes the files of applications here have %d, more than the limit of %d", f.Size, all, s.limit), "end applications that need others, or raise the limit")
+	if err := s.room(&f); err != nil {
+		return err
 	}
 	e := &entry{size: f.Size}
 	s.files[f.SHA256] = e
@@ -95,6 +119,24 @@ func (s *Store) Expect(f api.File) error {
 		return s.grow(f.SHA256, e, nil)
 	}
 	return nil
+}
+
+// room returns an error when there is none for a file. It needs the lock.
+func (s *Store) room(f *api.File) error {
+	all := s.bytes() + f.Size
+	if all <= s.limit {
+		return nil
+	}
+	return s.wrong(f.SHA256, api.Busy, fmt.Sprintf("with its %d bytes the %s here have %d, more than the limit of %d", f.Size, s.texts.Many, all, s.limit), s.texts.Room)
+}
+
+// bytes returns those of all files, also of those that are to come. It needs the lock.
+func (s *Store) bytes() int64 {
+	all := s.incoming
+	for _, e := range s.files {
+		all += e.size
+	}
+	return all
 }
 
 // touch needs the lock.
@@ -115,7 +157,7 @@ func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err erro
 	e := s.files[sha]
 	switch {
 	case e == nil:
-		return 0, s.wrong(sha, api.NotFound, "it was not announced", "register the application with this file first")
+		return 0, s.wrong(sha, api.NotFound, "it was not announced", s.texts.Announce)
 	case len(data) > api.MaxPiece:
 		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("a piece has %d bytes, the limit is %d", len(data), api.MaxPiece), "send smaller pieces")
 	case offset != e.have || len(data) == 0 || e.have == e.size:
@@ -222,7 +264,7 @@ func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int
 	}
 	s.mu.Unlock()
 	if !whole {
-		return nil, 0, s.wrong(sha, api.NotFound, "it is not here", "have the application send it again")
+		return nil, 0, s.wrong(sha, api.NotFound, "it is not here", s.texts.Again)
 	}
 	n := min(int64(limit), api.MaxPiece, size-offset)
 	if offset < 0 || n <= 0 {
@@ -246,18 +288,21 @@ func (s *Store) Path(sha string) string { return filepath.Join(s.root, sha) }
 // Trim drops files that are not in use, the least recently used first, until the
 // others have no more than half the limit; expected ones that are not in use are
 // dropped in any case.
-func (s *Store) Trim(inUse func(sha string) bool) error {
+func (s *Store) Trim(inUse func(sha string) bool) error { return s.drop(inUse, s.limit/2) }
+
+// Retain drops all files that are not in use.
+func (s *Store) Retain(inUse func(sha string) bool) error { return s.drop(inUse, -1) }
+
+// drop drops files that are not in use until the others have no more than so many bytes.
+func (s *Store) drop(inUse func(sha string) bool, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all int64
-	for _, e := range s.files {
-		all += e.size
-	}
+	all := s.bytes()
 	var failed error
 	for {
 		victim := ""
 		for sha, e := range s.files { // the result does not depend on the order
-			if inUse(sha) || (e.have == e.size && all <= s.limit/2) {
+			if inUse(sha) || (e.have == e.size && all <= most) {
 				continue
 			}
 			if victim == "" || e.used < s.files[victim].used {
@@ -278,7 +323,7 @@ func (s *Store) Trim(inUse func(sha string) bool) error {
 }
 
 func (s *Store) wrong(sha string, p api.Problem, what, next string) error {
-	return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("file of an application with the SHA-256 %.64q", sha), Tried: "keeping it in " + s.root, Next: next}
+	return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("%s with the SHA-256 %.64q", s.texts.One, sha), Tried: "keeping it in " + s.root, Next: next}
 }
 
 func (s *Store) problem(what, tried string) error {
