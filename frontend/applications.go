@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -31,6 +32,7 @@ const maxFiles = 4 << 30
 type applications struct {
 	*application.Service
 	users   func() owners.Users // which owners users may name
+	staged  *staging.Keeper     // files that were sent with jobs; nil for none
 	bounded sync.Map            // names of users whose grants count among what one user may hold
 }
 

@@ -36,6 +36,8 @@ type Config struct {
 	Classes                   string `mapstructure:"classes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
 	MaxTasks                  int    `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes                  int64  `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
+	StageJobBytes             int64  `mapstructure:"stage_job_bytes" doc:"bytes of the files that are sent with one job (--stage) at most; one with more is refused; 0: files are not taken"`
+	StageBytes                int64  `mapstructure:"stage_bytes" doc:"bytes of the files that are sent with unfinished jobs at most, equal ones once; half of them for one user; beyond it submissions are refused until later"`
 	owners.Quotas             `mapstructure:",squash"`
 	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	Retention                 time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
@@ -60,7 +62,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
-		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Journal: journalLocal, JournalBytes: 512 << 20, LeadershipSettings: daemon.DefaultLeadershipSettings(), DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30,
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Journal: journalLocal, JournalBytes: 512 << 20, LeadershipSettings: daemon.DefaultLeadershipSettings(), DefaultClass: "short", Classes: learned, MaxTasks: 2_000_000, MaxBytes: 1 << 30, StageJobBytes: 64 << 20, StageBytes: 4 << 30,
 		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, HistoryRetention: 90 * 24 * time.Hour, HistoryLimit: 1_000_000, EventLimit: 10_000, EventBytes: 4 << 20, EventReaders: 64, InboxLimit: 100_000, InboxBytes: 256 << 20,
 	}
 }
@@ -98,6 +100,8 @@ func (c Config) Validate() error {
 		daemon.Refuse("event_bytes", c.EventBytes < 64<<10, "use 65536 (64 KiB) or more"),
 		daemon.Refuse("event_readers", c.EventReaders < 1, "use 1 or more"),
 		daemon.Refuse("journal_faults", c.journalFaultsFault() != "", c.journalFaultsFault()),
+		daemon.Refuse("stage_job_bytes", c.StageJobBytes < 0, "use 1 byte or more, or 0 to take no files"),
+		daemon.Refuse("stage_bytes", c.StageBytes < c.StageJobBytes, "use as much as stage_job_bytes or more"),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < wire.MaxBatchBytes, "use 4194304 (4 MiB) or more, which is the largest batch"),
 	)...)

@@ -208,6 +208,9 @@ func (f *Frontend) resume(r *replica.Store) error {
 	if r != nil {
 		folder = replicaFolder(f.cfg.Data)
 	}
+	if err := f.openStaging(); err != nil {
+		return err
+	}
 	j, rep, err := journal.Open(folder, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Replica: r, Life: f.begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
@@ -215,7 +218,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.service.submissions = &submissions{
 		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
 		firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, hold: o.hold,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, hold: o.hold,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/frontend/outbox"
+	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -35,7 +36,8 @@ type owner struct {
 	scheduler   string      // where this frontend serves applications
 	report      *wire.Item  // being stepped, nil for none
 	secrets     *launchsecret.Jobs
-	forged      daemon.LogPace // of reports that are not believed
+	staging     *staging.Keeper // files that are sent with jobs; nil beside a replicated journal
+	forged      daemon.LogPace  // of reports that are not believed
 	quotas      quotaSettings
 	users       atomic.Pointer[owners.Users] // which owners users may name; read from anywhere
 }
@@ -137,6 +139,9 @@ func (o *owner) release(e *effects, err error) {
 	}
 	for _, j := range e.EndedJobs() {
 		o.othersEnded(j.ID, j.Status.State)
+		if o.staging != nil {
+			o.staging.Ended(j.ID)
+		}
 	}
 	o.acker.acknowledge(e.acks)
 	for _, end := range e.TaskEnds {

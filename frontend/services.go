@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -39,8 +40,9 @@ type schedulerService struct {
 	history       *usage.Keeper
 	events        *events.Ring
 	to            func(wire.Ref) client.Security
-	keys          *keys.Keeper // nil where keys are this frontend's alone
-	pageURL       string       // the address of its page for others, "" for none
+	staging       *staging.Keeper // nil with a replicated journal
+	keys          *keys.Keeper    // nil where keys are this frontend's alone
+	pageURL       string          // the address of its page for others, "" for none
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -42,6 +43,11 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	if sub.Ended, err = endedOthers(srv.journal, srv.cfg.ID, r.After); err != nil {
 		return "", false, err
 	}
+	files, err := srv.holdFiles(&sub.Request)
+	if err != nil {
+		srv.submissions.refuse("stage", sub)
+		return "", false, err
+	}
 	type answer struct {
 		duplicate bool
 		err       error
@@ -50,17 +56,22 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	accepted := func(bool) {}
 	if given && !known.Live {
 		if accepted, sub.Shared, err = srv.takeKey(ctx, r); err != nil {
+			files.Release()
 			srv.submissions.refuse("key", sub)
 			return "", false, err
 		}
 	}
 	if err := srv.mailbox.Post(func() {
-		srv.submissions.accept(sub, func(duplicate bool, err error) {
+		srv.submissions.accept(sub, files, func(duplicate bool, err error) {
 			accepted(err == nil)
+			if duplicate || err != nil {
+				files.Release()
+			}
 			done <- answer{duplicate, err}
 		})
 	}); err != nil {
 		accepted(false)
+		files.Release()
 		return "", false, srv.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {
@@ -124,15 +135,16 @@ type submissions struct {
 	refused      []prometheus.Counter // by refusalReasons
 	refusals     *events.Refusals
 	post         func(do func()) error
-	fail         func(error) // ends the daemon
+	fail         func(error)     // ends the daemon
+	staging      *staging.Keeper // nil beside a replicated journal
 	// hold holds a job until others have ended.
 	hold func(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State)
 }
 
 // refusalReasons are the values of the label of refused submissions: requests that are not
-// valid, the limits, a quota of an owner, another job's key, a job after which it starts and that
+// valid, the limits, a quota of an owner, staged files that are too many or have not arrived, another job's key, a job after which it starts and that
 // is not known, and a journal that accepts nothing.
-var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "key", "after", "journal"}
+var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "stage", "key", "after", "journal"}
 
 // refuse counts a refused submission. It may be called from anywhere.
 func (s *submissions) refuse(reason string, sub *journal.Submission) {
@@ -160,7 +172,7 @@ func (s *submissions) repeated(sub *journal.Submission, submitter, difference st
 // accept submits a job to the core, unless its key is known. answer is called once: when
 // the acceptance is on the disk, or with the reason of the refusal. Meanwhile the core
 // distributes the job.
-func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
+func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answer func(duplicate bool, err error)) {
 	if j := s.jobs.Known(sub.Job); j != nil {
 		if _, _, err := s.repeated(sub, j.Status.Submitter, j.Difference(sub)); err != nil {
 			answer(false, err)
@@ -202,6 +214,9 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		return
 	}
 	s.jobs.Add(j)
+	if files != nil {
+		s.staging.Accepted(j.ID, files)
+	}
 	if len(others) > 0 {
 		s.hold(j, others, ended)
 		return

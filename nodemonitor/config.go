@@ -34,6 +34,7 @@ type Config struct {
 	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
 	LogRetention     time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; the oldest go first; 0: a fifth of the disk"`
+	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
@@ -62,7 +63,7 @@ func Default() Config {
 	return Config{
 		Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
 		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second, RestartGrace: time.Minute, StopWait: 30 * time.Second,
-		OutputLimit: 1 << 30, LogRetention: time.Hour, MaxProcesses: 4096,
+		OutputLimit: 1 << 30, LogRetention: time.Hour, StageCache: 4 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000, ClassWeight: 10, ExecutorLimits: true,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
 		AccountSettings: AccountSettings{RunAs: accounts.Submitter},
@@ -92,6 +93,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("output_limit", c.OutputLimit < 1, "use 1 byte or more"),
 		daemon.Refuse("log_retention", c.LogRetention <= 0, "use a duration above zero"),
 		daemon.Refuse("log_limit", c.LogLimit < 0, "use 1 byte or more, or 0 for a fifth of the disk"),
+		daemon.Refuse("stage_cache", c.StageCache < 1, "use 1 byte or more"),
 		daemon.Refuse("max_processes", c.MaxProcesses < 1, "use 1 or more"),
 		daemon.Refuse("max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"),
 		daemon.Refuse("max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"),

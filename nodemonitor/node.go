@@ -156,7 +156,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
 		MaxTaskProcesses: c.MaxTaskProcesses, LongWeight: c.longWeight(), ExecutorLimits: c.ExecutorLimits, Cgroup: c.Cgroup,
-		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), OnClose: n.life.OnClose, Log: n.log,
+		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), Fetch: n.fileKeeper, StageCache: c.StageCache, OnClose: n.life.OnClose, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -170,6 +170,16 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchLimits(func() string { return e.By() })
 	n.log.Info("how the limits of tasks are enforced", "by", e.String())
 	return nil
+}
+
+// fileKeeper returns the frontend at an address, for its files. It is called once this node monitor
+// is assembled.
+func (n *NodeMonitor) fileKeeper(address string) (wire.FileKeeper, error) {
+	pool, err := n.frontends.At(address)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewPeerClient(pool, n.codec), nil
 }
 
 // openTracing returns the tracing of the process, else one of this daemon's own.
@@ -215,7 +225,7 @@ func (n *NodeMonitor) openExecutors() error {
 	}
 	c := backends.ExecutorsConfig{
 		Incarnation: n.self.incarnation, Host: n.cfg.host(n.self.address), Address: reachable(n.published.Addr().String(), n.self.address),
-		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease, Frontends: n.frontends, Codec: n.codec,
+		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease,
 	}
 	if n.status != nil {
 		scheme, _, _ := strings.Cut(n.status.URL(), "://")

@@ -52,6 +52,11 @@ struct TPayload {
   5: optional string submitter = ""
   6: optional TLimits limits
   7: optional published.TArray array
+  // Files that the task finds in its working folder. stagedProcess is what it runs then, in place of
+  // process, which names no program that there is: a node that knows no staged files fails the task
+  // by that, and does not run it without them.
+  8: optional list<published.TStagedFile> stage
+  9: optional published.TExec stagedProcess
 }
 
 // A worker of the cluster, and the master of its group when it has one.

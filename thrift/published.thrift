@@ -82,6 +82,15 @@ struct TExec {
   5: optional bool stdin = false
 }
 
+// A file that is sent with a job: each attempt finds a copy under the name in its working folder.
+// name is relative, with / between names; sha256 is lower-case hexadecimal.
+struct TStagedFile {
+  1: string name
+  2: string sha256
+  3: i64 size
+  4: optional bool executable = false
+}
+
 // The indices of the tasks of an array: task k has the index first + k * step.
 struct TArray {
   1: i64 first
@@ -158,6 +167,9 @@ struct TSchedulingRequest {
   34: optional TArray array
   // At most so many of the tasks run at a time; 0 for no limit.
   35: optional i32 maxRunning = 0
+  // Files that every attempt finds in its working folder. Their contents are sent before, by
+  // stageFiles and stagePiece: a frontend without these methods would run the tasks without them.
+  36: optional list<TStagedFile> stage
 }
 
 // ---- Ours: answers ----
@@ -636,6 +648,12 @@ service SchedulerService {
   // whichever runs, and an empty node wherever it does; with those of the last reply nobody is
   // asked where that is. Problem 4 (not ready): it does not run, now or there.
   TInputReply taskInput(1: string jobId, 2: i32 attempt, 3: string node, 4: TInput input) throws (1: TPigeonException e)
+  // Announces files that are to be sent with a job, all of them, and returns how many bytes of each
+  // have arrived from the caller. A job may name them for ten minutes after their last piece.
+  list<i64> stageFiles(1: list<TStagedFile> files) throws (1: TPigeonException e)
+  // A piece of a file that the caller has announced; answers with how many bytes have arrived. A
+  // piece has 1 MiB at most, and one that does not begin there changes nothing.
+  i64 stagePiece(1: string sha256, 2: i64 offset, 3: binary data) throws (1: TPigeonException e)
   // Jobs that ended and what they used: those of the caller, or all for an operator.
   THistoryPage history(1: THistoryQuery query) throws (1: TPigeonException e)
   // What happened, in the order of the index. Answers when there is such an event, or the time is

@@ -180,7 +180,7 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 	}
 	for i := range tasks {
 		payloads[i] = tasks[i].Payload
-		payloads[i].Limits, payloads[i].Submitter, payloads[i].Array = limits, r.Submitter, array
+		payloads[i].Limits, payloads[i].Submitter, payloads[i].Array, payloads[i].Stage = limits, r.Submitter, array, r.Stage
 	}
 	if j.named() {
 		names = make([]string, len(tasks))

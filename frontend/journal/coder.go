@@ -27,6 +27,7 @@ type coder struct {
 	out     []byte
 	in      string
 	err     error
+	staged  bool // the payloads written are those of a job with staged files
 }
 
 // writer returns a coder that appends a value to b.

@@ -54,6 +54,11 @@ func drawSubmission(t *rapid.T) *Submission {
 			MaxRunning: int(rapid.Int32Min(0).Draw(t, "running")),
 		},
 	}
+	if rapid.Bool().Draw(t, "with files") {
+		s.Request.Stage = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.StagedFile {
+			return api.StagedFile{Name: word.Draw(t, "name"), SHA256: word.Draw(t, "sum"), Size: rapid.Int64().Draw(t, "size"), Executable: rapid.Bool().Draw(t, "executable")}
+		}), 1, 3).Draw(t, "files")
+	}
 	if rapid.Bool().Draw(t, "after others") {
 		s.Request.After = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.After {
 			return api.After{Job: word.Draw(t, "job"), Any: rapid.Bool().Draw(t, "any")}

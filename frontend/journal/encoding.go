@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -191,6 +192,8 @@ func (c *coder) payload(p *api.Payload) {
 	signed(c, &p.Sleep)
 	var exec byte
 	switch {
+	case p.Exec != nil && c.staged:
+		exec = execWithFiles
 	case p.Exec != nil && p.Exec.Stdin:
 		exec = execWithStdin
 	case p.Exec != nil && len(p.Exec.Script) > 0:
@@ -204,21 +207,35 @@ func (c *coder) payload(p *api.Payload) {
 	if c.reading {
 		p.Exec = new(api.Exec)
 	}
+	if exec == execWithFiles {
+		c.unreadableBefore()
+	}
 	c.texts(&p.Exec.Argv)
 	c.texts(&p.Exec.Env)
 	text(c, &p.Exec.Dir)
 	if exec >= execWithScript {
 		c.bytes(&p.Exec.Script)
 	}
-	if c.reading {
+	switch {
+	case exec == execWithFiles:
+		c.bits(&p.Exec.Stdin)
+	case c.reading:
 		p.Exec.Stdin = exec == execWithStdin
 	}
 }
 
+// unreadableBefore codes a number that programs of before staged files take for that of the
+// arguments, and refuse as impossible: they would run the process without its files.
+func (c *coder) unreadableBefore() {
+	n := uint64(math.MaxUint64)
+	c.uint(&n)
+}
+
 // What marks a process, where 1 is one of which nothing more is to be said, as programs of before
 // scripts wrote for every process. The script follows, which may be empty where standard input is
-// taken.
+// taken. A process with staged files has all of it.
 const (
 	execWithScript = 2
 	execWithStdin  = 3
+	execWithFiles  = 4
 )

@@ -24,7 +24,7 @@ func encodeSubmission(s *Submission) []byte {
 	head.submission(s)
 	c := writer(make([]byte, 0, len(head.out)+64))
 	c.bytes(&head.out)
-	c.encodePayloads(s.Request.Tasks)
+	c.encodePayloads(s.Request.Tasks, len(s.Request.Stage) > 0)
 	c.submissionOptionals(s)
 	return c.out
 }
@@ -71,6 +71,7 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{14, len(q.After) == 0, func(c *coder) { c.after(&q.After) }},
 		optional{15, q.Array == api.Array{}, func(c *coder) { signed(c, &q.Array.First); signed(c, &q.Array.Step) }},
 		optional{16, q.MaxRunning == 0, func(c *coder) { number(c, &q.MaxRunning) }},
+		optional{17, len(q.Stage) == 0, func(c *coder) { c.stage(&q.Stage) }},
 	)
 }
 
@@ -85,10 +86,24 @@ func (c *coder) after(list *[]api.After) {
 	}
 }
 
-func (c *coder) encodePayloads(tasks []api.Task) {
+// stage codes the files that are sent with a job.
+func (c *coder) stage(list *[]api.StagedFile) {
+	if n := c.length(len(*list)); c.reading && n > 0 {
+		*list = make([]api.StagedFile, n)
+	}
+	for i := range *list {
+		f := &(*list)[i]
+		text(c, &f.Name)
+		text(c, &f.SHA256)
+		signed(c, &f.Size)
+		c.bits(&f.Executable)
+	}
+}
+
+func (c *coder) encodePayloads(tasks []api.Task, staged bool) {
 	var (
 		table coder // the distinct payloads
-		item  coder
+		item  = coder{staged: staged}
 		last  []byte            // the payload of the task before
 		seen  map[string]uint64 // their indices; nil while there is one
 		n, at uint64

@@ -37,7 +37,7 @@ const (
 	Register         Action = "register with a master, or announce itself as one"
 	SendSnapshots    Action = "send the snapshots of a node"
 	ReportResults    Action = "report the results and attempts of a node"
-	FetchFiles       Action = "fetch the files of applications"
+	FetchFiles       Action = "fetch the files of applications and jobs"
 	FollowMembers    Action = "follow the membership"
 	QueryMasters     Action = "query a master for jobs, nodes and shares"
 	OrderNodes       Action = "order executors and drains at a node, and pass on the outputs and inputs of its tasks"

@@ -21,7 +21,7 @@ const (
 var methods = map[string]map[string]Action{
 	SchedulerService: {
 		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages,
-		"submit": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
+		"submit": Submit, "stageFiles": Submit, "stagePiece": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
 		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "taskInput": GiveInput, "history": SeeJob,
 		// It asks again whose a job is.

@@ -31,6 +31,9 @@ type Payload struct {
 	Submitter string
 	// Array gives the index of the task in its array; nil for none. The frontend sets it too.
 	Array *Array
+	// Stage is the files that the task finds in its working folder; the frontend sets it too. It is
+	// not changed: the payloads of a job share it.
+	Stage []StagedFile
 }
 
 // Exec is a process to run, without a shell.
@@ -74,10 +77,11 @@ type Request struct {
 	// MaxDisconnect is for how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
-	Limits        Limits  // of each task
-	After         []After // the jobs after which this one starts
-	Array         Array   // the indices of its tasks
-	MaxRunning    int     // at most so many of its tasks run at a time; 0: no limit
+	Limits        Limits       // of each task
+	After         []After      // the jobs after which this one starts
+	Array         Array        // the indices of its tasks
+	MaxRunning    int          // at most so many of its tasks run at a time; 0: no limit
+	Stage         []StagedFile // files that every attempt finds in its working folder
 	// Submitter is the name of the person who submits, as the frontend that accepts the job has
 	// proven it; it does not travel with the request.
 	Submitter string

@@ -16,7 +16,7 @@ const (
 
 // Equal reports whether both payloads are the same work.
 func (p *Payload) Equal(o *Payload) bool {
-	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !p.Array.equal(o.Array) || !bytes.Equal(p.Message, o.Message) {
+	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !p.Array.equal(o.Array) || !sameFiles(p.Stage, o.Stage) || !bytes.Equal(p.Message, o.Message) {
 		return false
 	}
 	if p.Exec == nil || o.Exec == nil || p.Exec == o.Exec {
@@ -47,6 +47,7 @@ func (r *Request) Share() int64 {
 	for _, a := range r.After {
 		n += stringBytes + int64(len(a.Job))
 	}
+	n += StageBytes(r.Stage)
 	var known distinctPayloads
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

@@ -63,6 +63,9 @@ func (r *Request) Validate() error {
 	if what, next := r.Array.fault(r.Backend, len(r.Tasks)); what != "" {
 		return r.bad(what, next)
 	}
+	if what, next := r.stageFault(); what != "" {
+		return r.bad(what, next)
+	}
 	if what := nameFault(r.Name); what != "" {
 		return r.bad(fmt.Sprintf("its name %q %s", clipped(r.Name), what), "use a shorter one of text, or leave it out")
 	}

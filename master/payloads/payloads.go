@@ -48,7 +48,7 @@ func Size(it *wire.Item) int64 {
 		if p.Exec == nil {
 			continue
 		}
-		n += len(p.Exec.Dir) + len(p.Exec.Script)
+		n += len(p.Exec.Dir) + len(p.Exec.Script) + int(api.StageBytes(p.Stage))
 		for _, list := range [][]string{p.Exec.Argv, p.Exec.Env} {
 			for _, text := range list {
 				n += 16 + len(text)

@@ -22,8 +22,10 @@ type Task struct {
 	Priority int32  // of the user, as the application gave it
 	HT       bool   // the published isHT, handed through to the application's backend
 	Frontend string // host:port of the frontend; schedulerAddress on the published wire
-	Slot     int32
-	Payload  api.Payload
+	// FrontendPeer is host:port of the frontend for daemons, "" when it is not known.
+	FrontendPeer string
+	Slot         int32
+	Payload      api.Payload
 	// Limits are what it may use here: its own, or those of the node.
 	Limits api.Limits
 	// Owner is for whom it runs.

@@ -13,7 +13,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
-	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -47,8 +46,6 @@ type ExecutorsConfig struct {
 	Memory      int64  // MB
 	Runtimes    map[string]string
 	Lease       time.Duration
-	Frontends   *connections.Pools
-	Codec       *wire.Codec
 }
 
 // OpenExecutors opens the part that runs executors, which needs the node's addresses.
@@ -66,13 +63,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
 		Limits: s.cfg.ExecutorLimits, Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
-		Fetch: func(address string) (wire.FileKeeper, error) {
-			pool, err := c.Frontends.At(address)
-			if err != nil {
-				return nil, err
-			}
-			return wire.NewPeerClient(pool, c.Codec), nil
-		},
+		Fetch: s.cfg.Fetch,
 	})
 	if err == nil {
 		s.cfg.OnClose(func() error { s.apps.Close(); return nil })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/sleep"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -58,14 +60,16 @@ type Config struct {
 	ExecutorLimits   bool
 	LogRetention     time.Duration
 	LogLimit         int64
+	StageCache       int64 // bytes of files that were sent with jobs
 	MaxBackends      int
 	MaxMessages      int
 	GrantLease       time.Duration
 	Policy           string
 	NoProcesses      bool // the policy runs sleep and exec tasks only
 	Events           Events
-	ToFrontends      client.Security    // of calls to frontends
-	OnClose          func(func() error) // registers what is to be closed, the last first
+	ToFrontends      client.Security                               // of calls to frontends
+	Fetch            func(address string) (wire.FileKeeper, error) // the frontend at the address
+	OnClose          func(func() error)                            // registers what is to be closed, the last first
 	Log              *slog.Logger
 }
 
@@ -116,8 +120,12 @@ func Open(cfg Config) (s *Set, err error) {
 		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
+	staged, err := staging.Open(staging.Config{Folder: filepath.Join(cfg.Folder, "staged"), Bytes: cfg.StageCache, Dial: cfg.Fetch})
+	if err != nil {
+		return nil, err
+	}
 	s.sleeps = sleep.New()
-	s.execs = process.New(process.Config{Guard: s.guard, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
+	s.execs = process.New(process.Config{Guard: s.guard, Staged: staged, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
 	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
 		if s.leaving.Load() {

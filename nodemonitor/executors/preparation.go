@@ -11,6 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 const (
@@ -107,31 +109,9 @@ func (p *preparation) fetch(ctx context.Context) *end {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	for _, f := range p.x.app.Template.Files {
-		if err := p.fetchFile(ctx, f); err != nil {
+		if err := staging.Fetch(ctx, p.cfg.Files, f, func() (wire.FileKeeper, error) { return p.cfg.Fetch(p.address()) }); err != nil {
 			return p.x.refusal(fmt.Sprintf("its file %q is not here: %v", f.Name, err), "fetching it from its frontend", "register the application again, so that the file is sent")
 		}
 	}
 	return nil
-}
-
-func (p *preparation) fetchFile(ctx context.Context, f api.File) error {
-	if err := p.cfg.Files.Expect(f); err != nil || p.cfg.Files.Has(f.SHA256) {
-		return err
-	}
-	from, err := p.cfg.Fetch(p.address())
-	if err != nil {
-		return err
-	}
-	have, err := p.cfg.Files.Put(f.SHA256, -1, nil) // another executor may have begun
-	for err == nil && !p.cfg.Files.Has(f.SHA256) {
-		piece, failed := from.FilePiece(ctx, f.SHA256, have, api.MaxPiece)
-		if failed != nil {
-			return failed
-		}
-		if len(piece.Data) == 0 {
-			return fmt.Errorf("the frontend has %d bytes of it, and %d were announced", piece.Size, f.Size)
-		}
-		have, err = p.cfg.Files.Put(f.SHA256, have, piece.Data)
-	}
-	return err
 }

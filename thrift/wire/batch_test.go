@@ -170,7 +170,7 @@ func drawPayloads(t *rapid.T, tasks int) []api.Payload {
 		case 1:
 			return api.Payload{Backend: api.BackendSleep, Sleep: time.Duration(rapid.Int64().Draw(t, "sleep"))}
 		default:
-			return api.Payload{Backend: api.BackendExec, Exec: &api.Exec{
+			return api.Payload{Backend: api.BackendExec, Stage: drawStage(t), Exec: &api.Exec{
 				Argv: rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "argv"),
 				Env:  rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "env"), Dir: rapid.String().Draw(t, "dir"),
 			}}
@@ -184,6 +184,15 @@ func drawPayloads(t *rapid.T, tasks int) []api.Payload {
 		return out
 	}
 	return slices.Repeat([]api.Payload{draw()}, max(tasks, 1))
+}
+
+func drawStage(t *rapid.T) (list []api.StagedFile) {
+	for range rapid.IntRange(0, 3).Draw(t, "staged files") {
+		list = append(list, api.StagedFile{
+			Name: rapid.String().Draw(t, "name"), SHA256: rapid.StringN(0, 64, 64).Draw(t, "sum"), Size: rapid.Int64().Draw(t, "size"), Executable: rapid.Bool().Draw(t, "executable"),
+		})
+	}
+	return list
 }
 
 func drawAttempts(t *rapid.T) []sched.AttemptID {

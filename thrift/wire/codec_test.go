@@ -2,12 +2,16 @@ package wire_test
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/thrift/lib/go/thrift"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -184,6 +188,27 @@ func TestMoreIsChecked(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+}
+
+// A daemon that knows no staged files reads of their process a program that exists nowhere, and not
+// the one that is to run with them.
+func TestStagedProcessesAreHidden(t *testing.T) {
+	staged := []api.StagedFile{{Name: "data", SHA256: "1", Size: 2, Executable: true}}
+	it := wire.Item{From: frontend, To: node, Msg: sched.Message{Kind: sched.Launch, Count: 1}, Extra: wire.Extra{Payloads: []api.Payload{{
+		Backend: api.BackendExec, Stage: staged, Exec: &api.Exec{Argv: []string{"rm", "-r", "old"}, Env: []string{"A=b"}, Script: []byte("#!/bin/sh")},
+	}}}}
+	codec := wire.NewCodec(newNames(), at(0))
+	raw, err := codec.Append(nil, &wire.Batch{Sender: frontend, Receiver: node, Items: []wire.Item{it}})
+	must(t, err)
+	sent := peer.NewTBatch()
+	must(t, sent.Read(context.Background(), thrift.NewTBinaryProtocolConf(&thrift.TMemoryBuffer{Buffer: bytes.NewBuffer(raw)}, nil)))
+	p := sent.Messages[0].Payloads[0]
+	if e := p.Process; len(e.Argv) != 1 || !strings.Contains(e.Argv[0], "upgrade") || len(e.Script) > 0 {
+		t.Errorf("an earlier version would run %+v", e)
+	}
+	got, err := codec.Decode(raw)
+	must(t, err)
+	equal(t, "payloads", got.Items[0].Payloads, it.Payloads)
 }
 
 func TestExtraOfRange(t *testing.T) {

@@ -1409,6 +1409,27 @@ func snapshotReplyFrom(t *peer.TSnapshotReply) (v SnapshotReply) {
 	}
 }
 
+func stagedFileTo(v api.StagedFile) *published.TStagedFile {
+	return &published.TStagedFile{
+		Name:       v.Name,
+		Sha256:     v.SHA256,
+		Size:       v.Size,
+		Executable: v.Executable,
+	}
+}
+
+func stagedFileFrom(t *published.TStagedFile) (v api.StagedFile) {
+	if t == nil {
+		return v
+	}
+	return api.StagedFile{
+		Name:       t.Name,
+		SHA256:     t.Sha256,
+		Size:       t.Size,
+		Executable: t.Executable,
+	}
+}
+
 func statusTo(v api.Status) *published.TJobStatus {
 	return &published.TJobStatus{
 		JobId:     v.Job,

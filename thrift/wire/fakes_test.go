@@ -91,6 +91,14 @@ func (s *fakeScheduler) TaskInput(_ context.Context, r wire.InputRequest) (wire.
 	return filled[wire.InputReply](), s.note("input %+v", r)
 }
 
+func (s *fakeScheduler) StageFiles(_ context.Context, files []api.StagedFile) ([]int64, error) {
+	return []int64{int64(len(files)), 3}, s.note("stage %+v", files)
+}
+
+func (s *fakeScheduler) StagePiece(_ context.Context, sha256 string, offset int64, data []byte) (int64, error) {
+	return offset + int64(len(data)), s.note("piece of %s at %d: %q", sha256, offset, data)
+}
+
 func (s *fakeScheduler) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogChunk, error) {
 	return filled[wire.LogChunk](), s.note("log %+v", r)
 }

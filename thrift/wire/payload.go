@@ -77,6 +77,7 @@ func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
 			Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo), // below 3
 			Submitter: p.Submitter, Limits: limitsTo(p.Limits), Array: optionalTo(p.Array, arrayTo),
 		}
+		stageTo(p, out[i])
 	}
 	return out, nil
 }
@@ -92,7 +93,10 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		}
 		p := api.Payload{
 			Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: optionalFrom(t.Process, execFrom),
-			Submitter: t.Submitter, Limits: limitsFrom(t.Limits), Array: optionalFrom(t.Array, arrayFrom),
+			Submitter: t.Submitter, Limits: limitsFrom(t.Limits), Array: optionalFrom(t.Array, arrayFrom), Stage: mapped(t.Stage, stagedFileFrom),
+		}
+		if len(p.Stage) > 0 {
+			p.Exec = optionalFrom(t.StagedProcess, execFrom)
 		}
 		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
 			return nil, errors.New("its payload names no program")
@@ -100,6 +104,19 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		out[i] = p
 	}
 	return out, nil
+}
+
+// unstaged is the program of a process with staged files, for daemons that know none: it exists
+// nowhere, so that such a node fails the task, and the reason says what to do.
+const unstaged = "(none: the node monitor is of a version without staged files; upgrade it)"
+
+// stageTo adds the staged files of a payload, and hides its process from who does not know them.
+func stageTo(p *api.Payload, t *peer.TPayload) {
+	if len(p.Stage) == 0 || p.Exec == nil {
+		return
+	}
+	t.Stage = mapped(p.Stage, stagedFileTo)
+	t.StagedProcess, t.Process = t.Process, &published.TExec{Argv: []string{unstaged}}
 }
 
 // limitsTo returns nil for a task without limits, which then takes no room.

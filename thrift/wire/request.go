@@ -22,6 +22,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		Retries: int(t.Retries), Restartable: t.Restartable, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
 		Limits: api.Limits{Memory: t.MemoryBytes, CPUs: t.Cpus, Time: time.Duration(t.TimeLimitNanos)},
 		After:  mapped(t.After, afterFrom), MaxRunning: int(t.MaxRunning),
+		Stage: mapped(t.Stage, stagedFileFrom),
 	}
 	if t.Array != nil {
 		r.Array = arrayFrom(t.Array)
@@ -54,6 +55,7 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name, Frontend: r.Frontend,
 		MemoryBytes: r.Limits.Memory, Cpus: r.Limits.CPUs, TimeLimitNanos: int64(r.Limits.Time),
 		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)), After: mapped(r.After, afterTo), MaxRunning: n32(r.MaxRunning),
+		Stage: mapped(r.Stage, stagedFileTo),
 	}
 	if r.Array != (api.Array{}) {
 		t.Array = arrayTo(r.Array)

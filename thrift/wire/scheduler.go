@@ -72,6 +72,7 @@ type MessageRelay interface {
 // line.
 type Scheduler interface {
 	Submission
+	StagedFiles
 	Jobs
 	Cluster
 	Applications

@@ -76,10 +76,17 @@ func TestSchedulerClient(t *testing.T) {
 	input, err := c.TaskInput(ctx, piece)
 	must(t, err)
 	equal(t, "input", input, filled[wire.InputReply]())
+	have, err := c.StageFiles(ctx, filled[[]api.StagedFile]())
+	must(t, err)
+	equal(t, "files", have, []int64{int64(len(filled[[]api.StagedFile]())), 3})
+	upTo, err := c.StagePiece(ctx, "sum", 4, []byte("data"))
+	must(t, err)
+	equal(t, "piece", upTo, int64(8))
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
 		"status j1", "cancel j2", "wait j3 2ms", `list 7 after "" true`, "explain j4", "nodes", "forget n1", "shares", "identify", "drain n1 {Deadline:1m0s Kill:true}", "resume n1",
-		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), fmt.Sprintf("input %+v", piece), "register app at 127.0.0.1:9",
+		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), fmt.Sprintf("input %+v", piece),
+		fmt.Sprintf("stage %+v", filled[[]api.StagedFile]()), `piece of sum at 4: "data"`, "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})
 }
@@ -99,7 +106,7 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 			Tasks: []api.Task{{ID: "a", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 7}}},
 		},
 		{
-			Backend: api.BackendExec, Estimate: 0, EstimateSet: true, Restartable: true,
+			Backend: api.BackendExec, Estimate: 0, EstimateSet: true, Restartable: true, Stage: filled[[]api.StagedFile](),
 			Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{
 				Argv: []string{"a", "b"}, Env: []string{"K=v"}, Dir: "/tmp",
 			}}}},
@@ -157,6 +164,8 @@ func TestErrorsComeBack(t *testing.T) {
 		"explain": func() error { _, err := c.Explain(ctx, ""); return err },
 		"nodes":   func() error { _, err := c.Nodes(ctx); return err },
 		"log":     func() error { _, err := c.TaskLog(ctx, wire.LogRequest{}); return err },
+		"stage":   func() error { _, err := c.StageFiles(ctx, nil); return err },
+		"piece":   func() error { _, err := c.StagePiece(ctx, "", 0, nil); return err },
 		"input":   func() error { _, err := c.TaskInput(ctx, wire.InputRequest{}); return err },
 		"message": func() error { return c.FrontendMessage(ctx, "", wire.TaskRef{}, 0, nil) },
 	} {

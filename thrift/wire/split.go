@@ -89,6 +89,12 @@ func payloadSize(p *api.Payload) int {
 	if p.Exec == nil {
 		return n
 	}
+	if len(p.Stage) > 0 {
+		n += 2*elementBytes + len(unstaged)
+	}
+	for i := range p.Stage {
+		n += elementBytes + len(p.Stage[i].Name) + len(p.Stage[i].SHA256)
+	}
 	n += elementBytes + len(p.Exec.Dir) + len(p.Exec.Script)
 	for _, s := range p.Exec.Argv {
 		n += len(s) + 4

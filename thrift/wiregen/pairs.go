@@ -26,6 +26,7 @@ var pairs = []pair{
 	{plain: "api.Exec", thrift: "published.TExec"},
 	{plain: "api.After", thrift: "published.TAfter"},
 	{plain: "api.Array", thrift: "published.TArray"},
+	{plain: "api.StagedFile", thrift: "published.TStagedFile"},
 	{plain: "api.FrontendIdentity", thrift: "published.TFrontendIdentity"},
 	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
 	{plain: "wire.Input", thrift: "published.TInput"},

@@ -24,6 +24,9 @@ type run struct {
 	handle  guard.Handle
 	started time.Time // written by the Started event, read by later ones
 	input   *input    // nil when it takes none
+	// staged is set while the guard does not have it yet, because its files are being brought. The
+	// backend's lock guards it, and handle until then.
+	staged *stagedStart
 }
 
 // fault returns why the task can never be started here, nil when it can. The
@@ -35,6 +38,8 @@ func (r *run) fault() *guard.Fault {
 		return &guard.Fault{What: "this attempt runs here already", Next: "wait for its end"}
 	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":
 		return &guard.Fault{What: "it names no program to run", Next: "give the program and its arguments"}
+	case len(r.task.Payload.Stage) > 0 && (r.b.cfg.Staged == nil || e.Dir != ""):
+		return &guard.Fault{What: "it has staged files, and this node has no folder to put them into", Next: "leave out the files, or the working folder of its own"}
 	case e.Dir != "" && !filepath.IsAbs(e.Dir):
 		return &guard.Fault{What: fmt.Sprintf("its working folder %q is not a full path", e.Dir), Next: "give one that begins with /, or leave it out for a folder of the attempt's own"}
 	}
@@ -52,20 +57,10 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 		s.Dir, s.MakeDir, s.Spare = f.Folder, true, r.b.cfg.Logs.Spare()
 	}
 	if len(e.Script) > 0 {
-		s.Script = &guard.Script{Folder: f.Folder, Name: scriptName(e.Argv[0]), Text: e.Script}
+		s.Script = &guard.Script{Folder: f.Folder, Name: api.ScriptName(e.Argv[0]), Text: e.Script}
 		s.Argv = append([]string{filepath.Join(s.Script.Folder, s.Script.Name)}, e.Argv[1:]...)
 	}
 	return s
-}
-
-// scriptName returns the name of the file of a script.
-func scriptName(program string) string {
-	const most = 100
-	name := filepath.Base(program)
-	if name == "." || name == ".." || name == "/" || len(name) > most {
-		return "script"
-	}
-	return name
 }
 
 // event handles an event of the process.

@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 )
 
 // Config is what a Backend needs. The caller closes the guard and the logs, after the
@@ -27,7 +28,8 @@ type Config struct {
 	// LongWeight is the share of the processor of a long task where a short one, which has 100,
 	// wants it too; 0 for the same.
 	LongWeight int
-	Logger     *slog.Logger // for logs that cannot be removed
+	Staged     *staging.Store // brings the files that were sent with jobs; nil: such tasks fail
+	Logger     *slog.Logger   // for logs that cannot be removed
 }
 
 // Old logs are removed sweepEvery when no attempt ends, and sweepRest after the last time when
@@ -44,6 +46,8 @@ type Backend struct {
 	kick chan struct{} // an attempt ended; holds one
 	stop chan struct{}
 	gone chan struct{} // closed when sweep has ended
+
+	stagings sync.WaitGroup // attempts whose files are being brought
 
 	mu     sync.Mutex
 	idle   *sync.Cond // runs became empty
@@ -104,13 +108,26 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	if err != nil {
 		return r.failed(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
 	}
-	r.handle, err = b.cfg.Guard.Start(r.spec(files, as), r.event)
-	if err != nil {
+	spec := r.spec(files, as)
+	if len(t.Payload.Stage) > 0 {
+		b.stage(r, spec)
+		return backend.Result{}, false
+	}
+	if f := r.launch(spec); f != nil {
 		b.cfg.Logs.End(t.ID, true)
-		return r.failed(&guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}), true
+		return r.failed(f), true
 	}
 	b.runs[t.ID] = r
 	return backend.Result{}, false
+}
+
+// launch passes the process to the guard. The backend's lock is held.
+func (r *run) launch(spec guard.Spec) (f *guard.Fault) {
+	var err error
+	if r.handle, err = r.b.cfg.Guard.Start(spec, r.event); err != nil {
+		f = &guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}
+	}
+	return f
 }
 
 // TakeOver continues an attempt that an earlier process has started, and calls done when it
@@ -136,16 +153,24 @@ func (b *Backend) Leave() {
 		b.closed = true
 		close(b.stop)
 	}
-	for _, r := range b.runs {
+	for id, r := range b.runs {
 		r.input.change(func() { r.input.over = true }) // who waits asks the next process
+		if r.staged != nil {
+			r.staged.end(errLeft) // its end is reported: no other process would know it
+			continue
+		}
+		delete(b.runs, id)
 	}
-	clear(b.runs)
 	b.mu.Unlock()
+	b.stagings.Wait()
 	<-b.gone
 }
 
 // Kill ends the process group, gently at first.
 func (b *Backend) Kill(id sched.AttemptID) {
+	if b.whileStaged(id, func(s *stagedStart) { s.end(errKilled) }) {
+		return
+	}
 	if r := b.find(id); r != nil {
 		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
 	}
@@ -153,6 +178,9 @@ func (b *Backend) Kill(id sched.AttemptID) {
 
 // Suspend stops the process group. A process that left the group runs on.
 func (b *Backend) Suspend(id sched.AttemptID) error {
+	if b.whileStaged(id, (*stagedStart).suspend) {
+		return nil
+	}
 	if r := b.find(id); r == nil || !b.cfg.Guard.Suspend(r.handle) {
 		return backend.NotRunning(id, "suspending it")
 	}
@@ -161,16 +189,23 @@ func (b *Backend) Suspend(id sched.AttemptID) error {
 
 // Resume continues the process group.
 func (b *Backend) Resume(id sched.AttemptID) error {
+	if b.whileStaged(id, (*stagedStart).resume) {
+		return nil
+	}
 	if r := b.find(id); r == nil || !b.cfg.Guard.Resume(r.handle) {
 		return backend.NotRunning(id, "resuming it")
 	}
 	return nil
 }
 
+// find returns an attempt that the guard has, nil for none.
 func (b *Backend) find(id sched.AttemptID) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.runs[id]
+	if r := b.runs[id]; r != nil && r.staged == nil {
+		return r
+	}
+	return nil
 }
 
 // Close kills every process of this backend, with the grace, and waits for their
@@ -182,12 +217,17 @@ func (b *Backend) Close() {
 		close(b.stop)
 	}
 	for _, r := range b.runs {
+		if r.staged != nil {
+			r.staged.end(errKilled)
+			continue
+		}
 		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
 	}
 	for len(b.runs) > 0 {
 		b.idle.Wait()
 	}
 	b.mu.Unlock()
+	b.stagings.Wait()
 	<-b.gone
 }
 

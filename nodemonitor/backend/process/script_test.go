@@ -68,7 +68,7 @@ func TestScriptsThatCannotRun(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for program, want := range map[string]string{"a/b.sh": "b.sh", "..": "script", "/": "script", strings.Repeat("x", 101): "script"} {
-		if got := scriptName(program); got != want {
+		if got := api.ScriptName(program); got != want {
 			t.Errorf("%q has the file %q", program, got)
 		}
 	}

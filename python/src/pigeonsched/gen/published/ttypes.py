@@ -759,6 +759,96 @@ class TExec(object):
         return not (self == other)
 
 
+class TStagedFile(object):
+    """
+    Attributes:
+     - name
+     - sha256
+     - size
+     - executable
+
+    """
+
+
+    def __init__(self, name=None, sha256=None, size=None, executable=False,):
+        self.name = name
+        self.sha256 = sha256
+        self.size = size
+        self.executable = executable
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.sha256 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I64:
+                    self.size = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.executable = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('TStagedFile')
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 1)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.sha256 is not None:
+            oprot.writeFieldBegin('sha256', TType.STRING, 2)
+            oprot.writeString(self.sha256.encode('utf-8') if sys.version_info[0] == 2 else self.sha256)
+            oprot.writeFieldEnd()
+        if self.size is not None:
+            oprot.writeFieldBegin('size', TType.I64, 3)
+            oprot.writeI64(self.size)
+            oprot.writeFieldEnd()
+        if self.executable is not None:
+            oprot.writeFieldBegin('executable', TType.BOOL, 4)
+            oprot.writeBool(self.executable)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class TArray(object):
     """
     Attributes:
@@ -1037,11 +1127,12 @@ class TSchedulingRequest(object):
      - after
      - array
      - maxRunning
+     - stage
 
     """
 
 
-    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0,):
+    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0, stage=None,):
         self.app = app
         self.tasks = tasks
         self.user = user
@@ -1067,6 +1158,7 @@ class TSchedulingRequest(object):
         self.after = after
         self.array = array
         self.maxRunning = maxRunning
+        self.stage = stage
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1217,6 +1309,17 @@ class TSchedulingRequest(object):
                     self.maxRunning = iprot.readI32()
                 else:
                     iprot.skip(ftype)
+            elif fid == 36:
+                if ftype == TType.LIST:
+                    self.stage = []
+                    (_etype43, _size40) = iprot.readListBegin()
+                    for _i44 in range(_size40):
+                        _elem45 = TStagedFile()
+                        _elem45.read(iprot)
+                        self.stage.append(_elem45)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1234,8 +1337,8 @@ class TSchedulingRequest(object):
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter40 in self.tasks:
-                iter40.write(oprot)
+            for iter46 in self.tasks:
+                iter46.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.user is not None:
@@ -1321,8 +1424,8 @@ class TSchedulingRequest(object):
         if self.after is not None:
             oprot.writeFieldBegin('after', TType.LIST, 33)
             oprot.writeListBegin(TType.STRUCT, len(self.after))
-            for iter41 in self.after:
-                iter41.write(oprot)
+            for iter47 in self.after:
+                iter47.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.array is not None:
@@ -1332,6 +1435,13 @@ class TSchedulingRequest(object):
         if self.maxRunning is not None:
             oprot.writeFieldBegin('maxRunning', TType.I32, 35)
             oprot.writeI32(self.maxRunning)
+            oprot.writeFieldEnd()
+        if self.stage is not None:
+            oprot.writeFieldBegin('stage', TType.LIST, 36)
+            oprot.writeListBegin(TType.STRUCT, len(self.stage))
+            for iter48 in self.stage:
+                iter48.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1860,10 +1970,10 @@ class TJobFilter(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.states = []
-                    (_etype45, _size42) = iprot.readListBegin()
-                    for _i46 in range(_size42):
-                        _elem47 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.states.append(_elem47)
+                    (_etype52, _size49) = iprot.readListBegin()
+                    for _i53 in range(_size49):
+                        _elem54 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.states.append(_elem54)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1910,8 +2020,8 @@ class TJobFilter(object):
         if self.states is not None:
             oprot.writeFieldBegin('states', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.states))
-            for iter48 in self.states:
-                oprot.writeString(iter48.encode('utf-8') if sys.version_info[0] == 2 else iter48)
+            for iter55 in self.states:
+                oprot.writeString(iter55.encode('utf-8') if sys.version_info[0] == 2 else iter55)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owner is not None:
@@ -2337,54 +2447,54 @@ class TExplanation(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.why = []
-                    (_etype52, _size49) = iprot.readListBegin()
-                    for _i53 in range(_size49):
-                        _elem54 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.why.append(_elem54)
+                    (_etype59, _size56) = iprot.readListBegin()
+                    for _i60 in range(_size56):
+                        _elem61 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.why.append(_elem61)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype58, _size55) = iprot.readListBegin()
-                    for _i59 in range(_size55):
-                        _elem60 = TGroupShare()
-                        _elem60.read(iprot)
-                        self.groups.append(_elem60)
+                    (_etype65, _size62) = iprot.readListBegin()
+                    for _i66 in range(_size62):
+                        _elem67 = TGroupShare()
+                        _elem67.read(iprot)
+                        self.groups.append(_elem67)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.tasks = []
-                    (_etype64, _size61) = iprot.readListBegin()
-                    for _i65 in range(_size61):
-                        _elem66 = TTaskStatus()
-                        _elem66.read(iprot)
-                        self.tasks.append(_elem66)
+                    (_etype71, _size68) = iprot.readListBegin()
+                    for _i72 in range(_size68):
+                        _elem73 = TTaskStatus()
+                        _elem73.read(iprot)
+                        self.tasks.append(_elem73)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 5:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype70, _size67) = iprot.readListBegin()
-                    for _i71 in range(_size67):
-                        _elem72 = TOwnerShare()
-                        _elem72.read(iprot)
-                        self.owners.append(_elem72)
+                    (_etype77, _size74) = iprot.readListBegin()
+                    for _i78 in range(_size74):
+                        _elem79 = TOwnerShare()
+                        _elem79.read(iprot)
+                        self.owners.append(_elem79)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.ahead = []
-                    (_etype76, _size73) = iprot.readListBegin()
-                    for _i77 in range(_size73):
-                        _elem78 = TOwnerShare()
-                        _elem78.read(iprot)
-                        self.ahead.append(_elem78)
+                    (_etype83, _size80) = iprot.readListBegin()
+                    for _i84 in range(_size80):
+                        _elem85 = TOwnerShare()
+                        _elem85.read(iprot)
+                        self.ahead.append(_elem85)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2396,11 +2506,11 @@ class TExplanation(object):
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.completed = []
-                    (_etype82, _size79) = iprot.readListBegin()
-                    for _i83 in range(_size79):
-                        _elem84 = TTaskStatus()
-                        _elem84.read(iprot)
-                        self.completed.append(_elem84)
+                    (_etype89, _size86) = iprot.readListBegin()
+                    for _i90 in range(_size86):
+                        _elem91 = TTaskStatus()
+                        _elem91.read(iprot)
+                        self.completed.append(_elem91)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2431,36 +2541,36 @@ class TExplanation(object):
         if self.why is not None:
             oprot.writeFieldBegin('why', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.why))
-            for iter85 in self.why:
-                oprot.writeString(iter85.encode('utf-8') if sys.version_info[0] == 2 else iter85)
+            for iter92 in self.why:
+                oprot.writeString(iter92.encode('utf-8') if sys.version_info[0] == 2 else iter92)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter86 in self.groups:
-                iter86.write(oprot)
+            for iter93 in self.groups:
+                iter93.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.tasks is not None:
             oprot.writeFieldBegin('tasks', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.tasks))
-            for iter87 in self.tasks:
-                iter87.write(oprot)
+            for iter94 in self.tasks:
+                iter94.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 5)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter88 in self.owners:
-                iter88.write(oprot)
+            for iter95 in self.owners:
+                iter95.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.ahead is not None:
             oprot.writeFieldBegin('ahead', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.ahead))
-            for iter89 in self.ahead:
-                iter89.write(oprot)
+            for iter96 in self.ahead:
+                iter96.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.classReason is not None:
@@ -2470,8 +2580,8 @@ class TExplanation(object):
         if self.completed is not None:
             oprot.writeFieldBegin('completed', TType.LIST, 8)
             oprot.writeListBegin(TType.STRUCT, len(self.completed))
-            for iter90 in self.completed:
-                iter90.write(oprot)
+            for iter97 in self.completed:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.trace is not None:
@@ -2753,11 +2863,11 @@ class TGroupOwners(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = TOwnerShare()
-                        _elem96.read(iprot)
-                        self.owners.append(_elem96)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = TOwnerShare()
+                        _elem103.read(iprot)
+                        self.owners.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2809,8 +2919,8 @@ class TGroupOwners(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.owners))
-            for iter97 in self.owners:
-                iter97.write(oprot)
+            for iter104 in self.owners:
+                iter104.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.omitted is not None:
@@ -2992,11 +3102,11 @@ class TOwnerQuotas(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.quotas = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = TQuotaState()
-                        _elem103.read(iprot)
-                        self.quotas.append(_elem103)
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = TQuotaState()
+                        _elem110.read(iprot)
+                        self.quotas.append(_elem110)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3035,8 +3145,8 @@ class TOwnerQuotas(object):
         if self.quotas is not None:
             oprot.writeFieldBegin('quotas', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.quotas))
-            for iter104 in self.quotas:
-                iter104.write(oprot)
+            for iter111 in self.quotas:
+                iter111.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.problem is not None:
@@ -3090,11 +3200,11 @@ class TShares(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.groups = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = TGroupOwners()
-                        _elem110.read(iprot)
-                        self.groups.append(_elem110)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = TGroupOwners()
+                        _elem117.read(iprot)
+                        self.groups.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3117,8 +3227,8 @@ class TShares(object):
         if self.groups is not None:
             oprot.writeFieldBegin('groups', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.groups))
-            for iter111 in self.groups:
-                iter111.write(oprot)
+            for iter118 in self.groups:
+                iter118.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.quotas is not None:
@@ -3222,10 +3332,10 @@ class TNode(object):
             elif fid == 7:
                 if ftype == TType.LIST:
                     self.apps = []
-                    (_etype115, _size112) = iprot.readListBegin()
-                    for _i116 in range(_size112):
-                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.apps.append(_elem117)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.apps.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3237,10 +3347,10 @@ class TNode(object):
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.owners = []
-                    (_etype121, _size118) = iprot.readListBegin()
-                    for _i122 in range(_size118):
-                        _elem123 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.owners.append(_elem123)
+                    (_etype128, _size125) = iprot.readListBegin()
+                    for _i129 in range(_size125):
+                        _elem130 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.owners.append(_elem130)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3306,8 +3416,8 @@ class TNode(object):
         if self.apps is not None:
             oprot.writeFieldBegin('apps', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.apps))
-            for iter124 in self.apps:
-                oprot.writeString(iter124.encode('utf-8') if sys.version_info[0] == 2 else iter124)
+            for iter131 in self.apps:
+                oprot.writeString(iter131.encode('utf-8') if sys.version_info[0] == 2 else iter131)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.up is not None:
@@ -3317,8 +3427,8 @@ class TNode(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.owners))
-            for iter125 in self.owners:
-                oprot.writeString(iter125.encode('utf-8') if sys.version_info[0] == 2 else iter125)
+            for iter132 in self.owners:
+                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.state is not None:
@@ -3417,10 +3527,10 @@ class TNodeDrain(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.only = []
-                    (_etype129, _size126) = iprot.readListBegin()
-                    for _i130 in range(_size126):
-                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.only.append(_elem131)
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.only.append(_elem138)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3457,8 +3567,8 @@ class TNodeDrain(object):
         if self.only is not None:
             oprot.writeFieldBegin('only', TType.LIST, 6)
             oprot.writeListBegin(TType.STRING, len(self.only))
-            for iter132 in self.only:
-                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
+            for iter139 in self.only:
+                oprot.writeString(iter139.encode('utf-8') if sys.version_info[0] == 2 else iter139)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3803,11 +3913,11 @@ class TMasterState(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.nodes = []
-                    (_etype136, _size133) = iprot.readListBegin()
-                    for _i137 in range(_size133):
-                        _elem138 = TNode()
-                        _elem138.read(iprot)
-                        self.nodes.append(_elem138)
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = TNode()
+                        _elem145.read(iprot)
+                        self.nodes.append(_elem145)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3824,11 +3934,11 @@ class TMasterState(object):
             elif fid == 18:
                 if ftype == TType.LIST:
                     self.masters = []
-                    (_etype142, _size139) = iprot.readListBegin()
-                    for _i143 in range(_size139):
-                        _elem144 = TGroupMaster()
-                        _elem144.read(iprot)
-                        self.masters.append(_elem144)
+                    (_etype149, _size146) = iprot.readListBegin()
+                    for _i150 in range(_size146):
+                        _elem151 = TGroupMaster()
+                        _elem151.read(iprot)
+                        self.masters.append(_elem151)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3841,22 +3951,22 @@ class TMasterState(object):
             elif fid == 20:
                 if ftype == TType.LIST:
                     self.frontends = []
-                    (_etype148, _size145) = iprot.readListBegin()
-                    for _i149 in range(_size145):
-                        _elem150 = TDaemonState()
-                        _elem150.read(iprot)
-                        self.frontends.append(_elem150)
+                    (_etype155, _size152) = iprot.readListBegin()
+                    for _i156 in range(_size152):
+                        _elem157 = TDaemonState()
+                        _elem157.read(iprot)
+                        self.frontends.append(_elem157)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 21:
                 if ftype == TType.LIST:
                     self.departed = []
-                    (_etype154, _size151) = iprot.readListBegin()
-                    for _i155 in range(_size151):
-                        _elem156 = TNode()
-                        _elem156.read(iprot)
-                        self.departed.append(_elem156)
+                    (_etype161, _size158) = iprot.readListBegin()
+                    for _i162 in range(_size158):
+                        _elem163 = TNode()
+                        _elem163.read(iprot)
+                        self.departed.append(_elem163)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3929,8 +4039,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter157 in self.nodes:
-                iter157.write(oprot)
+            for iter164 in self.nodes:
+                iter164.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -3944,8 +4054,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter158 in self.masters:
-                iter158.write(oprot)
+            for iter165 in self.masters:
+                iter165.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -3955,15 +4065,15 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter159 in self.frontends:
-                iter159.write(oprot)
+            for iter166 in self.frontends:
+                iter166.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter160 in self.departed:
-                iter160.write(oprot)
+            for iter167 in self.departed:
+                iter167.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4663,10 +4773,10 @@ class TUsageSum(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.keys = []
-                    (_etype164, _size161) = iprot.readListBegin()
-                    for _i165 in range(_size161):
-                        _elem166 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.keys.append(_elem166)
+                    (_etype171, _size168) = iprot.readListBegin()
+                    for _i172 in range(_size168):
+                        _elem173 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.keys.append(_elem173)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4738,20 +4848,20 @@ class TUsageSum(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.buckets = []
-                    (_etype170, _size167) = iprot.readListBegin()
-                    for _i171 in range(_size167):
-                        _elem172 = iprot.readI32()
-                        self.buckets.append(_elem172)
+                    (_etype177, _size174) = iprot.readListBegin()
+                    for _i178 in range(_size174):
+                        _elem179 = iprot.readI32()
+                        self.buckets.append(_elem179)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.counts = []
-                    (_etype176, _size173) = iprot.readListBegin()
-                    for _i177 in range(_size173):
-                        _elem178 = iprot.readI64()
-                        self.counts.append(_elem178)
+                    (_etype183, _size180) = iprot.readListBegin()
+                    for _i184 in range(_size180):
+                        _elem185 = iprot.readI64()
+                        self.counts.append(_elem185)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4768,8 +4878,8 @@ class TUsageSum(object):
         if self.keys is not None:
             oprot.writeFieldBegin('keys', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.keys))
-            for iter179 in self.keys:
-                oprot.writeString(iter179.encode('utf-8') if sys.version_info[0] == 2 else iter179)
+            for iter186 in self.keys:
+                oprot.writeString(iter186.encode('utf-8') if sys.version_info[0] == 2 else iter186)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.jobs is not None:
@@ -4827,15 +4937,15 @@ class TUsageSum(object):
         if self.buckets is not None:
             oprot.writeFieldBegin('buckets', TType.LIST, 15)
             oprot.writeListBegin(TType.I32, len(self.buckets))
-            for iter180 in self.buckets:
-                oprot.writeI32(iter180)
+            for iter187 in self.buckets:
+                oprot.writeI32(iter187)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
             oprot.writeFieldBegin('counts', TType.LIST, 16)
             oprot.writeListBegin(TType.I64, len(self.counts))
-            for iter181 in self.counts:
-                oprot.writeI64(iter181)
+            for iter188 in self.counts:
+                oprot.writeI64(iter188)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4938,10 +5048,10 @@ class THistoryQuery(object):
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.by = []
-                    (_etype185, _size182) = iprot.readListBegin()
-                    for _i186 in range(_size182):
-                        _elem187 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.by.append(_elem187)
+                    (_etype192, _size189) = iprot.readListBegin()
+                    for _i193 in range(_size189):
+                        _elem194 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.by.append(_elem194)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5011,8 +5121,8 @@ class THistoryQuery(object):
         if self.by is not None:
             oprot.writeFieldBegin('by', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.by))
-            for iter188 in self.by:
-                oprot.writeString(iter188.encode('utf-8') if sys.version_info[0] == 2 else iter188)
+            for iter195 in self.by:
+                oprot.writeString(iter195.encode('utf-8') if sys.version_info[0] == 2 else iter195)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
@@ -5099,11 +5209,11 @@ class THistoryPage(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.jobs = []
-                    (_etype192, _size189) = iprot.readListBegin()
-                    for _i193 in range(_size189):
-                        _elem194 = TJobUsage()
-                        _elem194.read(iprot)
-                        self.jobs.append(_elem194)
+                    (_etype199, _size196) = iprot.readListBegin()
+                    for _i200 in range(_size196):
+                        _elem201 = TJobUsage()
+                        _elem201.read(iprot)
+                        self.jobs.append(_elem201)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5115,11 +5225,11 @@ class THistoryPage(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.sums = []
-                    (_etype198, _size195) = iprot.readListBegin()
-                    for _i199 in range(_size195):
-                        _elem200 = TUsageSum()
-                        _elem200.read(iprot)
-                        self.sums.append(_elem200)
+                    (_etype205, _size202) = iprot.readListBegin()
+                    for _i206 in range(_size202):
+                        _elem207 = TUsageSum()
+                        _elem207.read(iprot)
+                        self.sums.append(_elem207)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5170,8 +5280,8 @@ class THistoryPage(object):
         if self.jobs is not None:
             oprot.writeFieldBegin('jobs', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.jobs))
-            for iter201 in self.jobs:
-                iter201.write(oprot)
+            for iter208 in self.jobs:
+                iter208.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.more is not None:
@@ -5181,8 +5291,8 @@ class THistoryPage(object):
         if self.sums is not None:
             oprot.writeFieldBegin('sums', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.sums))
-            for iter202 in self.sums:
-                iter202.write(oprot)
+            for iter209 in self.sums:
+                iter209.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -5503,10 +5613,10 @@ class TEventQuery(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.types = []
-                    (_etype206, _size203) = iprot.readListBegin()
-                    for _i207 in range(_size203):
-                        _elem208 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.types.append(_elem208)
+                    (_etype213, _size210) = iprot.readListBegin()
+                    for _i214 in range(_size210):
+                        _elem215 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.types.append(_elem215)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5560,8 +5670,8 @@ class TEventQuery(object):
         if self.types is not None:
             oprot.writeFieldBegin('types', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.types))
-            for iter209 in self.types:
-                oprot.writeString(iter209.encode('utf-8') if sys.version_info[0] == 2 else iter209)
+            for iter216 in self.types:
+                oprot.writeString(iter216.encode('utf-8') if sys.version_info[0] == 2 else iter216)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.job is not None:
@@ -5645,11 +5755,11 @@ class TEventPage(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.events = []
-                    (_etype213, _size210) = iprot.readListBegin()
-                    for _i214 in range(_size210):
-                        _elem215 = TEvent()
-                        _elem215.read(iprot)
-                        self.events.append(_elem215)
+                    (_etype220, _size217) = iprot.readListBegin()
+                    for _i221 in range(_size217):
+                        _elem222 = TEvent()
+                        _elem222.read(iprot)
+                        self.events.append(_elem222)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5689,8 +5799,8 @@ class TEventPage(object):
         if self.events is not None:
             oprot.writeFieldBegin('events', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.events))
-            for iter216 in self.events:
-                iter216.write(oprot)
+            for iter223 in self.events:
+                iter223.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.last is not None:
@@ -5781,6 +5891,14 @@ TExec.thrift_spec = (
     (4, TType.STRING, 'script', 'BINARY', None, ),  # 4
     (5, TType.BOOL, 'stdin', None, False, ),  # 5
 )
+all_structs.append(TStagedFile)
+TStagedFile.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'sha256', 'UTF8', None, ),  # 2
+    (3, TType.I64, 'size', None, None, ),  # 3
+    (4, TType.BOOL, 'executable', None, False, ),  # 4
+)
 all_structs.append(TArray)
 TArray.thrift_spec = (
     None,  # 0
@@ -5852,6 +5970,7 @@ TSchedulingRequest.thrift_spec = (
     (33, TType.LIST, 'after', (TType.STRUCT, [TAfter, None], False), None, ),  # 33
     (34, TType.STRUCT, 'array', [TArray, None], None, ),  # 34
     (35, TType.I32, 'maxRunning', None, 0, ),  # 35
+    (36, TType.LIST, 'stage', (TType.STRUCT, [TStagedFile, None], False), None, ),  # 36
 )
 all_structs.append(TPigeonException)
 TPigeonException.thrift_spec = (

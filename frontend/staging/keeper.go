@@ -1,0 +1,405 @@
+package staging
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+const (
+	// unused is how long a file is kept that no job holds: a submission follows its files.
+	unused = 10 * time.Minute
+	// sweepEvery is how often files that were unused for so long are looked for.
+	sweepEvery = 30 * time.Second
+	// maxKnown bounds the files that users have announced, each user's apart.
+	maxKnown = 200_000
+	// userPart is the part of all bytes that the files of one user may have, as of max_bytes.
+	userPart = 2
+)
+
+// Config is what a Keeper needs.
+type Config struct {
+	Frontend string // its name
+	Folder   string
+	JobBytes int64 // of the files of one job; 0: no files are taken
+	Bytes    int64 // of all files
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Keeper keeps the files. All methods may be called from any goroutine. One goroutine of its own
+// removes what is not used, from New to Close.
+//
+// The store may ask the keeper what is used while it is locked. So nothing that waits for the store
+// is called with the keeper's lock.
+type Keeper struct {
+	cfg   Config
+	store *files.Store
+	stop  chan struct{}
+	gone  chan struct{}
+	close sync.Once
+
+	mu    sync.Mutex
+	known map[possession]*file
+	held  map[sched.JobID]*Hold // of unfinished jobs
+	uses  map[string]int        // by SHA-256: the holds, and the possessions that are not over
+}
+
+// possession is a content and who has sent it.
+type possession struct{ user, sha256 string }
+
+// file is a content that a user has announced.
+type file struct {
+	api.File
+	incoming *files.Incoming // nil: the user has it by a job of a process before
+	jobs     int             // unfinished ones of the user that have it
+	used     time.Time       // when it was used last, while there is no such job
+}
+
+// Hold keeps the files of a job that is being submitted, and then of the unfinished job.
+type Hold struct {
+	keeper *Keeper
+	user   string
+	files  []api.StagedFile
+	over   bool // guarded by the keeper's lock
+}
+
+// New opens the folder and begins to remove what is not used.
+func New(cfg Config) (*Keeper, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	store, err := files.OpenFor(files.Texts{
+		One: "staged file", Many: "staged files", Room: "submit later, when jobs that need others have ended, or to another frontend, or raise stage_bytes",
+		Announce: "announce it with all files of its job first", Again: "submit the job again, with its files",
+	}, cfg.Folder, cfg.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{
+		cfg: cfg, store: store, stop: make(chan struct{}), gone: make(chan struct{}),
+		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{},
+	}
+	go k.sweep()
+	return k, nil
+}
+
+// Close ends the removing. The files stay. It is safe twice.
+func (k *Keeper) Close() error {
+	k.close.Do(func() { close(k.stop) })
+	<-k.gone
+	return nil
+}
+
+// Stats returns what was found damaged or missing.
+func (k *Keeper) Stats() files.Stats { return k.store.Stats() }
+
+// Announce makes room for the files of a job of a user, and returns how many bytes of each have
+// arrived from that user. Bounded says that the user may have a part of the room only.
+func (k *Keeper) Announce(user string, bounded bool, list []api.StagedFile) (have []int64, err error) {
+	if what, next := api.StageFault(list); what != "" {
+		return nil, k.refusal(api.Invalid, what, next)
+	}
+	if err := k.fits(list); err != nil {
+		return nil, err
+	}
+	have = make([]int64, len(list))
+	for i := range list {
+		if have[i], err = k.announce(user, bounded, list[i].File()); err != nil {
+			return nil, err
+		}
+	}
+	return have, nil
+}
+
+// fits returns an error when the files are more than those of one job may be.
+func (k *Keeper) fits(list []api.StagedFile) error {
+	const elsewhere = "put them on storage that the nodes share, or have the task fetch them"
+	switch n := api.StagedContent(list); {
+	case len(list) > 0 && k.cfg.JobBytes == 0:
+		return k.refusal(api.Invalid, "this frontend takes no staged files (stage_job_bytes is 0)", elsewhere)
+	case n > k.cfg.JobBytes:
+		return k.refusal(api.Invalid, fmt.Sprintf("the staged files of the job have %d bytes, more than the limit of %d a job (stage_job_bytes)", n, k.cfg.JobBytes), elsewhere+", or raise stage_job_bytes of the frontend")
+	}
+	return nil
+}
+
+func (k *Keeper) announce(user string, bounded bool, f api.File) (have int64, err error) {
+	p := possession{user, f.SHA256}
+	if k.has(p, f.Size) {
+		return f.Size, nil
+	}
+	in, err := k.expect(p, bounded, &f)
+	if err != nil {
+		return 0, err
+	}
+	if f.Size == 0 {
+		return in.Put(0, nil)
+	}
+	return in.Put(-1, nil)
+}
+
+// expect returns what receives a file of a user: what does so already, or something new.
+func (k *Keeper) expect(p possession, bounded bool, f *api.File) (*files.Incoming, error) {
+	k.mu.Lock()
+	if known := k.known[p]; known != nil && known.incoming != nil && !known.incoming.Arrived() && known.Size == f.Size {
+		known.used = k.cfg.Now()
+		k.mu.Unlock()
+		return known.incoming, nil
+	}
+	err := k.admit(p.user, bounded, f)
+	k.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	in, err := k.store.Receive(*f)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	known := k.known[p]
+	if known == nil {
+		known = &file{}
+		k.known[p] = known
+		k.uses[f.SHA256]++
+	}
+	before := known.incoming // of content that is gone, or of another size, or of another call at the same time
+	known.File, known.incoming, known.used = *f, in, k.cfg.Now()
+	k.mu.Unlock()
+	k.drop(before)
+	return in, nil
+}
+
+// drop gives up a file that has not arrived; nil is none.
+func (k *Keeper) drop(in *files.Incoming) {
+	if in == nil {
+		return
+	}
+	if err := in.Drop(); err != nil {
+		k.cfg.Log.Warn("a part of a staged file could not be removed; that is done at the next start", "error", err)
+	}
+}
+
+// admit returns an error when a user has no room for a file. It needs the lock.
+func (k *Keeper) admit(user string, bounded bool, f *api.File) error {
+	if len(k.known) >= maxKnown {
+		return k.refusal(api.Busy, fmt.Sprintf("%d staged files are known, the limit", len(k.known)), "submit later, when jobs with staged files have ended, or to another frontend")
+	}
+	if !bounded {
+		return nil
+	}
+	all := f.Size
+	for p, known := range k.known {
+		if p.user == user && p.sha256 != f.SHA256 {
+			all += known.Size
+		}
+	}
+	if most := k.cfg.Bytes / userPart; all > most {
+		return k.refusal(api.Busy, fmt.Sprintf("with this one the staged files of %s have %d bytes, more than the limit of %d for one user (half of stage_bytes)", user, all, most), "submit later, when your jobs that need others have ended, or to another frontend, or raise stage_bytes")
+	}
+	return nil
+}
+
+// has reports whether a user has a content of that size, and it is here.
+func (k *Keeper) has(p possession, size int64) bool {
+	k.mu.Lock()
+	known := k.known[p]
+	has := known != nil && known.Size == size && (known.incoming == nil || known.incoming.Arrived())
+	if has {
+		known.used = k.cfg.Now()
+	}
+	k.mu.Unlock()
+	return has && k.store.Has(p.sha256)
+}
+
+// Put receives a piece of a file that a user has announced, and returns how many bytes of it have
+// arrived.
+func (k *Keeper) Put(user, sha256 string, offset int64, data []byte) (have int64, err error) {
+	k.mu.Lock()
+	var in *files.Incoming
+	known := k.known[possession{user, sha256}]
+	if known != nil {
+		known.used = k.cfg.Now()
+		in, have = known.incoming, known.Size
+	}
+	k.mu.Unlock()
+	switch {
+	case known == nil:
+		return 0, k.refusal(api.NotReady, fmt.Sprintf("the file with the SHA-256 %.64q was not announced here in the last ten minutes", sha256), "announce it with all files of its job first")
+	case in == nil:
+		return have, nil
+	}
+	return in.Put(offset, data)
+}
+
+// Piece returns a piece of a file that a job holds, to a node; here is false when none does.
+func (k *Keeper) Piece(sha256 string, offset int64, limit int) (data []byte, size int64, here bool, err error) {
+	k.mu.Lock()
+	here = k.uses[sha256] > 0
+	k.mu.Unlock()
+	if !here {
+		return nil, 0, false, nil
+	}
+	data, size, err = k.store.Read(sha256, offset, limit)
+	return data, size, true, err
+}
+
+// Hold keeps the files of a job that is being submitted, nil for a job without. It is an error
+// when the user has not sent all of them.
+func (k *Keeper) Hold(user string, list []api.StagedFile) (*Hold, error) {
+	if len(list) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to hold
+	}
+	if err := k.fits(list); err != nil {
+		return nil, err
+	}
+	h := k.hold(user, list, false)
+	for i := range list {
+		if f := &list[i]; !k.has(possession{user, f.SHA256}, f.Size) {
+			h.Release()
+			return nil, k.refusal(api.NotReady, fmt.Sprintf("the staged file %q has not arrived from %s", f.Name, named(user)), "send it first, as `pigeon submit --stage` does")
+		}
+	}
+	return h, nil
+}
+
+// Accepted has the files held until the end of their job.
+func (k *Keeper) Accepted(job sched.JobID, h *Hold) {
+	if h == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held[job] = h
+}
+
+// Restore holds the files of an unfinished job of the journal until its end.
+func (k *Keeper) Restore(job sched.JobID, user string, list []api.StagedFile) {
+	if len(list) > 0 {
+		k.Accepted(job, k.hold(user, list, true))
+	}
+}
+
+// Ended is called when the end of a job is on the disk.
+func (k *Keeper) Ended(job sched.JobID) {
+	k.mu.Lock()
+	h := k.held[job]
+	delete(k.held, job)
+	k.mu.Unlock()
+	h.Release()
+}
+
+// hold holds files. Restored says that the user had sent them to a process before.
+func (k *Keeper) hold(user string, list []api.StagedFile, restored bool) *Hold {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range list {
+		f := list[i].File()
+		p := possession{user, f.SHA256}
+		known := k.known[p]
+		if known == nil && restored {
+			known = &file{File: f}
+			k.known[p] = known
+			k.uses[f.SHA256]++
+		}
+		if known != nil {
+			known.jobs++
+		}
+		k.uses[f.SHA256]++
+	}
+	return &Hold{keeper: k, user: user, files: list}
+}
+
+// Release ends a hold. It is safe twice, and on nil.
+func (h *Hold) Release() {
+	if h == nil {
+		return
+	}
+	k := h.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if h.over {
+		return
+	}
+	h.over = true
+	for i := range h.files {
+		sha := h.files[i].SHA256
+		if known := k.known[possession{h.user, sha}]; known != nil && known.jobs > 0 {
+			known.jobs--
+			known.used = k.cfg.Now()
+		}
+		k.unuse(sha)
+	}
+}
+
+// unuse ends one use of a content. It needs the lock.
+func (k *Keeper) unuse(sha256 string) {
+	if k.uses[sha256]--; k.uses[sha256] <= 0 {
+		delete(k.uses, sha256)
+	}
+}
+
+// sweep removes files that are not used, until Close.
+func (k *Keeper) sweep() {
+	defer close(k.gone)
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.stop:
+			return
+		case <-tick.C:
+			k.Sweep()
+		}
+	}
+}
+
+// Sweep removes the files that no job holds and nobody has used for ten minutes.
+func (k *Keeper) Sweep() {
+	var over []*files.Incoming
+	k.mu.Lock()
+	now := k.cfg.Now()
+	for p, f := range k.known {
+		if f.jobs == 0 && now.Sub(f.used) >= unused {
+			over = append(over, f.incoming)
+			delete(k.known, p)
+			k.unuse(p.sha256)
+		}
+	}
+	k.mu.Unlock()
+	for _, in := range over {
+		k.drop(in)
+	}
+	err := k.store.Retain(func(sha string) bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.uses[sha] > 0
+	})
+	if err != nil {
+		k.cfg.Log.Warn("staged files that no job needs could not be removed; remove them by hand", "error", err)
+	}
+}
+
+func (k *Keeper) refusal(p api.Problem, what, next string) error {
+	e := &api.Error{Problem: p, What: what, Subject: "staged files at frontend " + k.cfg.Frontend, Tried: "taking them for a job; nothing was accepted", Next: next}
+	if p == api.Busy {
+		e.RetryAfter = time.Second
+	}
+	return e
+}
+
+// named names a user in a message.
+func named(user string) string {
+	if user == "" {
+		return "who submits it"
+	}
+	return user
+}

@@ -1,0 +1,95 @@
+package staging
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+)
+
+// Place is a working folder, which nobody but this process may write in yet.
+type Place struct {
+	Folder string
+	Others bool // the files are another user's than this process's
+	UID    int
+	GID    int
+}
+
+// put makes the folder and copies the files into it; path returns where the content of a hash is.
+func (p *Place) put(ctx context.Context, list []api.StagedFile, content func(sha256 string) string) error {
+	if err := files.MakeFolder(filepath.Dir(p.Folder), filepath.Base(p.Folder)); err != nil {
+		return err
+	}
+	in, err := os.OpenRoot(p.Folder)
+	if err != nil {
+		return err
+	}
+	made := map[string]bool{".": true}
+	for i := range list {
+		f := &list[i]
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = p.makeFolders(in, path.Dir(f.Name), made)
+		}
+		if err == nil {
+			err = p.copy(in, f, content(f.SHA256))
+		}
+	}
+	return errors.Join(err, in.Close())
+}
+
+// makeFolders makes a folder and those above it that are not made yet.
+func (p *Place) makeFolders(in *os.Root, name string, made map[string]bool) error {
+	if made[name] {
+		return nil
+	}
+	err := p.makeFolders(in, path.Dir(name), made)
+	if err == nil {
+		err = in.Mkdir(name, 0o755)
+	}
+	if err == nil && p.Others {
+		err = in.Lchown(name, p.UID, p.GID)
+	}
+	made[name] = true
+	return err
+}
+
+// copy copies a file. No process is forked meanwhile: it would have the copy open for a moment, and
+// the kernel runs no file that somebody has open for writing.
+func (p *Place) copy(in *os.Root, f *api.StagedFile, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }() // only read
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	to, err := in.OpenFile(f.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(to, source)
+	if err == nil && n != f.Size {
+		err = &fs.PathError{Op: "copy", Path: f.Name, Err: io.ErrUnexpectedEOF}
+	}
+	mode := fs.FileMode(0o644)
+	if f.Executable {
+		mode = 0o755
+	}
+	if err == nil {
+		err = to.Chmod(mode)
+	}
+	if err == nil && p.Others {
+		err = to.Chown(p.UID, p.GID)
+	}
+	return errors.Join(err, to.Close())
+}
