@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,7 @@ type collector struct {
 	patterns []string
 	found    func(task int, f *api.TaskFile) error // called with each file; nil for nothing
 	errs     io.Writer
+	staged   map[string]*api.StagedFile // by name; those that are as they were sent are not copied
 
 	to      *os.Root // nil: nothing is copied
 	perTask bool     // each task has a folder there
@@ -139,20 +142,25 @@ func (k *collector) copy(ctx context.Context, task int, f *api.TaskFile) error {
 	if k.perTask {
 		name = path.Join(strconv.Itoa(task), name)
 	}
-	if err := k.to.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
 	mode := fs.FileMode(0o644)
 	if f.Executable {
 		mode = 0o755
 	}
-	part := name + ".pigeon-part"
+	const part = ".pigeon-part" // one file is copied at a time
+	_ = k.to.Remove(part)       // of a client that was killed; its mode may be another
 	out, err := k.to.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
-	w := &counter{to: out}
-	if err = errors.Join(k.read(ctx, task, wire.FilePrefix+f.Path, w), out.Close()); err == nil {
+	w, sum := &counter{to: out}, sha256.New()
+	err = errors.Join(k.read(ctx, task, wire.FilePrefix+f.Path, io.MultiWriter(w, sum)), out.Close())
+	if s := k.staged[f.Path]; err == nil && s != nil && s.Executable == f.Executable && s.SHA256 == hex.EncodeToString(sum.Sum(nil)) {
+		return k.to.Remove(part)
+	}
+	if err == nil {
+		err = k.to.MkdirAll(path.Dir(name), 0o755)
+	}
+	if err == nil {
 		err = k.to.Rename(part, name)
 	}
 	if err != nil {

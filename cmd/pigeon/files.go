@@ -126,20 +126,32 @@ func addCollect(fs *pflag.FlagSet, to *string) {
 	fs.StringVar(to, collectFlag, "", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
 }
 
-// collect copies what the tasks of a job that has ended left into a folder, "" for nowhere. It says
-// what fails, and then the exit status is 1.
-func collect(ctx context.Context, job *frontends.Job, tasks int, to string, errs io.Writer) error {
-	if to == "" {
+// collection is what --collect copies: what the tasks of a job left, into a folder, "" for nowhere.
+// Staged files that a task has not changed stay where they are.
+type collection struct {
+	job   *frontends.Job
+	tasks int
+	to    string
+	stage []api.StagedFile
+}
+
+// collect copies the files of a job that has ended. It says what fails, and then the exit status is
+// 1.
+func collect(ctx context.Context, c *collection, errs io.Writer) error {
+	if c.to == "" {
 		return nil
 	}
-	k := &collector{job: job, errs: errs}
-	err := k.copyInto(to, tasks > 1)
+	k := &collector{job: c.job, errs: errs, staged: map[string]*api.StagedFile{}}
+	for i := range c.stage {
+		k.staged[c.stage[i].Name] = &c.stage[i]
+	}
+	err := k.copyInto(c.to, c.tasks > 1)
 	if err == nil {
 		defer k.close()
-		err = k.tasks(ctx, tasks)
+		err = k.tasks(ctx, c.tasks)
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "pigeon: files of job %s: %v\n", job.ID, err)
+		fmt.Fprintf(errs, "pigeon: files of job %s: %v\n", c.job.ID, err)
 		return silentError{exitFailed}
 	}
 	return k.report()

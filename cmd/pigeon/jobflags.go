@@ -33,12 +33,14 @@ type jobFlags struct {
 	env         []string
 	envFiles    []string
 	dir         string
+	stage       []string
 	memory      bytesFlag
 	cpus        float64
 	timeLimit   timeLimitFlag
 
 	fileEnv []string // variables of a job file and of a script's lines
 	script  []byte   // in place of the program; nil for none
+	staged  staged   // the files of stage, once the request is made
 }
 
 func addJobFlags(cmd *cobra.Command) *jobFlags {
@@ -57,6 +59,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
 	fs.StringArrayVar(&j.envFiles, "env-file", nil, "file with lines KEY=value (or KEY) to add to the environment, - for standard input; those of --env replace them; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
+	addStage(fs, &j.stage)
 	addLimitFlags(fs, j)
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("class", cobra.FixedCompletions([]string{"short", "long"}, cobra.ShellCompDirectiveNoFileComp))
@@ -92,6 +95,10 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 			Next: "split it into several jobs",
 		})
 	}
+	if j.staged, err = stage(j.stage, j.cmd.ErrOrStderr()); err != nil {
+		return nil, false, wrongUse(err)
+	}
+	r.Stage = j.staged.list
 	r.Tasks = make([]api.Task, n)
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: payload}

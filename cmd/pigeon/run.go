@@ -63,16 +63,23 @@ frontend answers again, or another one of --frontend that has taken it over;
 		if err := checkCollect(to); err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey, in, to) })
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, &jobToRun{r, ownKey, job.staged}, in, to) })
 	}
 	return cmd
 }
 
+// jobToRun is the job of a command line.
+type jobToRun struct {
+	*api.Request
+	ownKey bool // its key was made here
+	staged staged
+}
+
 // runJob submits the job, follows it and returns its exit status.
-func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, in stdinSource, to string) error {
+func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, to string) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
-	job, _, err := c.Submit(ctx, r, ownKey)
+	job, _, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return err
 	}
@@ -93,7 +100,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, i
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	}
-	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmd.ErrOrStderr()), collect(ctx, job, 1, to, cmd.ErrOrStderr()))
+	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
 }
 
 // ranTo returns the end of a job that was run, of whose output bytes are missing, as the end of this

@@ -63,6 +63,7 @@ job.`,
   pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
   pigeon submit --key nightly-7 -- backup             twice is once
   pigeon submit --array 1-1000 job.sh                 PIGEON_ARRAY_INDEX is 1, 2 ... 1000
+  pigeon submit --stage data/ --stage conf.json=etc/conf.json -- program
   pigeon submit --after JOB:ok --after OTHER:any -- report
   pigeon submit --file job.yaml --priority 5`,
 	}
@@ -79,7 +80,7 @@ job.`,
 		if err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return own.submit(cmd, c, r, ownKey, *output) })
+		return withCluster(cmd, func(c *clusterClient) error { return own.submit(cmd, c, &jobToRun{r, ownKey, job.staged}, *output) })
 	}
 	return cmd
 }
@@ -192,9 +193,9 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	return nil
 }
 
-func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool, output outputFormat) error {
+func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output outputFormat) error {
 	out := cmd.OutOrStdout()
-	job, duplicate, err := c.Submit(cmd.Context(), r, ownKey)
+	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 		return left(cmd.ErrOrStderr(), id)
 	}
 	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
-		err = cmp.Or(err, collect(cmd.Context(), job, len(r.Tasks), f.collect, cmd.ErrOrStderr()))
+		err = cmp.Or(err, collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
 	}
 	return err
 }

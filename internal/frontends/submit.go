@@ -14,6 +14,8 @@ type submission struct {
 	made bool      // the key was made for this submission: no other submission has used it
 	home *Frontend // where its key leads
 	only string    // the name of the frontend that has the job after which it starts; "" for any
+	// files is where the contents of its staged files are on this machine, by SHA-256.
+	files map[string]string
 
 	sent     *Frontend // may have accepted it
 	sentName string    // the name of that frontend
@@ -25,7 +27,13 @@ type submission struct {
 // the error is an [AnswerError]. A job that starts after others is submitted where the
 // first of them is.
 func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job, duplicate bool, err error) {
-	s := &submission{c: c, r: r, made: made, home: c.first(r.Key)}
+	return c.SubmitWithFiles(ctx, r, made, nil)
+}
+
+// SubmitWithFiles is Submit of a job with staged files, whose contents are sent to the frontend
+// before. files has the path of each content on this machine, by its SHA-256.
+func (c *Client) SubmitWithFiles(ctx context.Context, r *api.Request, made bool, files map[string]string) (j *Job, duplicate bool, err error) {
+	s := &submission{c: c, r: r, made: made, home: c.first(r.Key), files: files}
 	if len(r.After) > 0 {
 		before, _, err := c.Find(ctx, r.After[0].Job)
 		if err != nil {
@@ -36,8 +44,16 @@ func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job,
 	var name string
 	at, err := c.do(ctx, call{
 		first: s.home, retry: c.opts.Retry, allowed: s.allowed, answers: []api.Problem{api.Busy},
-		request: func(ctx context.Context, f *Frontend) (err error) {
-			name, duplicate, err = s.submit(ctx, f)
+		request: func(within context.Context, f *Frontend) (err error) {
+			if len(r.Stage) > 0 { // which takes as long as it takes
+				if err := s.sendFiles(ctx, f); err != nil {
+					return err
+				}
+				var cancel context.CancelFunc
+				within, cancel = context.WithTimeout(ctx, c.opts.Timeout)
+				defer cancel()
+			}
+			name, duplicate, err = s.submit(within, f)
 			return err
 		},
 	})

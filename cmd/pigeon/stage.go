@@ -1,0 +1,128 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+)
+
+// stageFlag is --stage of submit and run.
+const stageFlag = "stage"
+
+// addStage adds the flag.
+func addStage(flags *pflag.FlagSet, list *[]string) {
+	flags.StringArrayVar(list, stageFlag, nil, fmt.Sprintf("FILE, FILE=NAME, FOLDER or FOLDER=NAME: every attempt finds a copy of its own under the name in its working folder (default: the last part of the path; of a folder all files in it); repeatable, at most %d files", api.MaxStagedFiles))
+}
+
+// staged is the files that are sent with a job.
+type staged struct {
+	list  []api.StagedFile
+	paths map[string]string // of the contents on this machine, by SHA-256
+}
+
+// stage reads what --stage names. What is left out of folders, because it is no regular file, is
+// said on errs.
+func stage(arguments []string, errs io.Writer) (s staged, err error) {
+	s.paths = map[string]string{}
+	for _, argument := range arguments {
+		if err := s.add(argument, errs); err != nil {
+			return staged{}, fmt.Errorf("--%s %s: %w", stageFlag, argument, err)
+		}
+	}
+	return s, nil
+}
+
+// add adds one argument. A path that holds = must be followed by =NAME.
+func (s *staged) add(argument string, errs io.Writer) error {
+	from, name := argument, ""
+	if at := strings.LastIndexByte(argument, '='); at >= 0 {
+		if from, name = argument[:at], argument[at+1:]; name == "" {
+			return errors.New("there is no name behind =; give one, or leave out the =")
+		}
+	}
+	info, err := os.Lstat(filepath.Clean(from))
+	if err != nil {
+		return fmt.Errorf("%w; name a file or a folder of this machine", err)
+	}
+	if name == "" {
+		full, err := filepath.Abs(from)
+		if err != nil {
+			return err
+		}
+		name = filepath.Base(full)
+	}
+	switch {
+	case info.IsDir():
+		return s.addFolder(filepath.Clean(from), path.Clean(name), errs)
+	case info.Mode().IsRegular():
+		return s.addFile(filepath.Clean(from), name)
+	}
+	return errors.New("it is no regular file, and links are not followed; name the file itself")
+}
+
+// addFolder adds the regular files of a folder, in the order of a walk.
+func (s *staged) addFolder(folder, name string, errs io.Writer) error {
+	left := 0
+	err := filepath.WalkDir(folder, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			left++
+			return nil
+		}
+		below, err := filepath.Rel(folder, at)
+		if err != nil {
+			return err
+		}
+		return s.addFile(at, path.Join(name, filepath.ToSlash(below)))
+	})
+	if left > 0 && err == nil {
+		fmt.Fprintf(errs, "pigeon: --%s %s: %d links and others that are no regular files are left out\n", stageFlag, folder, left)
+	}
+	return err
+}
+
+// addFile adds a file, which is read once for its hash.
+func (s *staged) addFile(from, name string) error {
+	if len(s.list) >= api.MaxStagedFiles {
+		return fmt.Errorf("these are more than %d files, the limit of a job; pack them into one and unpack that in the task, or put them on storage that the nodes share", api.MaxStagedFiles)
+	}
+	in, err := files.Below(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read
+	f, err := files.OpenRegular(in, filepath.Base(from))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return err
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	s.list = append(s.list, api.StagedFile{Name: name, SHA256: sum, Size: n, Executable: info.Mode()&0o100 != 0})
+	s.paths[sum] = from
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// inputs makes a folder of files: in/a, in/b/c, in/link (a link), tool (executable), pair=of.
+func inputs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"in/b/c": 0o600, "in/a": 0o644, "tool": 0o700, "pair=of": 0o600} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a", filepath.Join(dir, "in/link")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What --stage names, and under which names.
+func TestStage(t *testing.T) {
+	dir := inputs(t)
+	t.Chdir(dir)
+	for _, c := range []struct {
+		arguments []string
+		want      string // names, with * behind executable ones; or the error
+	}{
+		{[]string{"tool"}, "tool*"},
+		{[]string{"./in/a"}, "a"},
+		{[]string{dir + "/tool=bin/t", "in/a=x"}, "bin/t* x"},
+		{[]string{"in"}, "in/a in/b/c"},
+		{[]string{"in/"}, "in/a in/b/c"},
+		{[]string{"in=."}, "a b/c"},
+		{[]string{"in/=other/"}, "other/a other/b/c"},
+		{[]string{"pair=of=pair"}, "pair"},
+		{[]string{"in/../in/b"}, "b/c"},
+		{[]string{"pair=of"}, "--stage pair=of: lstat pair: no such file"},
+		{[]string{"tool="}, "there is no name behind ="},
+		{[]string{"in/link"}, "links are not followed"},
+		{[]string{"/dev/null"}, "it is no regular file"},
+		{[]string{"none"}, "no such file"},
+	} {
+		var errs bytes.Buffer
+		s, err := stage(c.arguments, &errs)
+		var names []string
+		for _, f := range s.list {
+			name := f.Name
+			if f.Executable {
+				name += "*"
+			}
+			names = append(names, name)
+		}
+		got := strings.Join(names, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) {
+			t.Errorf("%q: %s, want %s", c.arguments, got, c.want)
+		}
+		if left := strings.Contains(errs.String(), "1 links and others"); left != (slices.Contains([]string{"in", "in/", "in=.", "in/=other/"}, c.arguments[0])) {
+			t.Errorf("%q says %q", c.arguments, errs.String())
+		}
+	}
+	for i := range api.MaxStagedFiles {
+		if err := os.WriteFile(filepath.Join(dir, "in", fmt.Sprintf("f%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stage([]string{"in"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "more than 1000 files, the limit of a job") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Files are named on the command line, by the head of a script or by a job file.
+func TestStageOfScriptsAndJobFiles(t *testing.T) {
+	dir := inputs(t)
+	t.Chdir(dir)
+	script := write(t, "job.sh", "#!/bin/sh\n#PIGEON --stage tool=bin/t --stage 'in/a'\ntrue\n")
+	file := write(t, "job.yaml", "command: [bin/t]\nstage: [tool=bin/t, in/a]\n")
+	for _, args := range [][]string{{"--stage", "tool=bin/t", "--stage", "in/a", "--", "bin/t"}, {script}, {"--file", file}} {
+		r, _, err := asked(t, "", args...)
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+			continue
+		}
+		if len(r.Stage) != 2 || r.Stage[0].Name != "bin/t" || !r.Stage[0].Executable || r.Stage[1].Name != "a" || r.Stage[1].Size != int64(len("in/a")) {
+			t.Errorf("%q: %+v", args, r.Stage)
+		}
+	}
+	for _, args := range [][]string{{"--stage", "tool", "--dir", "/tmp", "--", "true"}, {"--stage", "tool", "--sleep", "1s"}, {"--stage", "tool=../t", "--", "true"}} {
+		if _, _, err := asked(t, "", args...); err == nil {
+			t.Errorf("%q was not refused", args)
+		}
+	}
+}
+
+// Tasks find the files that were sent, and --collect leaves out those that are as they were.
+func TestStagedFilesOfAJob(t *testing.T) {
+	runDev(t)
+	dir := inputs(t)
+	to := t.TempDir()
+	id := succeed(t, "submit", "--wait", "--tasks", "2", "--collect", to, "--stage", dir+"/in", "--stage", dir+"/tool", "--", "sh", "-c", "test -x tool && cat in/b/c && echo $PIGEON_TASK >> in/a")
+	for _, task := range []string{"0", "1"} {
+		if got := succeed(t, "logs", id, "--task", task); got != "in/b/c" {
+			t.Errorf("task %s read %q", task, got)
+		}
+		holds(t, "in/a"+task+"\n", to, task, "in", "a")
+		for _, name := range []string{"tool", "in/b", ".pigeon-part"} {
+			if _, err := os.Lstat(filepath.Join(to, task, name)); err == nil {
+				t.Errorf("task %s: %s was copied", task, name)
+			}
+		}
+	}
+	out := succeed(t, "run", "--stage", dir+"/tool=t", "--", "cat", "t")
+	if out != "tool" {
+		t.Errorf("%q", out)
+	}
+}
