@@ -48,6 +48,28 @@ class ClientTest(WithCluster):
         self.assertIn(f"pigeon explain {job.id}", str(e))
         self.assertEqual(job.logs(stream="stderr"), b"why\n")
 
+    def test_stage(self) -> None:
+        folder = self.dev.folder / "in"
+        (folder / "sub").mkdir(parents=True)
+        (folder / "sub" / "data").write_bytes(b"x" * 1_500_000)
+        (folder / "link").symlink_to("sub/data")
+        tool = self.dev.folder / "tool"
+        tool.write_text("#!/bin/sh\nwc -c < in/sub/data; ls in; echo more >> in/sub/data\n")
+        tool.chmod(0o755)
+        stage = [str(folder), f"{tool}=bin/run"]
+        job = self.client.submit(["bin/run"], tasks=2, stage=stage)
+        self.assertEqual([job.result(i, PATIENCE) for i in range(2)], [b"1500000\nsub\n"] * 2)
+
+        async def again() -> bytes:
+            async with AsyncClient() as client:
+                return await (await client.submit(["bin/run"], stage=stage)).result(0, PATIENCE)
+
+        self.assertEqual(asyncio.run(again()), b"1500000\nsub\n")
+        for wrong, what in (([f"{tool}=../run"], "relative path"), ([str(folder / "link")], "links are not followed"), (["none"], "No such file"), ([f"{tool}", f"{folder}=tool"], "folder of others")):
+            e = raised(PigeonError, lambda: self.client.submit(["true"], stage=wrong))  # noqa: B023
+            self.assertEqual(e.problem, Problem.INVALID)
+            self.assertIn(what, str(e))
+
     def test_files(self) -> None:
         job = self.client.submit(["sh", "-c", "mkdir out; echo $PIGEON_TASK > out/part.csv; head -c 600000 /dev/zero > run; chmod 700 run"], tasks=2)
         self.assertEqual(job.wait(PATIENCE).state, "completed")

@@ -13,13 +13,14 @@ import dataclasses
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, Optional, TypeVar
 
 from pigeonsched import settings, wire
 from pigeonsched.errors import CallError, PigeonError, Problem, UnknownOutcomeError
 from pigeonsched.links import LOST, Link, Network
 from pigeonsched.model import Identity
+from pigeonsched.staging import PIECE, StagedFile
 from pigeonsched.tls import Verifier
 
 SHORT_RETRY = 5.0  # of questions, and of anything before the first answer
@@ -264,12 +265,12 @@ class Frontends:
             return retry
         return 0.0 if self._gave_up else min(retry, SHORT_RETRY)
 
-    async def submit(self, request: Any, made: bool) -> tuple[Frontend, str, bool]:
-        """Submits a job, which has a key. made: the key was made for this submission.
+    async def submit(self, request: Any, made: bool, stage: Sequence[StagedFile] = ()) -> tuple[Frontend, str, bool]:
+        """Submits a job, which has a key, after its files. made: the key was made for this submission.
 
         Returns the frontend that accepted it, its name, and whether the job was known before.
         """
-        s = _Submission(self, request, made)
+        s = _Submission(self, request, made, stage)
         q: Call[tuple[str, bool]] = Call(s.home, s.submit, self.settings.retry_for, answers=frozenset({Problem.BUSY}), allowed=s.allowed)
         try:
             f, (name, duplicate) = await self.do(q)
@@ -283,8 +284,8 @@ class Frontends:
 class _Submission:
     """One job in transit to a frontend."""
 
-    def __init__(self, frontends: Frontends, request: Any, made: bool) -> None:
-        self._frontends, self._request, self._made = frontends, request, made
+    def __init__(self, frontends: Frontends, request: Any, made: bool, stage: Sequence[StagedFile]) -> None:
+        self._frontends, self._request, self._made, self._stage = frontends, request, made, stage
         self.home = frontends.first(request.idempotencyKey)
         self.sent: Optional[Frontend] = None  # may have accepted it
         self.unanswered = True  # nothing has answered the submission since
@@ -304,6 +305,7 @@ class _Submission:
 
     async def submit(self, f: Frontend, timeout: float) -> tuple[str, bool]:
         found = await f.identify(timeout)
+        await self._send_files(f)
         request = self._request
         if self._made:
             request = copy.copy(request)
@@ -321,6 +323,25 @@ class _Submission:
                 self.unanswered = False
             raise
         return found.name, bool(reply.duplicate)
+
+    async def _send_files(self, f: Frontend) -> None:
+        """Sends what the frontend does not have from this user. Each answer is waited for as long as any other one."""
+        if not self._stage:
+            return
+        timeout = self._frontends.settings.timeout
+        have = await f.call("stageFiles", [wire.staged_file(s) for s in self._stage], timeout=timeout)
+        sent: set[str] = set()
+        for s, arrived in zip(self._stage, have):
+            if arrived >= s.size or s.sha256 in sent:
+                continue
+            sent.add(s.sha256)
+            with open(s.path, "rb") as content:
+                while arrived < s.size:
+                    content.seek(arrived)
+                    piece = content.read(min(PIECE, s.size - arrived))
+                    if not piece:
+                        raise PigeonError(f"it ends after {arrived} bytes, and had {s.size}", subject=f"staged file {s.name!r}", tried="sending it; nothing was accepted", advice="submit again when nothing writes to it", problem=Problem.INVALID)
+                    arrived = await f.call("stagePiece", s.sha256, arrived, piece, timeout=timeout)
 
 
 def _together(errors: list[Exception]) -> Exception:

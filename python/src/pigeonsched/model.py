@@ -62,6 +62,7 @@ class JobOptions:
     restartable: bool = False  # a task may be stopped and run again from the beginning
     max_disconnect: float = 0.0  # 0: no limit
     max_running: int = 0  # at most this many tasks run at a time; 0: no limit
+    stage: Sequence[str] = ()  # FILE, FILE=NAME, FOLDER or FOLDER=NAME of this machine: every attempt finds copies in its working folder
     dir: str = ""  # working folder on the node; "": the attempt's own
     memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
     cpus: float = 0.0  # processors; 0: no limit of its own

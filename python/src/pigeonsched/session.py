@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Optional
 
-from pigeonsched import wire
+from pigeonsched import staging, wire
 from pigeonsched.errors import JobFailedError, PigeonError, Problem
 from pigeonsched.frontends import SHORT_RETRY, Call, Frontend, Frontends
 from pigeonsched.links import Network
@@ -46,8 +46,9 @@ class Session:
             options, made = dataclasses.replace(options, key=new_key()), True
         if not options.owner:
             options = dataclasses.replace(options, owner=self.frontends.settings.owner)
-        request = wire.request(list(commands), sleep, count, options, _user())
-        f, name, duplicate = await self.frontends.submit(request, made)
+        stage = staging.staged(options.stage)
+        request = wire.request(list(commands), sleep, count, options, _user(), stage)
+        f, name, duplicate = await self.frontends.submit(request, made, stage)
         return JobSession(self, options.key, f, name), duplicate
 
     async def find(self, job: str) -> tuple[JobSession, JobStatus]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -14,6 +15,7 @@ from pigeonsched.gen.published import SchedulerService
 from pigeonsched.gen.published import ttypes as generated
 from pigeonsched.links import MAX_FRAME
 from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece
+from pigeonsched.staging import StagedFile
 
 types: Any = generated  # the compiler writes no annotations
 
@@ -106,7 +108,11 @@ def identity(i: Any) -> Identity:
     return Identity(i.name or "", bool(i.sharedKeys))
 
 
-def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str) -> Any:
+def staged_file(f: StagedFile) -> Any:
+    return types.TStagedFile(name=f.name, sha256=f.sha256, size=f.size, executable=f.executable)
+
+
+def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str, stage: Sequence[StagedFile] = ()) -> Any:
     """Returns a job of these programs, one for each task, or without them of tasks that sleep."""
     if commands:
         specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=list(c.argv), env=[f"{k}={v}" for k, v in c.env.items()], dir=options.dir)) for i, c in enumerate(commands)]
@@ -130,6 +136,7 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
     )
     # An absent limit is none; a frontend of an earlier version does not know the fields.
     r.maxRunning = options.max_running or None
+    r.stage = [staged_file(f) for f in stage] or None
     r.memoryBytes = options.memory or None
     r.cpus = options.cpus or None
     r.timeLimitNanos = nanos(options.time_limit) or None

@@ -1,0 +1,78 @@
+"""Files of this machine that are sent with a job. The names are those of the flag --stage of pigeon submit."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import posixpath
+import stat
+from collections.abc import Iterator, Sequence
+
+from pigeonsched.errors import PigeonError, Problem
+
+MAX_FILES = 1000  # of a job
+PIECE = 1 << 20  # bytes that one call sends
+
+
+@dataclasses.dataclass(frozen=True)
+class StagedFile:
+    """A file that every attempt of a job finds in its working folder."""
+
+    path: str  # on this machine
+    name: str  # below the working folder, with / between names
+    sha256: str
+    size: int  # bytes
+    executable: bool
+
+
+def staged(arguments: Sequence[str]) -> list[StagedFile]:
+    """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name. Links are not followed."""
+    if isinstance(arguments, (str, os.PathLike)):
+        raise TypeError('files to stage are a list, such as ["data.csv"]')
+    found: list[StagedFile] = []
+    for argument in map(os.fspath, arguments):
+        path, equals, name = argument.rpartition("=")
+        if not equals:
+            path, name = argument, os.path.basename(os.path.abspath(argument))
+        try:
+            for file, below in _files(path, name):
+                if len(found) >= MAX_FILES:
+                    raise _refusal(argument, f"these are more than {MAX_FILES} files, the limit of a job", "pack them into one and unpack that in the task, or put them on storage that the nodes share")
+                found.append(_read(file, below))
+        except OSError as e:
+            raise _refusal(argument, str(e), "name a file or a folder of this machine") from e
+    return found
+
+
+def _files(path: str, name: str) -> Iterator[tuple[str, str]]:
+    mode = os.lstat(os.path.normpath(path)).st_mode
+    if stat.S_ISREG(mode):
+        yield path, name
+    elif stat.S_ISDIR(mode):
+        for folder, folders, files in os.walk(path, onerror=_fail):
+            folders.sort()
+            for file in sorted(files):
+                full = os.path.join(folder, file)
+                if stat.S_ISREG(os.lstat(full).st_mode):
+                    yield full, posixpath.normpath(posixpath.join(name, os.path.relpath(full, path)))
+    else:
+        raise _refusal(path, "it is no regular file, and links are not followed", "name the file itself")
+
+
+def _fail(e: OSError) -> None:
+    raise e
+
+
+def _read(path: str, name: str) -> StagedFile:
+    h, size = hashlib.sha256(), 0
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
+        while piece := f.read(PIECE):
+            h.update(piece)
+            size += len(piece)
+        executable = bool(os.fstat(f.fileno()).st_mode & stat.S_IXUSR)
+    return StagedFile(path, name, h.hexdigest(), size, executable)
+
+
+def _refusal(argument: str, what: str, advice: str) -> PigeonError:
+    return PigeonError(what, subject=f"file to stage {argument!r}", tried="reading what to submit; nothing was sent", advice=advice, problem=Problem.INVALID)
