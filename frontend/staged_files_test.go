@@ -160,3 +160,23 @@ func TestStagedFilesThatAreRefused(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// A frontend with a replicated journal refuses files, with the reason: its standby would have the
+// job without them.
+func TestReplicatedJournalsTakeNoFiles(t *testing.T) {
+	t.Parallel()
+	w := newShared(t)
+	w.master()
+	f := w.leads(w.begin())
+	files := []api.StagedFile{stagedFile("data", "x")}
+	r := script("staged", "true", "")
+	r.Stage = files
+	_, announced := f.StageFiles(t.Context(), files)
+	_, sent := f.StagePiece(t.Context(), files[0].SHA256, 0, []byte("x"))
+	_, _, submitted := f.Submit(t.Context(), r)
+	for _, err := range []error{announced, sent, submitted} {
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(e.What, "its journal is replicated") || !strings.Contains(e.Next, "storage that the nodes share") {
+			t.Errorf("%v", err)
+		}
+	}
+}
