@@ -71,7 +71,7 @@ type process struct {
 func (w *world) start(address string, p *process) *process {
 	w.t.Helper()
 	p.pipes = servertest.NewPipes()
-	s, err := server.New(wire.SchedulerProcessor(p), server.Options{Listener: p.pipes, Log: slog.New(slog.DiscardHandler)})
+	s, err := server.New(wire.SchedulerProcessor(p), server.Options{Listener: p.pipes, MaxFrame: server.ClientMaxFrame, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
