@@ -126,8 +126,8 @@ func drawMembership(t *rapid.T, version uint64) (wire.Membership, map[int32]stri
 	return r, want
 }
 
-// A frontend whose master was silent for a while, whatever the membership is now, probes for
-// its reservations again: others may have missed it on the membership.
+// A frontend whose master was silent for a while, whatever the membership is now, probes
+// again for its reservations: others may have missed it on the membership.
 func TestSilentMaster(t *testing.T) {
 	e := newApplying(t)
 	e.applyMembership(wire.Membership{Incarnation: 7, Version: 1, Frontends: []wire.MemberFrontend{{Name: "f", Incarnation: 1}}})

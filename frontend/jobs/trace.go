@@ -16,7 +16,7 @@ import (
 
 // spans records the frontend's stages: "job", the root of all spans of a job; below it
 // "reported", the receipt of an attempt's report, "lost", the loss of an attempt without a
-// report, and under late binding "queued", which the master records otherwise. Sampling is
+// report, and under late binding "queued"; otherwise the master records that. Sampling is
 // decided here, once per job.
 //
 // All stages of all daemons are below "job", except "running", which its node records

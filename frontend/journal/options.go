@@ -17,7 +17,7 @@ type Options struct {
 	// Life is called once, before any visit, with the incarnation that this opening begins
 	// (Report.Incarnation). An error ends the opening and nothing was changed. The incarnation is
 	// on the disk when Open returns, also with NoSync; if the process dies before, the next
-	// opening may begin the same one. It may be nil.
+	// opening may begin the same one. Life may be nil.
 	Life func(incarnation uint64) error
 	// NoSync omits the fsync: what was acknowledged survives the end of the
 	// process, not that of the machine.

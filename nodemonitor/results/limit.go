@@ -16,8 +16,8 @@ type Running interface {
 // place. All results and running attempts together have the limit. When that is reached, a
 // frontend still has a part of it to itself: the limit over the number of frontends that
 // have a result or an attempt here. So a frontend that is away never blocks the node for
-// others, however many results are kept for it; and n frontends have at most 1 + 1/2 + ...
-// + 1/n times the limit together.
+// others, however many results are kept for it; and n frontends have at most
+// 1 + 1/2 + ... + 1/n times the limit together.
 func (r *Reporter) HasRoom(distributor sched.Addr, running Running) bool {
 	s := r.store
 	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {

@@ -45,7 +45,7 @@ type Config struct {
 	// node gives a result the same number.
 	FirstNumber int64
 	// Answered is called with each answer to a call, and whether it is the first after calls
-	// without an answer. It may be nil.
+	// without an answer. Answered may be nil.
 	Answered func(frontend sched.Addr, incarnation int64, recovered bool)
 	Log      *slog.Logger
 	Metrics  *Metrics

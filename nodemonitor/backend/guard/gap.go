@@ -27,8 +27,8 @@ func (s *sink) hasRoom(n int) bool {
 	return !s.full
 }
 
-// diskHasRoom reports whether the disk of a file is not nearly full. One whose state cannot be read
-// is not.
+// diskHasRoom reports whether the disk of a file is not nearly full; true if that cannot be found
+// out.
 func diskHasRoom(path string) bool {
 	var disk unix.Statfs_t
 	if unix.Statfs(filepath.Dir(path), &disk) != nil {

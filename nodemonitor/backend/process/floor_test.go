@@ -18,7 +18,8 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// How BenchmarkFloor measures: width launches at a time, and this many in each of its turns.
+// How BenchmarkFloor measures: floorWidth launches at a time, and floorTurn in each of its
+// turns.
 const (
 	floorWidth = 64
 	floorTurn  = 1000
