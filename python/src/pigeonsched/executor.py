@@ -56,7 +56,7 @@ class PigeonExecutor(concurrent.futures.Executor):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
-        """Calls a function on the cluster. Cancelling the future cancels the job, running or not."""
+        """Calls a function on the cluster. Cancelling the future cancels its job at any time."""
         name, command = payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python)
         self._async.check(1)
 
