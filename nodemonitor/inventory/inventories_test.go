@@ -268,8 +268,8 @@ func TestSeen(t *testing.T) {
 	r.none("after all were due")
 }
 
-// A node that cannot reach its master lists what it holds at once, and then every two
-// seconds, in full: its frontends may have to know from that list alone what still runs.
+// A node that cannot reach its master lists what it holds at once, and then every
+// second, in full: its frontends may have to know from that list alone what still runs.
 func TestNoMaster(t *testing.T) {
 	r := newRig(t)
 	r.hold(wire.MaxInventory + 1)

@@ -6,7 +6,7 @@ import (
 )
 
 // A group without a master may have live nodes that run its tasks well. Such nodes report
-// what they hold (Held) every two seconds. A task that no node reports gets a new number
+// what they hold (Held) every second. A task that no node reports gets a new number
 // and is placed elsewhere; one that a node reports stays placed with the group, as long
 // as it is reported again:
 //
@@ -17,7 +17,7 @@ import (
 
 const (
 	// lossReported is how long after the loss of a master its nodes may report: they do so
-	// every two seconds, as often as they notice the time, once a second.
+	// every second, or every two where a busy machine delays them.
 	lossReported = 4 * sched.Second
 	// lookEvery is the time between two looks at the tasks of a group without a master.
 	lookEvery = 10 * sched.Second
