@@ -15,7 +15,8 @@ type End struct {
 	result backend.Result
 }
 
-// Ended steps the end of an attempt.
+// Ended steps the end of an attempt. An attempt of an earlier process may end before the master
+// has numbered the worker: its end waits until the worker has a core, or the node stops.
 func (s *Workers) Ended(e *End) {
 	w, r := e.worker, &e.result
 	a := w.attempts.find(r.ID)
@@ -23,20 +24,44 @@ func (s *Workers) Ended(e *End) {
 		s.cfg.Metrics.ignored.Inc()
 		return
 	}
+	if w.core == nil && !s.admission.stopping {
+		w.early = append(w.early, *e)
+		return
+	}
 	s.withdrawn(a, r)
 	w.ended = r
 	s.message = sched.Message{
 		Kind: sched.Ended, Job: r.ID.Job, First: r.ID.Task, Attempt: r.ID.Attempt, Outcome: r.Outcome, Reason: r.Reason,
 	}
-	s.cores.step(w, sched.Addr{}, &s.message)
+	if w.core != nil {
+		s.cores.step(w, sched.Addr{}, &s.message)
+	} else {
+		s.cores.run.report(w, a.distributor, &s.message)
+	}
 	w.ended = nil
 	s.attempts.drop(a)
 	s.workers.removeIfEmpty(w)
 }
 
+// stepEarly steps the ends that have waited for the worker's core.
+func (s *Workers) stepEarly(w *worker) {
+	early := w.early
+	w.early = nil
+	for i := range early {
+		s.Ended(&early[i])
+	}
+}
+
 // kill steps a Kill or Yield. The backend kills an attempt that has started; one that
-// waits is forgotten.
+// waits is forgotten. A worker without a core has attempts of an earlier process only, which
+// have started.
 func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
+	if w.core == nil {
+		if a := w.attempts.find(m.AttemptID()); a != nil {
+			a.kill()
+		}
+		return
+	}
 	s.cores.step(w, from, m)
 	if a := w.attempts.find(m.AttemptID()); a != nil && a.phase == waiting && !w.core.Holds(a.id) {
 		s.attempts.drop(a)

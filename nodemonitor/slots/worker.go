@@ -32,6 +32,7 @@ type worker struct {
 	running  int
 	counted  int     // the kind under which the metrics count it
 	request  request // of the core to a frontend, not answered yet
+	early    []End   // ends of its attempts that wait for its core, one of each at most
 
 	withdrawn bool // of a drain: nothing is left here, and snapshots do not list it
 

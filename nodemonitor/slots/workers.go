@@ -171,5 +171,11 @@ func (s *Workers) SetServes(apps []string) {
 // Serves returns the applications that the node's own slots serve.
 func (s *Workers) Serves() []string { return s.serves }
 
-// Stop makes the workers deny every launch from now on; Describe then returns no slots.
-func (s *Workers) Stop() { s.admission.stopping = true }
+// Stop makes the workers deny every launch from now on; Describe then returns no slots. Ends that
+// wait for a core are reported without one.
+func (s *Workers) Stop() {
+	s.admission.stopping = true
+	for _, w := range s.workers.live() {
+		s.stepEarly(w)
+	}
+}
