@@ -35,7 +35,7 @@ const (
 // Ports returns the ports of a planned cluster, as docs/deploy.md lists them.
 func Ports() []Port {
 	return []Port{
-		{frontendPort, hosts.Frontend, "listen", "clients and applications", false},
+		{frontendPort, hosts.Frontend, "listen", "clients, applications, and other frontends for their pages", false},
 		{frontendInternalPort, hosts.Frontend, "internal_listen", "masters, nodes, other frontends", false},
 		{masterPort, hosts.Master, "listen", "frontends, nodes, other masters", false},
 		{nodeInternalPort, hosts.Node, "internal_listen", "masters, frontends", false},
