@@ -131,7 +131,9 @@ func TestAttemptsAreBounded(t *testing.T) {
 	kill := more
 	kill.Msg.Kind, kill.Msg.Job, kill.Msg.First, kill.Extra = sched.Kill, attemptOf(1, 0).Job, 5, wire.Extra{}
 	n.deliver(kill)
-	n.until("there is room", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts-1 })
+	n.until("there is room, and deliveries know it", func(o *owner) bool {
+		return o.workers.Attempts() == slots.MaxAttempts-1 && !o.full.Load().Refuses(sched.Addr{}, true)
+	})
 	n.deliver(more)
 	n.until("it was taken", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts })
 }
