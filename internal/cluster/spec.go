@@ -256,7 +256,9 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	if s.Network != nil && !s.Earlier { // hosts that are this machine all the same: everything here is the caller's
 		c.RunAs, c.AllowRoot = accounts.Daemon, true
 	}
-	c.StopWait = 0 // no caller wants what still runs when the cluster ends
+	if !s.Earlier {
+		c.StopWait = 0 // no caller wants what still runs when the cluster ends
+	}
 	c.HTTP = s.http()
 	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, workFolder, c.ID)
