@@ -9,7 +9,8 @@ import (
 // preempt suspends the attempt that the master names and runs another task. The
 // master knows the slot as it was before that attempt began, at m.Seq; its beginning
 // made one change. If it has ended since, which made another, there is nothing to
-// suspend, and the idle notice in transit reports the end to the master.
+// suspend, and the idle notice in transit reports the end to the master. Any other change,
+// such as the refusal of this very message before it was repeated, makes it outdated.
 func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || len(m.Kept) != 1:
@@ -26,7 +27,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && len(w.held) < mostSuspended:
 		w.held = append(w.held, suspended{w.current, w.distributor})
 		w.act(sched.Suspend, out)
-	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq:
+	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq && w.seq == w.endSeq:
 	case w.busy:
 		w.refuse(from, m, sched.RefusedBusyOther, out)
 		return

@@ -194,6 +194,28 @@ func TestPreemptForWhatHasEnded(t *testing.T) {
 	}
 }
 
+// A Preempt that was refused is refused again when it is repeated: its refusal changed the slot,
+// and the master has sent the task elsewhere.
+func TestRefusedPreemptIsRepeated(t *testing.T) {
+	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
+	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Seq: 2, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}
+	for i, c := range []struct {
+		m    sched.Message
+		want string
+	}{
+		{sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long}, "[Start]"},
+		{sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}, "[Report Idle 1/0]"},
+		{sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 2}, "[Idle 1/0]"}, // it has ended
+		{preempt, "[Refused Idle]"},
+		{preempt, "[Refused Idle]"},
+		{preempt, "[Refused Idle]"},
+	} {
+		if got := actionsOf(w, &c.m); got != c.want {
+			t.Errorf("%d, %s: %v, want %s", i, c.m.Kind, got, c.want)
+		}
+	}
+}
+
 // A slot into which an earlier master launched a task before the new one continues
 // its suspended task drops the latter: no message would ask for it again.
 func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {

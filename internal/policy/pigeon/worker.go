@@ -20,6 +20,7 @@ type Worker struct {
 	busy          bool
 	distributor   sched.Addr
 	current       sched.AttemptID // running, or the last that ran
+	endSeq        uint64          // the sequence number that its end made, 0 before the first end
 	held          []suspended     // in the order in which they were suspended
 	yielded       sched.AttemptID // was stopped, to be started again elsewhere
 	namesAttempts bool            // Idle names attempts
@@ -167,7 +168,7 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 		return
 	}
 	w.seq++
-	w.busy = false
+	w.busy, w.endSeq = false, w.seq
 	w.report(w.distributor, m, out)
 	w.idle(w.cfg.Master, id, out)
 }
