@@ -30,6 +30,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Seeds that have found defects pass: a refused order that was repeated started a task a second
+// time, and an overdue task that was suspended and resumed turned the simulated time back.
+func TestFormerViolations(t *testing.T) {
+	for _, seed := range []uint64{60005666, 70000439} {
+		r, err := Run(t.Context(), Options{Seed: seed, Policies: []string{"pigeon-x"}, Faults: 1, Time: 20 * time.Second})
+		if err != nil || len(r.Violations) > 0 || r.Faults() == 0 {
+			t.Errorf("seed %d: %d faults, %+v, %v", seed, r.Faults(), r.Violations, err)
+		}
+	}
+}
+
 // A violation is counted and reported with a command that names its run, and ends the
 // campaign when no more are wanted.
 func TestViolation(t *testing.T) {

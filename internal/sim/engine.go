@@ -130,6 +130,9 @@ func (e *engine) step() bool {
 	if next == none {
 		return false
 	}
+	if best.at < e.now {
+		panic(fmt.Sprintf("the next event is due at %d, before now, %d", best.at, e.now))
+	}
 	e.now = best.at
 	e.result.Events++
 	switch next {

@@ -99,11 +99,12 @@ func (e *engine) proceed(i int32) {
 	e.alarms.push(alarm{stamp: stamp{r.since + r.left, e.num}, core: r.worker, run: i, version: r.version})
 }
 
-// halt stops a running run and accounts for the work that it has done.
+// halt stops a running run and accounts for the work that it has done. A run on a node that was
+// paused may be overdue: its end waits for the node.
 func (e *engine) halt(r *run) {
 	did := max(0, e.now-r.since)
 	e.result.Busy += did
-	r.left -= did
+	r.left = max(0, r.left-did)
 	r.running = false
 	r.version++
 }
