@@ -10,16 +10,16 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// What the journal keeps of when the attempts of an ended job ran, so that they are shown after
-// a restart of the frontend as before it:
+// The journal keeps the times of the attempts of an ended job, so that a frontend shows the same
+// after a restart as before it:
 //
 //	the completed tasks: how many, then for each the distance from the one before, its attempt,
 //	its start time and microseconds
 //	the failed tasks that results has, in their order: how many, then the start time of each
 //	the earlier attempts that are kept, likewise
 //
-// It is as much as an explanation shows, at most a kilobyte for a job, whatever its size. In
-// memory it is in what there is for each task anyway. Numbers are as in results.
+// These are the attempts that an explanation shows, at most a kilobyte for a job of any size. In
+// memory the times are fields of each task's report. Numbers are encoded as in results.
 
 // ExplainedTasks bounds the tasks that an explanation lists.
 const ExplainedTasks = 100

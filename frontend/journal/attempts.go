@@ -2,16 +2,16 @@ package journal
 
 import "fmt"
 
-// A record about the failure of an attempt may be followed by what its node reported of the
-// failure: the byte of the kind failure, then the length of optional fields, and these. Records
-// of programs of before have nothing there.
+// A record about the failure of an attempt may be followed by the failure that its node reported:
+// the byte of the kind failure, then the length of optional fields, and the fields. Records of
+// earlier versions have nothing there.
 
-// describesFailure reports whether the record may have more to say of a failure.
+// describesFailure reports whether a reported failure may follow the record.
 func (e *Record) describesFailure() bool {
 	return e.Kind == NewAttempt || e.Kind == Lost || e.Kind == TaskReported
 }
 
-// failure codes what is known of the failure beside what the record has.
+// failure codes the fields of the reported failure that the record itself does not have.
 func (c *coder) failure(e *Record) {
 	node, elapsed := e.Node, e.Elapsed
 	if e.Kind != NewAttempt {

@@ -8,10 +8,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// A frontend refuses the inventory of a node that is not on its membership yet as busy, and
-// learns from it nevertheless that somebody holds what it lists. What it has not been told so
-// it counts as held by nobody, so a refusal ends no inventory of several parts: the parts that
-// follow are sent as well, and all of it once more after a pause.
+// A frontend refuses the inventory of a node that is not yet in its membership as busy, but
+// records that a node holds the listed attempts. It takes attempts that no inventory has listed
+// for lost, so a refusal does not end an inventory of several parts: the node sends the parts
+// that follow as well, and all of it once more after a pause.
 
 // busyFor returns for how long a frontend is busy, and whether it is, by the error of a call.
 func busyFor(err error) (time.Duration, bool) {

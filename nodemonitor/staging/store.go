@@ -9,15 +9,14 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// How often, and for how long, a file is asked for that cannot be had now.
 const (
-	shortestPause, longestPause = 100 * time.Millisecond, 2 * time.Second
-	patience                    = 30 * time.Second
-	callTimeout                 = 10 * time.Second // of one piece
+	patience    = 30 * time.Second // for how long a file is requested again that cannot be fetched now
+	callTimeout = 10 * time.Second // of one piece
 )
 
 // Config is what a Store needs.
@@ -114,7 +113,7 @@ func (s *Store) fetch(ctx context.Context, frontend string, f *api.StagedFile) *
 	case <-ctx.Done():
 		return ended(ctx)
 	}
-	began, pause := time.Now(), shortestPause
+	began := time.Now()
 	for tries := 1; ; tries++ {
 		err := s.try(ctx, frontend, f)
 		switch {
@@ -129,11 +128,10 @@ func (s *Store) fetch(ctx context.Context, frontend string, f *api.StagedFile) *
 			}
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(connections.PauseAfter(tries)):
 		case <-ctx.Done():
 			return ended(ctx)
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 
