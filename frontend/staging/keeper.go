@@ -99,9 +99,6 @@ func (k *Keeper) Close() error {
 	return nil
 }
 
-// Stats returns what was found damaged or missing.
-func (k *Keeper) Stats() files.Stats { return k.store.Stats() }
-
 // Announce makes room for the files of a job of a user, and returns how many bytes of each have
 // arrived from that user. Bounded says that the user may have a part of the room only.
 func (k *Keeper) Announce(user string, bounded bool, list []api.StagedFile) (have []int64, err error) {

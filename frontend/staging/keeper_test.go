@@ -230,8 +230,8 @@ func TestDamagedFilesAreSentAgain(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.send("ann", "data")
-	if _, err := w.Hold("ann", list); err != nil || w.Stats().Damaged != 1 {
-		t.Errorf("%v, %+v", err, w.Stats())
+	if _, err := w.Hold("ann", list); err != nil || w.store.Stats().Damaged != 1 {
+		t.Errorf("%v, %+v", err, w.store.Stats())
 	}
 }
 
