@@ -99,7 +99,11 @@ func (c *clusterEvents) ask(ctx context.Context, group int) time.Duration {
 	}
 	state := c.dispatch.StateOf(ctx, group)
 	for _, name := range gone {
-		c.publish(m.Left(name, nodeIn(state.Departed, name)))
+		last := nodeIn(state.Departed, name)
+		if n := m.Node(name); last == nil && state.Epoch > 0 && nodeIn(state.Nodes, name) == nil {
+			c.dispatch.NodeLost(group, &n)
+		}
+		c.publish(m.Left(name, last))
 	}
 	for _, name := range m.Draining() {
 		if n := nodeIn(state.Nodes, name); n != nil && n.State == api.StateDrained {

@@ -40,5 +40,5 @@ func (srv *schedulerService) ForgetNode(ctx context.Context, name string) (group
 	case len(failed) > 0:
 		return nil, refused(api.NotReady, "the masters that answer do not know it, and those of groups "+strings.Join(failed, ", ")+" cannot be reached", "try again when they are back")
 	}
-	return nil, refused(api.NotFound, "no master knows it: it was never registered since they were started, was forgotten already, or has been gone for longer than forget_after", "see 'pigeon nodes' for the names")
+	return nil, refused(api.NotFound, "no master knows it: it was never registered, was forgotten already, or has been gone for longer than forget_after", "see 'pigeon nodes' for the names")
 }

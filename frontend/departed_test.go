@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
 // A node and a frontend that were stopped are shown until they are forgotten, and a master
@@ -72,4 +73,72 @@ func TestDepartedAreShownAndForgotten(t *testing.T) {
 		return err == nil && len(groups) == 1 && groups[0] == 0 && len(states()[0].Nodes)+len(states()[0].Departed) == 0
 	})
 	refused("a node that is forgotten, while a master is away", name, api.NotReady)
+}
+
+// A master that is started again shows the nodes that had departed before, for how long and why,
+// because a frontend has kept them, and a node that has not returned since; not those that have
+// returned or were forgotten.
+func TestRestartedMasterShowsTheDeparted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the 15 s in which nodes may register with a new master")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	m := w.master(func(c *master.Config) { c.LostAfter = 300 * time.Millisecond })
+	named := func(name string) func(*nodemonitor.Config) {
+		return func(c *nodemonitor.Config) { c.ID = name }
+	}
+	w.node(0, 1, named("stays"))
+	gone := map[string]*nodeOf{}
+	for _, name := range []string{"stops", "returns", "forgotten", "meanwhile"} {
+		gone[name] = w.node(0, 1, named(name))
+	}
+	f := w.frontend()
+	departed := func() map[string]api.Node {
+		list, err := f.Nodes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := map[string]api.Node{}
+		for _, n := range list[0].Departed {
+			shown[n.ID] = n
+		}
+		return shown
+	}
+	daemontest.Await(t, "all nodes are registered", func() bool { return len(m.state(t).Nodes) == 5 })
+	for _, name := range []string{"stops", "returns", "forgotten"} {
+		gone[name].process.Stop()
+	}
+	daemontest.Await(t, "three nodes are shown as stopped", func() bool { return len(departed()) == 3 })
+	if _, err := f.ForgetNode(t.Context(), "forgotten"); err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Await(t, "the frontend has heard of two of them", func() bool {
+		list := f.Departed(0)
+		return len(list) == 2 && list[0].ID == "returns" && list[1].ID == "stops"
+	})
+	before := departed()["stops"].StateSeconds
+
+	m.process.Stop()
+	if n := departed()["stops"]; n.State != api.StateStopped {
+		t.Errorf("while the master is away the node that stopped is shown as %+v", n)
+	}
+	gone["meanwhile"].process.Stop()
+	w.runMaster(m.cfg)
+	w.node(0, 1, named("returns"))
+	daemontest.Await(t, "the next master shows the one that stopped and the one that did not return", func() bool {
+		shown := departed()
+		return len(shown) == 2 && shown["stops"].State == api.StateStopped && shown["meanwhile"].State == api.StateLost
+	})
+	shown := departed()
+	if n := shown["stops"]; n.Reason != "its node monitor was stopped in order" || n.StateSeconds <= before || n.Address == "" {
+		t.Errorf("the node that stopped %v s before the restart is shown as %+v", before, n)
+	}
+	if n := shown["meanwhile"]; !strings.Contains(n.Reason, "has not registered with the present one") || n.Address == "" {
+		t.Errorf("the node that did not return is shown as %+v", n)
+	}
+	daemontest.Await(t, "the frontend knows the same two", func() bool {
+		list := f.Departed(0)
+		return len(list) == 2 && list[0].ID == "meanwhile" && list[1].ID == "stops"
+	})
 }

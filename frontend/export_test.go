@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -49,6 +50,9 @@ func (f *Frontend) Members() int { return peek(f, func(o *owner) int { return o.
 
 // Others returns how many other frontends are known.
 func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return o.dispatch.Frontends() }) }
+
+// Departed returns the nodes of a group that this frontend would tell the next master about.
+func (f *Frontend) Departed(group int) []api.Node { return f.service.owner.dispatch.Departed(group) }
 
 // MembershipOf returns whose membership was applied last, by the incarnation of the master.
 func (f *Frontend) MembershipOf() int64 {

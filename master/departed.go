@@ -11,14 +11,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// mostDeparted bounds the frontends that are shown though they are not on the membership.
+// mostDeparted bounds the nodes that are shown though they are not registered, and the
+// frontends that are though they are not on the membership.
 const mostDeparted = 1000
 
 // frontendStates is how the frontends are shown to users; nothing is decided by it. It
 // belongs to the owner goroutine.
 type frontendStates struct {
 	present  map[string]*frontendState // on the membership
-	departed *protocol.Departures
+	departed *protocol.Departures      // of daemons of all roles; the frontends record theirs
 	now      func() sched.Time
 }
 
@@ -29,8 +30,8 @@ type frontendState struct {
 	stopping         bool
 }
 
-func newFrontendStates(now func() sched.Time) frontendStates {
-	return frontendStates{present: map[string]*frontendState{}, departed: protocol.NewDepartures(mostDeparted), now: now}
+func newFrontendStates(departed *protocol.Departures, now func() sched.Time) frontendStates {
+	return frontendStates{present: map[string]*frontendState{}, departed: departed, now: now}
 }
 
 // registered is called when a hello of a frontend was accepted.
@@ -41,7 +42,7 @@ func (f *frontendStates) registered(h *wire.Hello) {
 		f.present[h.Sender.Name] = s
 	}
 	s.address, s.version = h.Address, h.Version
-	f.departed.Forget(h.Sender.Name)
+	f.departed.Forget(sched.Distributor, h.Sender.Name, f.now())
 }
 
 // linkState is called when messages begin to reach a frontend, or no longer do.
@@ -71,22 +72,22 @@ func (f *frontendStates) silent(name string) {
 		return
 	}
 	delete(f.present, name)
-	x := protocol.Departure{Name: name, Address: s.address, Version: s.version, State: api.StateLost, Reason: "it is silent", Since: f.now()}
+	x := protocol.Departure{Role: sched.Distributor, Name: name, Address: s.address, Version: s.version, State: api.StateLost, Reason: "it is silent", Since: f.now()}
 	switch {
 	case s.stopping:
 		x.State, x.Reason, x.Since = api.StateStopped, "it was stopped in order", s.since
 	case s.problem != "":
 		x.Reason += ": " + s.problem
 	}
-	f.departed.Record(x)
+	f.departed.Record(x, f.now())
 }
 
 // refused is called when the hello of a frontend was refused.
 func (f *frontendStates) refused(h *wire.Hello, problem string) {
 	f.departed.Record(protocol.Departure{
-		Name: h.Sender.Name, Address: h.Address, Version: h.Version, State: api.StateLost, Reason: "its hello is refused: " + problem,
+		Role: sched.Distributor, Name: h.Sender.Name, Address: h.Address, Version: h.Version, State: api.StateLost, Reason: "its hello is refused: " + problem,
 		Since: f.now(), Until: f.now() + sched.Time(time.Minute),
-	})
+	}, f.now())
 }
 
 // list returns all frontends; those that departed longer ago than after are forgotten.
@@ -107,7 +108,7 @@ func (f *frontendStates) list(names []wire.MemberFrontend, after time.Duration) 
 		list = append(list, d)
 	}
 	f.departed.Expire(sched.Time(after), now)
-	for _, x := range f.departed.All() {
+	for _, x := range f.departed.All(sched.Distributor) {
 		list = append(list, api.DaemonState{Name: x.Name, Address: x.Address, Version: x.Version, State: x.State, Reason: x.Reason, StateSeconds: (now - x.Since).Seconds()})
 	}
 	return list
@@ -130,6 +131,30 @@ func (o *owner) showDaemons(s *api.MasterState) {
 	s.Frontends = o.frontends.states.list(o.frontends.members(), o.cfg.ForgetAfter)
 }
 
+// exchangeDepartures records what a frontend knows of daemons that departed before this master
+// was started, and adds to the answer what has changed here since the frontend last heard.
+func (o *owner) exchangeDepartures(h *wire.Hello, r *wire.HelloReply) {
+	now := o.core.clock.Now()
+	for i := range h.Departed {
+		x := h.Departed[i].At(now)
+		o.departed.Merge(x, o.registered(&x), now)
+	}
+	heard := h.Departures
+	if h.DeparturesOf != o.incarnation {
+		heard = 0 // of another process of the master
+	}
+	list, last := o.departed.Changes(heard, wire.MaxDepartures)
+	r.Departed, r.Departures = wire.DeparturesAt(list, now), last
+}
+
+// registered reports whether a daemon of the departed one's name is registered.
+func (o *owner) registered(x *protocol.Departure) bool {
+	if x.Role == sched.Worker {
+		return o.nodes.Registered(x.Name)
+	}
+	return o.frontends.states.present[x.Name] != nil
+}
+
 // forgetNode stops showing a node or frontend that is not registered any more. It reports
 // whether there was one.
 func (o *owner) forgetNode(name string) (bool, error) {
@@ -140,7 +165,7 @@ func (o *owner) forgetNode(name string) (bool, error) {
 		}
 	}
 	node, err := o.nodes.ForgetDeparted(name)
-	frontend := o.frontends.states.departed.Forget(name)
+	frontend := o.departed.Forget(sched.Distributor, name, o.core.clock.Now())
 	if node || frontend {
 		o.log.Info("a daemon that has departed is not shown any more", "name", name)
 	}

@@ -60,7 +60,7 @@ func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func
 	return &frontends{
 		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,
 		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
-		silent: map[string]bool{}, states: newFrontendStates(now), tokens: map[string]uint64{},
+		silent: map[string]bool{}, tokens: map[string]uint64{},
 	}
 }
 

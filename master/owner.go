@@ -32,6 +32,7 @@ type owner struct {
 	addrs       *addrmap.Map
 	links       *linkset.Set
 	nodes       *nodes.Nodes
+	departed    *protocol.Departures // nodes and frontends, as users see them
 	frontends   *frontends
 	absence     absence
 	siblings    *siblings
@@ -60,11 +61,13 @@ func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Cloc
 // addDaemons makes the tables of nodes and frontends, which need links, and the view of a
 // group without a core, which needs nodes.
 func (o *owner) addDaemons(p sched.Policy) {
+	o.departed = protocol.NewDepartures(mostDeparted)
 	o.nodes = nodes.New(nodes.Config{
 		Group: o.cfg.Group, Policy: p, LostAfter: o.cfg.LostAfter, Addrs: o.addrs, Core: o.core, Links: o.links, Jobs: o.payloads,
-		Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
+		Departed: o.departed, Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
 	})
 	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.frontendUp, o.core.clock.Now, o.log)
+	o.frontends.states = newFrontendStates(o.departed, o.core.clock.Now)
 	o.frontends.returnTasks = o.frontendAway
 	o.frontends.readdressed = func(before, now wire.MemberFrontend) {
 		o.payloads.Readdress(before.Address, now.Address, now.Scheduler)

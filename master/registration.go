@@ -40,6 +40,7 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		if r.Accepted {
 			o.absence.hello(h.Sender.Name, o.core.clock.Now())
 			o.arrived(h.Sender)
+			o.exchangeDepartures(h, &r)
 		}
 		r.Registration = o.frontends.registry.Registration(h.Sender.Name)
 		if !o.nodes.AllKnow(daemon.LaunchSecrets) {

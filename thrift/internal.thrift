@@ -303,6 +303,20 @@ struct TSlot {
 }
 
 // A daemon introduces itself. slots, serves, memory and host count for nodes.
+// A daemon that has departed, for display. Times are ages: clocks are not compared.
+struct TDeparture {
+  1: optional TRef daemon
+  2: string address
+  3: optional string version = ""
+  // "lost" or "stopped"; empty: it is not shown any more, because it has returned or is to be
+  // forgotten.
+  4: optional string state = ""
+  5: optional string reason = ""
+  6: optional i64 ageNanos = 0
+  // How long ago the record was made, changed or ended.
+  7: optional i64 changedNanos = 0
+}
+
 struct THello {
   1: optional TRef sender
   2: i64 incarnation
@@ -340,6 +354,11 @@ struct THello {
   // Of a frontend that leads under its name: the token of its leadership. One with a higher token
   // has taken the name over from one with a lower. 0: it has the name alone.
   20: optional i64 token = 0
+  // Of a frontend: daemons that departed, as it heard from earlier processes of this master;
+  // and the last change of departures that it heard of, from the process of that incarnation.
+  21: optional list<TDeparture> departed
+  22: optional i64 departures = 0
+  23: optional i64 departuresOf = 0
 }
 
 // accepted false: problem says why, for the log of the caller.
@@ -364,6 +383,10 @@ struct THelloReply {
   // Of the master's binary, and what it can do, as those of THello.
   11: optional string version = ""
   12: optional list<string> features
+  // To a frontend: what has changed of the daemons that departed since the change that the hello
+  // names, and the number of the last of these changes.
+  14: optional list<TDeparture> departed
+  15: optional i64 departures = 0
 }
 
 // All slots of a node, once a second: its heartbeat.

@@ -64,6 +64,7 @@ type master struct {
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
 	reach        *reachability  // for users
+	departed     *departures    // as well
 	early        []*wire.Batch  // from an incarnation that is not known yet
 	secrets      bool           // it and all its nodes know launch secrets
 	refusals     daemon.LogPace // of the goroutine that sends hellos
@@ -138,12 +139,14 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 		SchedulerAddress: s.process.Scheduler, Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
 		Highest: s.peers.highest.At(s.opts.Clock.Now()), Token: s.process.Token, Policy: s.opts.Policy.Name, Version: daemon.Version(), Features: daemon.Features(),
 	}
+	m.departed.addTo(h)
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil {
 		err = s.refusal(m, &reply)
 	}
 	if err == nil {
 		seen.Observe(protocol.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
+		m.departed.accepted(&reply)
 	}
 	m.reach.answered(reply.Version, err)
 	s.opts.Post(func() { s.helloAnswered(m, reply, err) })

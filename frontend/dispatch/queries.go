@@ -95,6 +95,15 @@ func (q *queries) StateOf(ctx context.Context, group int) api.MasterState {
 	return masterState(ctx, q.masters.list[group])
 }
 
+// Departed returns the nodes of a group that have departed, as this frontend last heard of them.
+func (q *queries) Departed(group int) []api.Node { return q.masters.list[group].departed.nodes(group) }
+
+// NodeLost records that a node of a group was registered with an earlier master and has not
+// registered with the present one, which does not know it. The master shows it then.
+func (q *queries) NodeLost(group int, n *wire.MemberNode) {
+	q.masters.list[group].departed.lost(n, "it was registered with an earlier master of its group, and has not registered with the present one")
+}
+
 // errNoLeader is why nothing is known of a group while none of its masters leads.
 var errNoLeader = errors.New("none of its masters leads")
 
@@ -104,14 +113,14 @@ func masterState(ctx context.Context, m *master) (state api.MasterState) {
 	if !m.peer.Several() {
 		s, err := m.peer.Current().MasterState(ctx)
 		if err != nil {
-			return api.MasterState{Master: m.reach.state(m.group, m.address, err)}
+			return api.MasterState{Master: m.reach.state(m.group, m.address, err), Departed: m.departed.nodes(m.group)}
 		}
 		if s.Master != nil {
 			s.Master.Address = m.address
 		}
 		return s
 	}
-	state.Master = m.reach.state(m.group, m.address, errNoLeader)
+	state.Master, state.Departed = m.reach.state(m.group, m.address, errNoLeader), m.departed.nodes(m.group)
 	list := m.peer.List()
 	all := make([]api.GroupMaster, len(list))
 	var mu sync.Mutex

@@ -126,6 +126,9 @@ func (m *Members) Gone(now time.Time) (names []string, next time.Time) {
 	return names, next
 }
 
+// Node returns a node as the last membership that had it describes it.
+func (m *Members) Node(name string) wire.MemberNode { return m.nodes[name] }
+
 // Left removes a node that is gone; last is its state, with the reason, as its master knows it, nil
 // when it does not.
 func (m *Members) Left(name string, last *api.Node) api.Event {

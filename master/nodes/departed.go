@@ -5,13 +5,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// mostDeparted bounds the nodes that are shown though they are not registered.
-const mostDeparted = 1000
 
 // refusedFor is how long a refused node is shown after its last hello.
 const refusedFor = 60 * sched.Second
@@ -47,7 +45,7 @@ func (t *Nodes) stops(n *node) {
 
 // depart records a node that is about to be removed, and why.
 func (t *Nodes) depart(n *node, reason string) {
-	x := protocol.Departure{Name: n.ref.Name, Address: n.address, Version: n.version, State: api.StateLost, Reason: reason, Since: t.cfg.Now()}
+	x := protocol.Departure{Role: sched.Worker, Name: n.ref.Name, Address: n.address, Version: n.version, State: api.StateLost, Reason: reason, Since: t.cfg.Now()}
 	switch {
 	case n.stopping:
 		x.State, x.Reason, x.Since = api.StateStopped, stoppedInOrder, n.since
@@ -60,40 +58,43 @@ func (t *Nodes) depart(n *node, reason string) {
 		}
 		t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", x.Reason)
 	}
-	t.departed.Record(x)
+	t.cfg.Departed.Record(x, t.cfg.Now())
 }
 
 // Refused records that the hello of a node was refused.
 func (t *Nodes) Refused(h *wire.Hello, problem string) {
 	now := t.cfg.Now()
-	t.departed.Record(protocol.Departure{
-		Name: h.Sender.Name, Address: h.Address, Version: h.Version, State: api.StateLost, Reason: "its hello is refused: " + problem, Since: now, Until: now + refusedFor,
-	})
+	t.cfg.Departed.Record(protocol.Departure{
+		Role: sched.Worker, Name: h.Sender.Name, Address: h.Address, Version: h.Version, State: api.StateLost, Reason: "its hello is refused: " + problem, Since: now, Until: now + refusedFor,
+	}, now)
 }
 
 // Departed lists the nodes that are not registered any more, for users. Those of longer ago
 // than after are forgotten.
 func (t *Nodes) Departed(after time.Duration) []api.Node {
 	now := t.cfg.Now()
-	t.departed.Expire(sched.Time(after), now)
+	t.cfg.Departed.Expire(sched.Time(after), now)
 	var list []api.Node
-	for _, x := range t.departed.All() {
-		list = append(list, api.Node{
-			ID: x.Name, Group: t.cfg.Group, Address: x.Address, Apps: []string{}, Version: x.Version, State: x.State, Reason: x.Reason, StateSeconds: (now - x.Since).Seconds(),
-		})
+	for _, x := range t.cfg.Departed.All(sched.Worker) {
+		list = append(list, membership.DepartedNode(&x, t.cfg.Group, now))
 	}
 	return list
 }
 
+// Registered reports whether a node is registered.
+func (t *Nodes) Registered(name string) bool { return t.byName[name] != nil }
+
 // Knows reports whether a node is registered, or is shown because it was.
-func (t *Nodes) Knows(name string) bool { return t.byName[name] != nil || t.departed.Has(name) }
+func (t *Nodes) Knows(name string) bool {
+	return t.Registered(name) || t.cfg.Departed.Has(sched.Worker, name)
+}
 
 // ForgetDeparted stops showing a node that is not registered any more. It reports whether
 // there was one; the error says that the node is registered.
 func (t *Nodes) ForgetDeparted(name string) (forgotten bool, err error) {
 	n := t.byName[name]
 	if n == nil {
-		return t.departed.Forget(name), nil
+		return t.cfg.Departed.Forget(sched.Worker, name, t.cfg.Now()), nil
 	}
 	state, _ := n.state()
 	next := "stop its node monitor"

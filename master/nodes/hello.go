@@ -91,7 +91,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 		}
 	}
 	t.byName[n.ref.Name] = n
-	t.departed.Forget(n.ref.Name)
+	t.cfg.Departed.Forget(sched.Worker, n.ref.Name, t.cfg.Now())
 	t.registry.Enter(n.ref.Name, n.incarnation, n.address, t.cfg.Now())
 	t.cfg.Changed()
 	t.addSlots(n, h, a.Numbers)

@@ -42,7 +42,8 @@ type Config struct {
 	Core      Core
 	Links     Links
 	Jobs      Jobs
-	Changed   func() // is called when the membership has changed
+	Departed  *protocol.Departures // of daemons of all roles; the nodes record theirs
+	Changed   func()               // is called when the membership has changed
 	Now       func() sched.Time
 	Log       *slog.Logger
 }
@@ -55,7 +56,6 @@ type Nodes struct {
 	byName   map[string]*node
 	byWorker map[int32]*node
 	lives    int64 // registrations so far
-	departed *protocol.Departures
 }
 
 // node is a registered node monitor.
@@ -84,7 +84,7 @@ func New(c Config) *Nodes {
 	limit := sched.Time(c.LostAfter)
 	return &Nodes{
 		cfg: c, registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, limit), numbers: protocol.NewNumbers(addrmap.Limit, protocol.DefaultRest),
-		byName: map[string]*node{}, byWorker: map[int32]*node{}, departed: protocol.NewDepartures(mostDeparted),
+		byName: map[string]*node{}, byWorker: map[int32]*node{},
 	}
 }
 

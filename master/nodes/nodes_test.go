@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -36,7 +37,7 @@ type group struct {
 func newGroup(p sched.Policy) *group {
 	g := &group{unreachable: map[string]bool{}}
 	g.Nodes = nodes.New(nodes.Config{
-		Policy: p, LostAfter: 2 * time.Second, Addrs: addrmap.NewNumbered(), Core: g, Links: g, Jobs: g,
+		Policy: p, LostAfter: 2 * time.Second, Addrs: addrmap.NewNumbered(), Core: g, Links: g, Jobs: g, Departed: protocol.NewDepartures(1000),
 		Changed: func() { g.changes++ }, Now: func() sched.Time { return g.now }, Log: slog.New(slog.DiscardHandler),
 	})
 	return g

@@ -35,6 +35,13 @@ type Hello struct {
 	Token            uint64   // of a frontend's leadership; 0: it has its name alone
 	Stopping         bool     // the sender stops in order; this is its last hello
 
+	// Frontends only: daemons that departed, as the sender heard from earlier processes of the
+	// master; and the last change of departures that it heard of, from the process of that
+	// incarnation.
+	Departed     []Departure
+	Departures   int64
+	DeparturesOf int64
+
 	// Nodes only.
 	Slots  []Slot
 	Serves []string // applications that every slot serves which names none itself
@@ -72,6 +79,10 @@ type HelloReply struct {
 	// can do beyond what every version can.
 	Version  string
 	Features []string
+	// Departed is, for a frontend, what has changed of the daemons that departed since the
+	// change that its hello names; Departures is the number of the last of these changes.
+	Departed   []Departure
+	Departures int64
 }
 
 // Slot is one slot of a node by the node's own state.
@@ -184,6 +195,7 @@ func helloTo(h *Hello) *peer.THello {
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
 		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, Stopping: h.Stopping, Token: bits(h.Token),
+		Departed: mapped(h.Departed, departureTo), Departures: h.Departures, DeparturesOf: h.DeparturesOf,
 	}
 }
 
@@ -210,6 +222,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
 		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, Stopping: t.Stopping, Token: unbits(t.Token),
+		Departed: departuresFrom(t.Departed), Departures: t.Departures, DeparturesOf: t.DeparturesOf,
 	}, nil
 }
 
@@ -218,7 +231,7 @@ func helloReplyTo(r HelloReply) *peer.THelloReply {
 		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
 		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers, Registration: r.Registration,
 		Standby: r.Standby, Leader: r.Leader,
-		Version: r.Version, Features: r.Features,
+		Version: r.Version, Features: r.Features, Departed: mapped(r.Departed, departureTo), Departures: r.Departures,
 	}
 }
 
@@ -231,7 +244,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
 		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers, Registration: t.Registration,
 		Standby: t.Standby, Leader: t.Leader,
-		Version: t.Version, Features: t.Features,
+		Version: t.Version, Features: t.Features, Departed: departuresFrom(t.Departed), Departures: t.Departures,
 	}, nil
 }
 

@@ -11,74 +11,135 @@ import (
 
 // Departure is a daemon that is not registered with a master, as it is shown to users.
 type Departure struct {
+	Role    sched.Role // Worker for a node monitor, Distributor for a frontend
 	Name    string
 	Address string // where it served
 	Version string // of its binary
-	State   string // one of the states of package api
+	State   string // one of the states of package api; "" in a copy: it is not shown any more
 	Reason  string // why
 	Since   sched.Time
 	// Until is when a departure is forgotten that is not recorded again, 0 for the time that
 	// holds for all.
 	Until sched.Time
+	// Changed is when the record was made, changed or ended.
+	Changed sched.Time
 }
 
-// Departures are the daemons of one role that have left, by name and address: of two
-// processes of one name one may be registered while the other one is refused. They are for
-// display only; nothing is decided by them.
+// Departures are the daemons that have left, by role, name and address: of two processes of
+// one name one may be registered while the other one is refused. They are for display only;
+// nothing is decided by them.
+//
+// A daemon follows the changes of another's by their numbers ([Departures.Changes]) and
+// applies them to a copy ([Departures.Merge]). The end of a departure is a change too, so
+// ended ones are kept for as long as the others, without being shown.
 type Departures struct {
-	most int
-	list map[departed]Departure
+	most   int
+	list   map[departed]*departure
+	number int64 // of the last change
 }
 
-type departed struct{ name, address string }
+type departed struct {
+	role          sched.Role
+	name, address string
+}
 
-// NewDepartures returns an empty list of at most that many departures. When there are
-// more, the oldest one is forgotten.
+type departure struct {
+	Departure
+	number int64 // of the change that made it so
+}
+
+func (x *departure) ended() bool { return x.State == "" }
+
+// NewDepartures returns an empty list of at most that many departures of each role, and as
+// many ended ones. When there are more, the oldest one is forgotten.
 func NewDepartures(most int) *Departures {
-	return &Departures{most: most, list: map[departed]Departure{}}
+	return &Departures{most: most, list: map[departed]*departure{}}
 }
 
 // Record records a departure. If one is recorded already with the same state, only its
 // reason, its version and its end change. A refusal, which has an end, does not shorten the
 // time for which an earlier departure without one is shown.
-func (d *Departures) Record(x Departure) {
-	key := departed{x.Name, x.Address}
-	if old, known := d.list[key]; known {
+func (d *Departures) Record(x Departure, now sched.Time) {
+	x.Changed = now
+	old := d.list[keyOf(&x)]
+	if old != nil && !old.ended() {
 		if old.State == x.State {
 			x.Since = old.Since
 		}
 		if old.Until == 0 {
 			x.Until = 0
 		}
-	} else if len(d.list) >= d.most {
-		delete(d.list, d.oldest())
+		if old.State == x.State && old.Reason == x.Reason && old.Version == x.Version && (old.Until == 0) == (x.Until == 0) {
+			old.Until = x.Until // a repetition: nothing for others to learn
+			return
+		}
 	}
-	d.list[key] = x
+	d.set(x)
 }
 
-// oldest returns the departure that was longest ago; of several the first by name and address.
-func (d *Departures) oldest() departed {
-	return slices.MinFunc(slices.Collect(maps.Keys(d.list)), func(a, b departed) int {
-		return cmp.Or(cmp.Compare(d.list[a].Since, d.list[b].Since), compareDeparted(a, b))
-	})
+// Forget ends the departures of a name, which has returned or is not to be shown any more.
+// It reports whether there was one.
+func (d *Departures) Forget(role sched.Role, name string, now sched.Time) (forgotten bool) {
+	for key, x := range d.list {
+		if key.role == role && key.name == name && !x.ended() {
+			d.end(x.Departure, now)
+			forgotten = true
+		}
+	}
+	return forgotten
 }
+
+// end records that a departure is not shown any more.
+func (d *Departures) end(x Departure, now sched.Time) {
+	d.set(Departure{Role: x.Role, Name: x.Name, Address: x.Address, Since: now, Changed: now})
+}
+
+// sameChange is how far apart the times of one change may be in the records of two daemons,
+// which see it for themselves or hear its age.
+const sameChange = 2 * sched.Second
+
+// Merge applies a change that another daemon has recorded: of two changes the later one holds.
+// For a daemon that is registered the departure ends, whatever the other one knows.
+func (d *Departures) Merge(x Departure, registered bool, now sched.Time) {
+	old := d.list[keyOf(&x)]
+	switch {
+	case registered:
+		if x.State != "" && (old == nil || !old.ended() || old.Changed < x.Changed) {
+			d.end(x, now) // a change that the other one applies in its turn
+		}
+	case old == nil, x.Changed > old.Changed+sameChange, x.Changed > old.Changed && x.State != old.State:
+		d.set(x)
+	}
+}
+
+// set enters a change. If there are now more departures of the role than there may be, or
+// more ended ones, the oldest of them is forgotten.
+func (d *Departures) set(x Departure) {
+	d.number++
+	d.list[keyOf(&x)] = &departure{Departure: x, number: d.number}
+	var all []departed
+	for key, o := range d.list {
+		if key.role == x.Role && o.ended() == (x.State == "") {
+			all = append(all, key)
+		}
+	}
+	if len(all) > d.most {
+		delete(d.list, slices.MinFunc(all, func(a, b departed) int {
+			return cmp.Or(cmp.Compare(d.list[a].Since, d.list[b].Since), compareDeparted(a, b))
+		}))
+	}
+}
+
+func keyOf(x *Departure) departed { return departed{x.Role, x.Name, x.Address} }
 
 func compareDeparted(a, b departed) int {
-	return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.address, b.address))
-}
-
-// Forget forgets the departures of a name, which has returned or is not to be shown any
-// more. It reports whether there was one.
-func (d *Departures) Forget(name string) bool {
-	before := len(d.list)
-	maps.DeleteFunc(d.list, func(key departed, _ Departure) bool { return key.name == name })
-	return len(d.list) < before
+	return cmp.Or(cmp.Compare(a.role, b.role), strings.Compare(a.name, b.name), strings.Compare(a.address, b.address))
 }
 
 // Has reports whether a departure of the name is recorded.
-func (d *Departures) Has(name string) bool {
-	for key := range d.list {
-		if key.name == name {
+func (d *Departures) Has(role sched.Role, name string) bool {
+	for key, x := range d.list {
+		if key.role == role && key.name == name && !x.ended() {
 			return true
 		}
 	}
@@ -87,16 +148,45 @@ func (d *Departures) Has(name string) bool {
 
 // Expire forgets the departures of at least that long ago, and those whose end has come.
 func (d *Departures) Expire(after, now sched.Time) {
-	maps.DeleteFunc(d.list, func(_ departed, x Departure) bool {
+	maps.DeleteFunc(d.list, func(_ departed, x *departure) bool {
 		return now-x.Since >= after || x.Until > 0 && now >= x.Until
 	})
 }
 
-// All lists the departures in the order of names and addresses.
-func (d *Departures) All() []Departure {
-	list := make([]Departure, 0, len(d.list))
+// All lists the departures of a role in the order of names and addresses.
+func (d *Departures) All(role sched.Role) (list []Departure) {
 	for _, key := range slices.SortedFunc(maps.Keys(d.list), compareDeparted) {
-		list = append(list, d.list[key])
+		if x := d.list[key]; key.role == role && !x.ended() {
+			list = append(list, x.Departure)
+		}
 	}
 	return list
+}
+
+// Last returns the number of the last change.
+func (d *Departures) Last() int64 { return d.number }
+
+// Changes returns at most that many of the changes after the one of a number, in their order,
+// and the number of the last of them. Departures that end by themselves, as those of refused
+// daemons do, are left out.
+func (d *Departures) Changes(after int64, most int) (list []Departure, last int64) {
+	if after >= d.number {
+		return nil, d.number
+	}
+	var all []*departure
+	for _, x := range d.list {
+		if x.number > after && x.Until == 0 {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b *departure) int { return cmp.Compare(a.number, b.number) })
+	last = d.number
+	if len(all) > most {
+		all = all[:most]
+		last = all[most-1].number
+	}
+	for _, x := range all {
+		list = append(list, x.Departure)
+	}
+	return list, last
 }

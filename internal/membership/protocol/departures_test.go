@@ -2,8 +2,10 @@ package protocol_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -12,7 +14,7 @@ import (
 )
 
 func gone(name, address, state string, since sched.Time) protocol.Departure {
-	return protocol.Departure{Name: name, Address: address, State: state, Reason: state + " at " + address, Since: since}
+	return protocol.Departure{Role: sched.Worker, Name: name, Address: address, State: state, Reason: state + " at " + address, Since: since}
 }
 
 // A departure is shown with its first instant until it is forgotten, replaced by another
@@ -21,7 +23,7 @@ func gone(name, address, state string, since sched.Time) protocol.Departure {
 func TestDepartures(t *testing.T) {
 	d := protocol.NewDepartures(10)
 	names := func() (list []string) {
-		for _, x := range d.All() {
+		for _, x := range d.All(sched.Worker) {
 			list = append(list, fmt.Sprintf("%s %s %s %d", x.Name, x.Address, x.State, x.Since/sched.Second))
 		}
 		return list
@@ -33,28 +35,28 @@ func TestDepartures(t *testing.T) {
 		}
 	}
 	const second = sched.Second
-	d.Record(gone("b", "h:1", "lost", 1*second))
-	d.Record(gone("a", "h:2", "stopped", 2*second))
+	d.Record(gone("b", "h:1", "lost", 1*second), 0)
+	d.Record(gone("a", "h:2", "stopped", 2*second), 0)
 	check("two", "a h:2 stopped 2", "b h:1 lost 1")
 	again := gone("b", "h:1", "lost", 3*second)
 	again.Reason, again.Until = "refused", 60*second
-	d.Record(again)
+	d.Record(again, 0)
 	check("the same state", "a h:2 stopped 2", "b h:1 lost 1")
-	if x := d.All()[1]; x.Reason != "refused" || x.Until != 0 {
+	if x := d.All(sched.Worker)[1]; x.Reason != "refused" || x.Until != 0 {
 		t.Errorf("a refusal of a lost daemon is %+v", x)
 	}
-	d.Record(gone("a", "h:2", "lost", 4*second))
+	d.Record(gone("a", "h:2", "lost", 4*second), 0)
 	check("another state", "a h:2 lost 4", "b h:1 lost 1")
 	refused := gone("c", "h:9", "lost", 5*second)
 	refused.Until = 65 * second
-	d.Record(refused)
+	d.Record(refused, 0)
 	refused.Since, refused.Until = 10*second, 70*second
-	d.Record(refused)
+	d.Record(refused, 0)
 	d.Expire(3600*second, 69*second)
 	check("refused a minute ago", "a h:2 lost 4", "b h:1 lost 1", "c h:9 lost 5")
 	d.Expire(3600*second, 70*second)
 	check("not refused any more", "a h:2 lost 4", "b h:1 lost 1")
-	if d.Forget("c") || !d.Forget("a") {
+	if d.Forget(sched.Worker, "c", 0) || !d.Forget(sched.Worker, "a", 0) {
 		t.Error("c was forgotten, and a was not")
 	}
 	d.Expire(100*second, 101*second)
@@ -68,15 +70,141 @@ func TestDeparturesAreBounded(t *testing.T) {
 		n := rapid.IntRange(0, 100).Draw(t, "n")
 		d := protocol.NewDepartures(most)
 		for i := range n {
-			d.Record(gone(fmt.Sprintf("n%03d", i), "h:1", "lost", sched.Time(i)))
+			d.Record(gone(fmt.Sprintf("n%03d", i), "h:1", "lost", sched.Time(i)), 0)
 		}
-		all := d.All()
+		all := d.All(sched.Worker)
 		if len(all) != min(n, most) {
 			t.Fatalf("%d of %d departures are kept, the bound is %d", len(all), n, most)
 		}
 		for i, x := range all {
 			if want := fmt.Sprintf("n%03d", n-len(all)+i); x.Name != want {
 				t.Fatalf("number %d is %s, want %s", i, x.Name, want)
+			}
+		}
+	})
+}
+
+// A change that others have heard of is not a change again, and refusals are for the daemon
+// itself; a follower that asks for few changes at a time hears all of them.
+func TestChangesOfDepartures(t *testing.T) {
+	d := protocol.NewDepartures(100)
+	for i := range 10 {
+		d.Record(gone(fmt.Sprint("n", i), "h:1", "lost", sched.Time(i)), sched.Time(i))
+	}
+	refused := gone("refused", "h:9", "lost", 5)
+	refused.Until = 65 * sched.Second
+	d.Record(refused, 5)
+	d.Record(gone("n3", "h:1", "lost", 20), 20)
+	d.Forget(sched.Worker, "n5", 21)
+	var names []string
+	last := int64(0)
+	for last < d.Last() {
+		list, upTo := d.Changes(last, 3)
+		if len(list) > 3 || upTo <= last {
+			t.Fatalf("%d changes after number %d, up to %d", len(list), last, upTo)
+		}
+		for _, x := range list {
+			names = append(names, x.Name+" "+x.State)
+		}
+		last = upTo
+	}
+	want := []string{"n0 lost", "n1 lost", "n2 lost", "n3 lost", "n4 lost", "n6 lost", "n7 lost", "n8 lost", "n9 lost", "n5 "}
+	if !slices.Equal(names, want) {
+		t.Errorf("the changes are %q, want %q", names, want)
+	}
+	if list, upTo := d.Changes(last, 3); len(list) != 0 || upTo != last {
+		t.Errorf("after the last change there are %v, up to %d", list, upTo)
+	}
+}
+
+// cluster is a master that is started again and again, with frontends that copy its record.
+type cluster struct {
+	now       sched.Time
+	master    *protocol.Departures
+	life      int // of the master
+	copies    []*protocol.Departures
+	heard     []int64 // by copy, of the master of the life in of
+	of        []int
+	up        map[string]bool
+	departed  map[string]string // state by name, what users are to see
+	departure map[string]sched.Time
+}
+
+// exchange is a hello of a frontend and the answer, which take half a second each.
+func (c *cluster) exchange(i int) {
+	pass := func(x protocol.Departure) protocol.Departure {
+		x.Since, x.Changed = x.Since+sched.Second/2, x.Changed+sched.Second/2
+		return x
+	}
+	if c.of[i] != c.life {
+		all, _ := c.copies[i].Changes(0, 1000)
+		for _, x := range all {
+			c.master.Merge(pass(x), c.up[x.Name], c.now)
+		}
+		c.of[i], c.heard[i] = c.life, 0
+	}
+	changes, last := c.master.Changes(c.heard[i], 1000)
+	for _, x := range changes {
+		c.copies[i].Merge(pass(x), false, c.now)
+	}
+	c.heard[i] = last
+}
+
+// However often the master is started again, as long as one frontend has heard of the last
+// changes the master shows what departed, once all frontends have registered with it, and
+// nothing that returned or was forgotten.
+func TestDeparturesOutliveMasters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const frontends = 3
+		c := &cluster{
+			master: protocol.NewDepartures(100), heard: make([]int64, frontends), of: make([]int, frontends),
+			up: map[string]bool{}, departed: map[string]string{}, departure: map[string]sched.Time{},
+		}
+		for range frontends {
+			c.copies = append(c.copies, protocol.NewDepartures(100))
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			c.now += 10 * sched.Second
+			name := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")
+			switch rapid.SampledFrom([]string{"leave", "register", "forget", "restart", "hello"}).Draw(t, "step") {
+			case "leave":
+				if c.up[name] {
+					state := rapid.SampledFrom([]string{"lost", "stopped"}).Draw(t, "state")
+					delete(c.up, name)
+					c.departed[name], c.departure[name] = state, c.now
+					c.master.Record(gone(name, "h:1", state, c.now), c.now)
+				}
+			case "register":
+				c.up[name] = true
+				delete(c.departed, name)
+				c.master.Forget(sched.Worker, name, c.now)
+			case "forget":
+				if c.master.Forget(sched.Worker, name, c.now) {
+					delete(c.departed, name)
+				}
+			case "restart":
+				c.exchange(rapid.IntRange(0, frontends-1).Draw(t, "frontend"))
+				c.master = protocol.NewDepartures(100)
+				c.life++
+			case "hello":
+				c.exchange(rapid.IntRange(0, frontends-1).Draw(t, "frontend"))
+			}
+		}
+		for range 2 {
+			for i := range frontends {
+				c.exchange(i)
+			}
+		}
+		for what, list := range map[string]*protocol.Departures{"the master": c.master, "a frontend": c.copies[0]} {
+			shown := map[string]string{}
+			for _, x := range list.All(sched.Worker) {
+				shown[x.Name] = x.State
+				if d := x.Since - c.departure[x.Name]; d < 0 || d > 100*sched.Second {
+					t.Errorf("%s shows %s as departed %v late", what, x.Name, time.Duration(d))
+				}
+			}
+			if !maps.Equal(shown, c.departed) {
+				t.Errorf("%s shows %v, want %v", what, shown, c.departed)
 			}
 		}
 	})

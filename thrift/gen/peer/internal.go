@@ -9775,6 +9775,431 @@ func (p *TSlot) String() string {
 }
 
 // Attributes:
+//   - Daemon
+//   - Address
+//   - Version
+//   - State
+//   - Reason
+//   - AgeNanos
+//   - ChangedNanos
+type TDeparture struct {
+	Daemon       *TRef  `thrift:"daemon,1" db:"daemon" json:"daemon,omitempty"`
+	Address      string `thrift:"address,2" db:"address" json:"address"`
+	Version      string `thrift:"version,3" db:"version" json:"version"`
+	State        string `thrift:"state,4" db:"state" json:"state"`
+	Reason       string `thrift:"reason,5" db:"reason" json:"reason"`
+	AgeNanos     int64  `thrift:"ageNanos,6" db:"ageNanos" json:"ageNanos"`
+	ChangedNanos int64  `thrift:"changedNanos,7" db:"changedNanos" json:"changedNanos"`
+}
+
+func NewTDeparture() *TDeparture {
+	return &TDeparture{}
+}
+
+var TDeparture_Daemon_DEFAULT *TRef
+
+func (p *TDeparture) GetDaemon() *TRef {
+	if !p.IsSetDaemon() {
+		return TDeparture_Daemon_DEFAULT
+	}
+	return p.Daemon
+}
+
+func (p *TDeparture) GetAddress() string {
+	return p.Address
+}
+
+var TDeparture_Version_DEFAULT string = ""
+
+func (p *TDeparture) GetVersion() string {
+	return p.Version
+}
+
+var TDeparture_State_DEFAULT string = ""
+
+func (p *TDeparture) GetState() string {
+	return p.State
+}
+
+var TDeparture_Reason_DEFAULT string = ""
+
+func (p *TDeparture) GetReason() string {
+	return p.Reason
+}
+
+var TDeparture_AgeNanos_DEFAULT int64 = 0
+
+func (p *TDeparture) GetAgeNanos() int64 {
+	return p.AgeNanos
+}
+
+var TDeparture_ChangedNanos_DEFAULT int64 = 0
+
+func (p *TDeparture) GetChangedNanos() int64 {
+	return p.ChangedNanos
+}
+func (p *TDeparture) IsSetDaemon() bool {
+	return p.Daemon != nil
+}
+
+func (p *TDeparture) IsSetVersion() bool {
+	return p.Version != TDeparture_Version_DEFAULT
+}
+
+func (p *TDeparture) IsSetState() bool {
+	return p.State != TDeparture_State_DEFAULT
+}
+
+func (p *TDeparture) IsSetReason() bool {
+	return p.Reason != TDeparture_Reason_DEFAULT
+}
+
+func (p *TDeparture) IsSetAgeNanos() bool {
+	return p.AgeNanos != TDeparture_AgeNanos_DEFAULT
+}
+
+func (p *TDeparture) IsSetChangedNanos() bool {
+	return p.ChangedNanos != TDeparture_ChangedNanos_DEFAULT
+}
+
+func (p *TDeparture) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Daemon = &TRef{}
+	if err := p.Daemon.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Daemon), err)
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.AgeNanos = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.ChangedNanos = v
+	}
+	return nil
+}
+
+func (p *TDeparture) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TDeparture"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TDeparture) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDaemon() {
+		if err := oprot.WriteFieldBegin(ctx, "daemon", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:daemon: ", p), err)
+		}
+		if err := p.Daemon.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Daemon), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:daemon: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TDeparture) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetVersion() {
+		if err := oprot.WriteFieldBegin(ctx, "version", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:version: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Version)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.version (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:version: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetState() {
+		if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:state: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.state (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:state: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:reason: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAgeNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "ageNanos", thrift.I64, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:ageNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.AgeNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.ageNanos (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:ageNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetChangedNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "changedNanos", thrift.I64, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:changedNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ChangedNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.changedNanos (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:changedNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) Equals(other *TDeparture) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.Daemon.Equals(other.Daemon) {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.AgeNanos != other.AgeNanos {
+		return false
+	}
+	if p.ChangedNanos != other.ChangedNanos {
+		return false
+	}
+	return true
+}
+
+func (p *TDeparture) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TDeparture(%+v)", *p)
+}
+
+// Attributes:
 //   - Sender
 //   - Incarnation
 //   - Epoch
@@ -9795,27 +10220,33 @@ func (p *TSlot) String() string {
 //   - Draining
 //   - Stopping
 //   - Token
+//   - Departed
+//   - Departures
+//   - DeparturesOf
 type THello struct {
-	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
-	Epoch            int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
-	Address          string   `thrift:"address,4" db:"address" json:"address"`
-	SchedulerAddress string   `thrift:"schedulerAddress,5" db:"schedulerAddress" json:"schedulerAddress"`
-	Group            int32    `thrift:"group,6" db:"group" json:"group"`
-	Slots            []*TSlot `thrift:"slots,7" db:"slots" json:"slots,omitempty"`
-	Serves           []string `thrift:"serves,8" db:"serves" json:"serves,omitempty"`
-	Memory           int64    `thrift:"memory,9" db:"memory" json:"memory"`
-	Host             string   `thrift:"host,10" db:"host" json:"host"`
-	Highest          int32    `thrift:"highest,11" db:"highest" json:"highest"`
-	EpochOf          int64    `thrift:"epochOf,12" db:"epochOf" json:"epochOf"`
-	Policy           string   `thrift:"policy,13" db:"policy" json:"policy"`
-	Version          string   `thrift:"version,14" db:"version" json:"version"`
-	Features         []string `thrift:"features,15" db:"features" json:"features,omitempty"`
-	Draining         bool     `thrift:"draining,16" db:"draining" json:"draining"`
-	Continues        []int64  `thrift:"continues,17" db:"continues" json:"continues,omitempty"`
-	Complete         bool     `thrift:"complete,18" db:"complete" json:"complete"`
-	Stopping         bool     `thrift:"stopping,19" db:"stopping" json:"stopping"`
-	Token            int64    `thrift:"token,20" db:"token" json:"token"`
+	Sender           *TRef         `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Incarnation      int64         `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Epoch            int64         `thrift:"epoch,3" db:"epoch" json:"epoch"`
+	Address          string        `thrift:"address,4" db:"address" json:"address"`
+	SchedulerAddress string        `thrift:"schedulerAddress,5" db:"schedulerAddress" json:"schedulerAddress"`
+	Group            int32         `thrift:"group,6" db:"group" json:"group"`
+	Slots            []*TSlot      `thrift:"slots,7" db:"slots" json:"slots,omitempty"`
+	Serves           []string      `thrift:"serves,8" db:"serves" json:"serves,omitempty"`
+	Memory           int64         `thrift:"memory,9" db:"memory" json:"memory"`
+	Host             string        `thrift:"host,10" db:"host" json:"host"`
+	Highest          int32         `thrift:"highest,11" db:"highest" json:"highest"`
+	EpochOf          int64         `thrift:"epochOf,12" db:"epochOf" json:"epochOf"`
+	Policy           string        `thrift:"policy,13" db:"policy" json:"policy"`
+	Version          string        `thrift:"version,14" db:"version" json:"version"`
+	Features         []string      `thrift:"features,15" db:"features" json:"features,omitempty"`
+	Draining         bool          `thrift:"draining,16" db:"draining" json:"draining"`
+	Continues        []int64       `thrift:"continues,17" db:"continues" json:"continues,omitempty"`
+	Complete         bool          `thrift:"complete,18" db:"complete" json:"complete"`
+	Stopping         bool          `thrift:"stopping,19" db:"stopping" json:"stopping"`
+	Token            int64         `thrift:"token,20" db:"token" json:"token"`
+	Departed         []*TDeparture `thrift:"departed,21" db:"departed" json:"departed,omitempty"`
+	Departures       int64         `thrift:"departures,22" db:"departures" json:"departures"`
+	DeparturesOf     int64         `thrift:"departuresOf,23" db:"departuresOf" json:"departuresOf"`
 }
 
 func NewTHello() *THello {
@@ -9934,6 +10365,24 @@ var THello_Token_DEFAULT int64 = 0
 func (p *THello) GetToken() int64 {
 	return p.Token
 }
+
+var THello_Departed_DEFAULT []*TDeparture
+
+func (p *THello) GetDeparted() []*TDeparture {
+	return p.Departed
+}
+
+var THello_Departures_DEFAULT int64 = 0
+
+func (p *THello) GetDepartures() int64 {
+	return p.Departures
+}
+
+var THello_DeparturesOf_DEFAULT int64 = 0
+
+func (p *THello) GetDeparturesOf() int64 {
+	return p.DeparturesOf
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9992,6 +10441,18 @@ func (p *THello) IsSetStopping() bool {
 
 func (p *THello) IsSetToken() bool {
 	return p.Token != THello_Token_DEFAULT
+}
+
+func (p *THello) IsSetDeparted() bool {
+	return p.Departed != nil
+}
+
+func (p *THello) IsSetDepartures() bool {
+	return p.Departures != THello_Departures_DEFAULT
+}
+
+func (p *THello) IsSetDeparturesOf() bool {
+	return p.DeparturesOf != THello_DeparturesOf_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10201,6 +10662,36 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 20:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 21:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField21(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 22:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField22(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 23:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField23(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10452,6 +10943,44 @@ func (p *THello) ReadField20(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TDeparture, 0, size)
+	p.Departed = tSlice
+	for i := 0; i < size; i++ {
+		_elem40 := &TDeparture{}
+		if err := _elem40.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem40), err)
+		}
+		p.Departed = append(p.Departed, _elem40)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THello) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 22: ", err)
+	} else {
+		p.Departures = v
+	}
+	return nil
+}
+
+func (p *THello) ReadField23(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 23: ", err)
+	} else {
+		p.DeparturesOf = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10515,6 +11044,15 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField21(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField22(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField23(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10849,6 +11387,59 @@ func (p *THello) writeField20(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField21(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDeparted() {
+		if err := oprot.WriteFieldBegin(ctx, "departed", thrift.LIST, 21); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:departed: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Departed)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Departed {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 21:departed: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THello) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDepartures() {
+		if err := oprot.WriteFieldBegin(ctx, "departures", thrift.I64, 22); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:departures: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Departures)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.departures (22) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 22:departures: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THello) writeField23(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDeparturesOf() {
+		if err := oprot.WriteFieldBegin(ctx, "departuresOf", thrift.I64, 23); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 23:departuresOf: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.DeparturesOf)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.departuresOf (23) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 23:departuresOf: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -10877,8 +11468,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src40 := other.Slots[i]
-		if !_tgt.Equals(_src40) {
+		_src41 := other.Slots[i]
+		if !_tgt.Equals(_src41) {
 			return false
 		}
 	}
@@ -10886,8 +11477,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src41 := other.Serves[i]
-		if _tgt != _src41 {
+		_src42 := other.Serves[i]
+		if _tgt != _src42 {
 			return false
 		}
 	}
@@ -10913,8 +11504,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Features {
-		_src42 := other.Features[i]
-		if _tgt != _src42 {
+		_src43 := other.Features[i]
+		if _tgt != _src43 {
 			return false
 		}
 	}
@@ -10925,8 +11516,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Continues {
-		_src43 := other.Continues[i]
-		if _tgt != _src43 {
+		_src44 := other.Continues[i]
+		if _tgt != _src44 {
 			return false
 		}
 	}
@@ -10937,6 +11528,21 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.Token != other.Token {
+		return false
+	}
+	if len(p.Departed) != len(other.Departed) {
+		return false
+	}
+	for i, _tgt := range p.Departed {
+		_src45 := other.Departed[i]
+		if !_tgt.Equals(_src45) {
+			return false
+		}
+	}
+	if p.Departures != other.Departures {
+		return false
+	}
+	if p.DeparturesOf != other.DeparturesOf {
 		return false
 	}
 	return true
@@ -10963,20 +11569,24 @@ func (p *THello) String() string {
 //   - Standby
 //   - Version
 //   - Features
+//   - Departed
+//   - Departures
 type THelloReply struct {
-	Sender       *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Incarnation  int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
-	Epoch        int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
-	Accepted     bool     `thrift:"accepted,4" db:"accepted" json:"accepted"`
-	Problem      string   `thrift:"problem,5" db:"problem" json:"problem"`
-	Serves       []string `thrift:"serves,6" db:"serves" json:"serves,omitempty"`
-	Group        int32    `thrift:"group,7" db:"group" json:"group"`
-	Numbers      []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
-	Registration int64    `thrift:"registration,9" db:"registration" json:"registration"`
-	Leader       string   `thrift:"leader,10" db:"leader" json:"leader"`
-	Version      string   `thrift:"version,11" db:"version" json:"version"`
-	Features     []string `thrift:"features,12" db:"features" json:"features,omitempty"`
-	Standby      bool     `thrift:"standby,13" db:"standby" json:"standby"`
+	Sender       *TRef         `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Incarnation  int64         `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Epoch        int64         `thrift:"epoch,3" db:"epoch" json:"epoch"`
+	Accepted     bool          `thrift:"accepted,4" db:"accepted" json:"accepted"`
+	Problem      string        `thrift:"problem,5" db:"problem" json:"problem"`
+	Serves       []string      `thrift:"serves,6" db:"serves" json:"serves,omitempty"`
+	Group        int32         `thrift:"group,7" db:"group" json:"group"`
+	Numbers      []int32       `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
+	Registration int64         `thrift:"registration,9" db:"registration" json:"registration"`
+	Leader       string        `thrift:"leader,10" db:"leader" json:"leader"`
+	Version      string        `thrift:"version,11" db:"version" json:"version"`
+	Features     []string      `thrift:"features,12" db:"features" json:"features,omitempty"`
+	Standby      bool          `thrift:"standby,13" db:"standby" json:"standby"`
+	Departed     []*TDeparture `thrift:"departed,14" db:"departed" json:"departed,omitempty"`
+	Departures   int64         `thrift:"departures,15" db:"departures" json:"departures"`
 }
 
 func NewTHelloReply() *THelloReply {
@@ -11053,6 +11663,18 @@ var THelloReply_Features_DEFAULT []string
 func (p *THelloReply) GetFeatures() []string {
 	return p.Features
 }
+
+var THelloReply_Departed_DEFAULT []*TDeparture
+
+func (p *THelloReply) GetDeparted() []*TDeparture {
+	return p.Departed
+}
+
+var THelloReply_Departures_DEFAULT int64 = 0
+
+func (p *THelloReply) GetDepartures() int64 {
+	return p.Departures
+}
 func (p *THelloReply) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -11083,6 +11705,14 @@ func (p *THelloReply) IsSetVersion() bool {
 
 func (p *THelloReply) IsSetFeatures() bool {
 	return p.Features != nil
+}
+
+func (p *THelloReply) IsSetDeparted() bool {
+	return p.Departed != nil
+}
+
+func (p *THelloReply) IsSetDepartures() bool {
+	return p.Departures != THelloReply_Departures_DEFAULT
 }
 
 func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -11229,6 +11859,26 @@ func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 14:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField14(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 15:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -11296,13 +11946,13 @@ func (p *THelloReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem44 string
+		var _elem46 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem44 = v
+			_elem46 = v
 		}
-		p.Serves = append(p.Serves, _elem44)
+		p.Serves = append(p.Serves, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11327,13 +11977,13 @@ func (p *THelloReply) ReadField8(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem45 int32
+		var _elem47 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem45 = v
+			_elem47 = v
 		}
-		p.Numbers = append(p.Numbers, _elem45)
+		p.Numbers = append(p.Numbers, _elem47)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11385,16 +12035,45 @@ func (p *THelloReply) ReadField12(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]string, 0, size)
 	p.Features = tSlice
 	for i := 0; i < size; i++ {
-		var _elem46 string
+		var _elem48 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem46 = v
+			_elem48 = v
 		}
-		p.Features = append(p.Features, _elem46)
+		p.Features = append(p.Features, _elem48)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TDeparture, 0, size)
+	p.Departed = tSlice
+	for i := 0; i < size; i++ {
+		_elem49 := &TDeparture{}
+		if err := _elem49.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem49), err)
+		}
+		p.Departed = append(p.Departed, _elem49)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 15: ", err)
+	} else {
+		p.Departures = v
 	}
 	return nil
 }
@@ -11441,6 +12120,12 @@ func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11662,6 +12347,44 @@ func (p *THelloReply) writeField13(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *THelloReply) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDeparted() {
+		if err := oprot.WriteFieldBegin(ctx, "departed", thrift.LIST, 14); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:departed: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Departed)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Departed {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 14:departed: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THelloReply) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDepartures() {
+		if err := oprot.WriteFieldBegin(ctx, "departures", thrift.I64, 15); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:departures: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Departures)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.departures (15) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 15:departures: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THelloReply) Equals(other *THelloReply) bool {
 	if p == other {
 		return true
@@ -11687,8 +12410,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src47 := other.Serves[i]
-		if _tgt != _src47 {
+		_src50 := other.Serves[i]
+		if _tgt != _src50 {
 			return false
 		}
 	}
@@ -11699,8 +12422,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src48 := other.Numbers[i]
-		if _tgt != _src48 {
+		_src51 := other.Numbers[i]
+		if _tgt != _src51 {
 			return false
 		}
 	}
@@ -11717,12 +12440,24 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Features {
-		_src49 := other.Features[i]
-		if _tgt != _src49 {
+		_src52 := other.Features[i]
+		if _tgt != _src52 {
 			return false
 		}
 	}
 	if p.Standby != other.Standby {
+		return false
+	}
+	if len(p.Departed) != len(other.Departed) {
+		return false
+	}
+	for i, _tgt := range p.Departed {
+		_src53 := other.Departed[i]
+		if !_tgt.Equals(_src53) {
+			return false
+		}
+	}
+	if p.Departures != other.Departures {
 		return false
 	}
 	return true
@@ -11991,11 +12726,11 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem50 := &TSlot{}
-		if err := _elem50.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem50), err)
+		_elem54 := &TSlot{}
+		if err := _elem54.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
 		}
-		p.Slots = append(p.Slots, _elem50)
+		p.Slots = append(p.Slots, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12238,8 +12973,8 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src51 := other.Slots[i]
-		if !_tgt.Equals(_src51) {
+		_src55 := other.Slots[i]
+		if !_tgt.Equals(_src55) {
 			return false
 		}
 	}
@@ -12813,13 +13548,13 @@ func (p *TRollNode) ReadField4(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem52 int32
+		var _elem56 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem52 = v
+			_elem56 = v
 		}
-		p.Numbers = append(p.Numbers, _elem52)
+		p.Numbers = append(p.Numbers, _elem56)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13014,8 +13749,8 @@ func (p *TRollNode) Equals(other *TRollNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src53 := other.Numbers[i]
-		if _tgt != _src53 {
+		_src57 := other.Numbers[i]
+		if _tgt != _src57 {
 			return false
 		}
 	}
@@ -13415,11 +14150,11 @@ func (p *TRoll) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem54 := &TRollNode{}
-		if err := _elem54.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
+		_elem58 := &TRollNode{}
+		if err := _elem58.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
 		}
-		p.Nodes = append(p.Nodes, _elem54)
+		p.Nodes = append(p.Nodes, _elem58)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13435,11 +14170,11 @@ func (p *TRoll) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollFrontend, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem55 := &TRollFrontend{}
-		if err := _elem55.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem55), err)
+		_elem59 := &TRollFrontend{}
+		if err := _elem59.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem59), err)
 		}
-		p.Frontends = append(p.Frontends, _elem55)
+		p.Frontends = append(p.Frontends, _elem59)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13558,8 +14293,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src56 := other.Nodes[i]
-		if !_tgt.Equals(_src56) {
+		_src60 := other.Nodes[i]
+		if !_tgt.Equals(_src60) {
 			return false
 		}
 	}
@@ -13567,8 +14302,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src57 := other.Frontends[i]
-		if !_tgt.Equals(_src57) {
+		_src61 := other.Frontends[i]
+		if !_tgt.Equals(_src61) {
 			return false
 		}
 	}
@@ -13675,11 +14410,11 @@ func (p *TJobView) ReadField2(ctx context.Context, iprot thrift.TProtocol) error
 	tSlice := make([]*published.TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem58 := &published.TTaskStatus{}
-		if err := _elem58.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		_elem62 := &published.TTaskStatus{}
+		if err := _elem62.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem62), err)
 		}
-		p.Tasks = append(p.Tasks, _elem58)
+		p.Tasks = append(p.Tasks, _elem62)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13757,8 +14492,8 @@ func (p *TJobView) Equals(other *TJobView) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src59 := other.Tasks[i]
-		if !_tgt.Equals(_src59) {
+		_src63 := other.Tasks[i]
+		if !_tgt.Equals(_src63) {
 			return false
 		}
 	}
@@ -13848,11 +14583,11 @@ func (p *TRunningJobs) ReadField1(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem60 := &TJobId{}
-		if err := _elem60.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
+		_elem64 := &TJobId{}
+		if err := _elem64.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
 		}
-		p.Jobs = append(p.Jobs, _elem60)
+		p.Jobs = append(p.Jobs, _elem64)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13934,8 +14669,8 @@ func (p *TRunningJobs) Equals(other *TRunningJobs) bool {
 		return false
 	}
 	for i, _tgt := range p.Jobs {
-		_src61 := other.Jobs[i]
-		if !_tgt.Equals(_src61) {
+		_src65 := other.Jobs[i]
+		if !_tgt.Equals(_src65) {
 			return false
 		}
 	}
@@ -14167,13 +14902,13 @@ func (p *TOrder) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		var _elem62 string
+		var _elem66 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem62 = v
+			_elem66 = v
 		}
-		p.Executors = append(p.Executors, _elem62)
+		p.Executors = append(p.Executors, _elem66)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -14352,8 +15087,8 @@ func (p *TOrder) Equals(other *TOrder) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src63 := other.Executors[i]
-		if _tgt != _src63 {
+		_src67 := other.Executors[i]
+		if _tgt != _src67 {
 			return false
 		}
 	}
@@ -15162,11 +15897,11 @@ func (p *THeldApplication) ReadField7(ctx context.Context, iprot thrift.TProtoco
 	tSlice := make([]*THeldExecutor, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		_elem64 := &THeldExecutor{}
-		if err := _elem64.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
+		_elem68 := &THeldExecutor{}
+		if err := _elem68.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem68), err)
 		}
-		p.Executors = append(p.Executors, _elem64)
+		p.Executors = append(p.Executors, _elem68)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15337,8 +16072,8 @@ func (p *THeldApplication) Equals(other *THeldApplication) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src65 := other.Executors[i]
-		if !_tgt.Equals(_src65) {
+		_src69 := other.Executors[i]
+		if !_tgt.Equals(_src69) {
 			return false
 		}
 	}
@@ -15512,11 +16247,11 @@ func (p *THoldings) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*THeldApplication, 0, size)
 	p.Applications = tSlice
 	for i := 0; i < size; i++ {
-		_elem66 := &THeldApplication{}
-		if err := _elem66.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem66), err)
+		_elem70 := &THeldApplication{}
+		if err := _elem70.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem70), err)
 		}
-		p.Applications = append(p.Applications, _elem66)
+		p.Applications = append(p.Applications, _elem70)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15649,8 +16384,8 @@ func (p *THoldings) Equals(other *THoldings) bool {
 		return false
 	}
 	for i, _tgt := range p.Applications {
-		_src67 := other.Applications[i]
-		if !_tgt.Equals(_src67) {
+		_src71 := other.Applications[i]
+		if !_tgt.Equals(_src71) {
 			return false
 		}
 	}
@@ -15904,11 +16639,11 @@ func (p *TSlotInventory) ReadField2(ctx context.Context, iprot thrift.TProtocol)
 	tSlice := make([]*TAttempt, 0, size)
 	p.Attempts = tSlice
 	for i := 0; i < size; i++ {
-		_elem68 := &TAttempt{}
-		if err := _elem68.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem68), err)
+		_elem72 := &TAttempt{}
+		if err := _elem72.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem72), err)
 		}
-		p.Attempts = append(p.Attempts, _elem68)
+		p.Attempts = append(p.Attempts, _elem72)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15984,8 +16719,8 @@ func (p *TSlotInventory) Equals(other *TSlotInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Attempts {
-		_src69 := other.Attempts[i]
-		if !_tgt.Equals(_src69) {
+		_src73 := other.Attempts[i]
+		if !_tgt.Equals(_src73) {
 			return false
 		}
 	}
@@ -16259,11 +16994,11 @@ func (p *TInventory) ReadField7(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TSlotInventory, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem70 := &TSlotInventory{}
-		if err := _elem70.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem70), err)
+		_elem74 := &TSlotInventory{}
+		if err := _elem74.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem74), err)
 		}
-		p.Slots = append(p.Slots, _elem70)
+		p.Slots = append(p.Slots, _elem74)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16490,8 +17225,8 @@ func (p *TInventory) Equals(other *TInventory) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src71 := other.Slots[i]
-		if !_tgt.Equals(_src71) {
+		_src75 := other.Slots[i]
+		if !_tgt.Equals(_src75) {
 			return false
 		}
 	}
@@ -16637,11 +17372,11 @@ func (p *TInventoryReply) ReadField3(ctx context.Context, iprot thrift.TProtocol
 	tSlice := make([]*TAttempt, 0, size)
 	p.Unwanted = tSlice
 	for i := 0; i < size; i++ {
-		_elem72 := &TAttempt{}
-		if err := _elem72.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem72), err)
+		_elem76 := &TAttempt{}
+		if err := _elem76.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem76), err)
 		}
-		p.Unwanted = append(p.Unwanted, _elem72)
+		p.Unwanted = append(p.Unwanted, _elem76)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16761,8 +17496,8 @@ func (p *TInventoryReply) Equals(other *TInventoryReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unwanted {
-		_src73 := other.Unwanted[i]
-		if !_tgt.Equals(_src73) {
+		_src77 := other.Unwanted[i]
+		if !_tgt.Equals(_src77) {
 			return false
 		}
 	}
@@ -17280,34 +18015,11 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args74 PeerServiceDeliverArgs
-	_args74.Batch = batch
-	var _result76 PeerServiceDeliverResult
-	var _meta75 thrift.ResponseMeta
-	_meta75, _err = p.Client_().Call(ctx, "deliver", &_args74, &_result76)
-	p.SetLastResponseMeta_(_meta75)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result76.E != nil:
-		return _r, _result76.E
-	}
-
-	if _ret77 := _result76.GetSuccess(); _ret77 != nil {
-		return _ret77, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
-}
-
-// Parameters:
-//   - Hello
-func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args78 PeerServiceHelloArgs
-	_args78.Hello = hello
-	var _result80 PeerServiceHelloResult
+	var _args78 PeerServiceDeliverArgs
+	_args78.Batch = batch
+	var _result80 PeerServiceDeliverResult
 	var _meta79 thrift.ResponseMeta
-	_meta79, _err = p.Client_().Call(ctx, "hello", &_args78, &_result80)
+	_meta79, _err = p.Client_().Call(ctx, "deliver", &_args78, &_result80)
 	p.SetLastResponseMeta_(_meta79)
 	if _err != nil {
 		return
@@ -17320,17 +18032,17 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
 		return _ret81, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
 
 // Parameters:
-//   - Snapshot
-func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args82 PeerServiceSnapshotArgs
-	_args82.Snapshot = snapshot
-	var _result84 PeerServiceSnapshotResult
+//   - Hello
+func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
+	var _args82 PeerServiceHelloArgs
+	_args82.Hello = hello
+	var _result84 PeerServiceHelloResult
 	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "snapshot", &_args82, &_result84)
+	_meta83, _err = p.Client_().Call(ctx, "hello", &_args82, &_result84)
 	p.SetLastResponseMeta_(_meta83)
 	if _err != nil {
 		return
@@ -17343,17 +18055,17 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
 		return _ret85, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
 
 // Parameters:
-//   - Batch
-func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args86 PeerServiceReportsArgs
-	_args86.Batch = batch
-	var _result88 PeerServiceReportsResult
+//   - Snapshot
+func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
+	var _args86 PeerServiceSnapshotArgs
+	_args86.Snapshot = snapshot
+	var _result88 PeerServiceSnapshotResult
 	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "reports", &_args86, &_result88)
+	_meta87, _err = p.Client_().Call(ctx, "snapshot", &_args86, &_result88)
 	p.SetLastResponseMeta_(_meta87)
 	if _err != nil {
 		return
@@ -17366,17 +18078,17 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
 		return _ret89, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
 
 // Parameters:
-//   - Inventory
-func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory) (_r *TInventoryReply, _err error) {
-	var _args90 PeerServiceInventoryArgs
-	_args90.Inventory = inventory
-	var _result92 PeerServiceInventoryResult
+//   - Batch
+func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
+	var _args90 PeerServiceReportsArgs
+	_args90.Batch = batch
+	var _result92 PeerServiceReportsResult
 	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "inventory", &_args90, &_result92)
+	_meta91, _err = p.Client_().Call(ctx, "reports", &_args90, &_result92)
 	p.SetLastResponseMeta_(_meta91)
 	if _err != nil {
 		return
@@ -17389,21 +18101,17 @@ func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory
 	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
 		return _ret93, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "inventory failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
 
 // Parameters:
-//   - Incarnation
-//   - Version
-//   - WaitMillis
-func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
-	var _args94 PeerServiceRollArgs
-	_args94.Incarnation = incarnation
-	_args94.Version = version
-	_args94.WaitMillis = waitMillis
-	var _result96 PeerServiceRollResult
+//   - Inventory
+func (p *PeerServiceClient) Inventory(ctx context.Context, inventory *TInventory) (_r *TInventoryReply, _err error) {
+	var _args94 PeerServiceInventoryArgs
+	_args94.Inventory = inventory
+	var _result96 PeerServiceInventoryResult
 	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "roll", &_args94, &_result96)
+	_meta95, _err = p.Client_().Call(ctx, "inventory", &_args94, &_result96)
 	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
@@ -17416,19 +18124,21 @@ func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version
 	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
 		return _ret97, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "inventory failed: unknown result")
 }
 
 // Parameters:
-//   - Job
-//   - App
-func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args98 PeerServiceJobViewArgs
-	_args98.Job = job
-	_args98.App = app
-	var _result100 PeerServiceJobViewResult
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
+	var _args98 PeerServiceRollArgs
+	_args98.Incarnation = incarnation
+	_args98.Version = version
+	_args98.WaitMillis = waitMillis
+	var _result100 PeerServiceRollResult
 	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "jobView", &_args98, &_result100)
+	_meta99, _err = p.Client_().Call(ctx, "roll", &_args98, &_result100)
 	p.SetLastResponseMeta_(_meta99)
 	if _err != nil {
 		return
@@ -17441,17 +18151,19 @@ func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string
 	if _ret101 := _result100.GetSuccess(); _ret101 != nil {
 		return _ret101, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
 
 // Parameters:
-//   - Jobs
-func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
-	var _args102 PeerServiceRunningTasksArgs
-	_args102.Jobs = jobs
-	var _result104 PeerServiceRunningTasksResult
+//   - Job
+//   - App
+func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
+	var _args102 PeerServiceJobViewArgs
+	_args102.Job = job
+	_args102.App = app
+	var _result104 PeerServiceJobViewResult
 	var _meta103 thrift.ResponseMeta
-	_meta103, _err = p.Client_().Call(ctx, "runningTasks", &_args102, &_result104)
+	_meta103, _err = p.Client_().Call(ctx, "jobView", &_args102, &_result104)
 	p.SetLastResponseMeta_(_meta103)
 	if _err != nil {
 		return
@@ -17461,40 +18173,40 @@ func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_
 		return _r, _result104.E
 	}
 
-	return _result104.GetSuccess(), nil
+	if _ret105 := _result104.GetSuccess(); _ret105 != nil {
+		return _ret105, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
+}
+
+// Parameters:
+//   - Jobs
+func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
+	var _args106 PeerServiceRunningTasksArgs
+	_args106.Jobs = jobs
+	var _result108 PeerServiceRunningTasksResult
+	var _meta107 thrift.ResponseMeta
+	_meta107, _err = p.Client_().Call(ctx, "runningTasks", &_args106, &_result108)
+	p.SetLastResponseMeta_(_meta107)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result108.E != nil:
+		return _r, _result108.E
+	}
+
+	return _result108.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Frontend
 func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_r *TRunningJobs, _err error) {
-	var _args105 PeerServiceRunningJobsArgs
-	_args105.Frontend = frontend
-	var _result107 PeerServiceRunningJobsResult
-	var _meta106 thrift.ResponseMeta
-	_meta106, _err = p.Client_().Call(ctx, "runningJobs", &_args105, &_result107)
-	p.SetLastResponseMeta_(_meta106)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result107.E != nil:
-		return _r, _result107.E
-	}
-
-	if _ret108 := _result107.GetSuccess(); _ret108 != nil {
-		return _ret108, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "runningJobs failed: unknown result")
-}
-
-// Parameters:
-//   - Name
-func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r bool, _err error) {
-	var _args109 PeerServiceForgetNodeArgs
-	_args109.Name = name
-	var _result111 PeerServiceForgetNodeResult
+	var _args109 PeerServiceRunningJobsArgs
+	_args109.Frontend = frontend
+	var _result111 PeerServiceRunningJobsResult
 	var _meta110 thrift.ResponseMeta
-	_meta110, _err = p.Client_().Call(ctx, "forgetNode", &_args109, &_result111)
+	_meta110, _err = p.Client_().Call(ctx, "runningJobs", &_args109, &_result111)
 	p.SetLastResponseMeta_(_meta110)
 	if _err != nil {
 		return
@@ -17504,34 +18216,37 @@ func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r boo
 		return _r, _result111.E
 	}
 
-	return _result111.GetSuccess(), nil
+	if _ret112 := _result111.GetSuccess(); _ret112 != nil {
+		return _ret112, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "runningJobs failed: unknown result")
 }
 
-func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args112 PeerServiceMasterStateArgs
-	var _result114 PeerServiceMasterStateResult
-	var _meta113 thrift.ResponseMeta
-	_meta113, _err = p.Client_().Call(ctx, "masterState", &_args112, &_result114)
-	p.SetLastResponseMeta_(_meta113)
+// Parameters:
+//   - Name
+func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r bool, _err error) {
+	var _args113 PeerServiceForgetNodeArgs
+	_args113.Name = name
+	var _result115 PeerServiceForgetNodeResult
+	var _meta114 thrift.ResponseMeta
+	_meta114, _err = p.Client_().Call(ctx, "forgetNode", &_args113, &_result115)
+	p.SetLastResponseMeta_(_meta114)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result114.E != nil:
-		return _r, _result114.E
+	case _result115.E != nil:
+		return _r, _result115.E
 	}
 
-	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
-		return _ret115, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
+	return _result115.GetSuccess(), nil
 }
 
-func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
-	var _args116 PeerServiceGroupOwnersArgs
-	var _result118 PeerServiceGroupOwnersResult
+func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
+	var _args116 PeerServiceMasterStateArgs
+	var _result118 PeerServiceMasterStateResult
 	var _meta117 thrift.ResponseMeta
-	_meta117, _err = p.Client_().Call(ctx, "groupOwners", &_args116, &_result118)
+	_meta117, _err = p.Client_().Call(ctx, "masterState", &_args116, &_result118)
 	p.SetLastResponseMeta_(_meta117)
 	if _err != nil {
 		return
@@ -17544,23 +18259,14 @@ func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGro
 	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
 		return _ret119, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
-// Parameters:
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args120 PeerServiceTaskLogArgs
-	_args120.Attempt = attempt
-	_args120.Stream = stream
-	_args120.Offset = offset
-	_args120.Limit = limit
-	var _result122 PeerServiceTaskLogResult
+func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
+	var _args120 PeerServiceGroupOwnersArgs
+	var _result122 PeerServiceGroupOwnersResult
 	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "taskLog", &_args120, &_result122)
+	_meta121, _err = p.Client_().Call(ctx, "groupOwners", &_args120, &_result122)
 	p.SetLastResponseMeta_(_meta121)
 	if _err != nil {
 		return
@@ -17573,19 +18279,23 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
 		return _ret123, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
 
 // Parameters:
 //   - Attempt
-//   - Input
-func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, input *published.TInput) (_r *published.TInputReply, _err error) {
-	var _args124 PeerServiceTaskInputArgs
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
+	var _args124 PeerServiceTaskLogArgs
 	_args124.Attempt = attempt
-	_args124.Input = input
-	var _result126 PeerServiceTaskInputResult
+	_args124.Stream = stream
+	_args124.Offset = offset
+	_args124.Limit = limit
+	var _result126 PeerServiceTaskLogResult
 	var _meta125 thrift.ResponseMeta
-	_meta125, _err = p.Client_().Call(ctx, "taskInput", &_args124, &_result126)
+	_meta125, _err = p.Client_().Call(ctx, "taskLog", &_args124, &_result126)
 	p.SetLastResponseMeta_(_meta125)
 	if _err != nil {
 		return
@@ -17598,17 +18308,19 @@ func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, in
 	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
 		return _ret127, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
 
 // Parameters:
-//   - Order
-func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args128 PeerServiceOrderExecutorsArgs
-	_args128.Order = order
-	var _result130 PeerServiceOrderExecutorsResult
+//   - Attempt
+//   - Input
+func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, input *published.TInput) (_r *published.TInputReply, _err error) {
+	var _args128 PeerServiceTaskInputArgs
+	_args128.Attempt = attempt
+	_args128.Input = input
+	var _result130 PeerServiceTaskInputResult
 	var _meta129 thrift.ResponseMeta
-	_meta129, _err = p.Client_().Call(ctx, "orderExecutors", &_args128, &_result130)
+	_meta129, _err = p.Client_().Call(ctx, "taskInput", &_args128, &_result130)
 	p.SetLastResponseMeta_(_meta129)
 	if _err != nil {
 		return
@@ -17621,23 +18333,17 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 	if _ret131 := _result130.GetSuccess(); _ret131 != nil {
 		return _ret131, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
 
 // Parameters:
-//   - Frontend
-//   - Incarnation
-//   - Version
-//   - WaitMillis
-func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args132 PeerServiceHoldingsArgs
-	_args132.Frontend = frontend
-	_args132.Incarnation = incarnation
-	_args132.Version = version
-	_args132.WaitMillis = waitMillis
-	var _result134 PeerServiceHoldingsResult
+//   - Order
+func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
+	var _args132 PeerServiceOrderExecutorsArgs
+	_args132.Order = order
+	var _result134 PeerServiceOrderExecutorsResult
 	var _meta133 thrift.ResponseMeta
-	_meta133, _err = p.Client_().Call(ctx, "holdings", &_args132, &_result134)
+	_meta133, _err = p.Client_().Call(ctx, "orderExecutors", &_args132, &_result134)
 	p.SetLastResponseMeta_(_meta133)
 	if _err != nil {
 		return
@@ -17650,17 +18356,23 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 	if _ret135 := _result134.GetSuccess(); _ret135 != nil {
 		return _ret135, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
 
 // Parameters:
-//   - Order
-func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *TDrainReply, _err error) {
-	var _args136 PeerServiceDrainArgs
-	_args136.Order = order
-	var _result138 PeerServiceDrainResult
+//   - Frontend
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
+	var _args136 PeerServiceHoldingsArgs
+	_args136.Frontend = frontend
+	_args136.Incarnation = incarnation
+	_args136.Version = version
+	_args136.WaitMillis = waitMillis
+	var _result138 PeerServiceHoldingsResult
 	var _meta137 thrift.ResponseMeta
-	_meta137, _err = p.Client_().Call(ctx, "drain", &_args136, &_result138)
+	_meta137, _err = p.Client_().Call(ctx, "holdings", &_args136, &_result138)
 	p.SetLastResponseMeta_(_meta137)
 	if _err != nil {
 		return
@@ -17673,21 +18385,17 @@ func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *
 	if _ret139 := _result138.GetSuccess(); _ret139 != nil {
 		return _ret139, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drain failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
 
 // Parameters:
-//   - Sha256
-//   - Offset
-//   - Limit
-func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args140 PeerServiceFilePieceArgs
-	_args140.Sha256 = sha256
-	_args140.Offset = offset
-	_args140.Limit = limit
-	var _result142 PeerServiceFilePieceResult
+//   - Order
+func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *TDrainReply, _err error) {
+	var _args140 PeerServiceDrainArgs
+	_args140.Order = order
+	var _result142 PeerServiceDrainResult
 	var _meta141 thrift.ResponseMeta
-	_meta141, _err = p.Client_().Call(ctx, "filePiece", &_args140, &_result142)
+	_meta141, _err = p.Client_().Call(ctx, "drain", &_args140, &_result142)
 	p.SetLastResponseMeta_(_meta141)
 	if _err != nil {
 		return
@@ -17699,6 +18407,33 @@ func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset
 
 	if _ret143 := _result142.GetSuccess(); _ret143 != nil {
 		return _ret143, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drain failed: unknown result")
+}
+
+// Parameters:
+//   - Sha256
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
+	var _args144 PeerServiceFilePieceArgs
+	_args144.Sha256 = sha256
+	_args144.Offset = offset
+	_args144.Limit = limit
+	var _result146 PeerServiceFilePieceResult
+	var _meta145 thrift.ResponseMeta
+	_meta145, _err = p.Client_().Call(ctx, "filePiece", &_args144, &_result146)
+	p.SetLastResponseMeta_(_meta145)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result146.E != nil:
+		return _r, _result146.E
+	}
+
+	if _ret147 := _result146.GetSuccess(); _ret147 != nil {
+		return _ret147, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -17723,26 +18458,26 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self144 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self144.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self144.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self144.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self144.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self144.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self144.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self144.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self144.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self144.processorMap["runningJobs"] = &peerServiceProcessorRunningJobs{handler: handler}
-	self144.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
-	self144.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self144.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
-	self144.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self144.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
-	self144.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self144.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self144.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
-	self144.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self144
+	self148 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self148.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self148.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self148.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self148.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self148.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self148.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self148.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self148.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self148.processorMap["runningJobs"] = &peerServiceProcessorRunningJobs{handler: handler}
+	self148.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
+	self148.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self148.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self148.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self148.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
+	self148.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self148.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self148.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
+	self148.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self148
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17755,12 +18490,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x145 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x149 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x145.Write(ctx, oprot)
+	x149.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x145
+	return false, x149
 
 }
 
@@ -17769,7 +18504,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err150 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17819,21 +18554,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err146 != nil {
-				return false, thrift.WrapTException(_write_err146)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -17842,19 +18577,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -17864,7 +18599,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err152 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17914,21 +18649,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err148 != nil {
-				return false, thrift.WrapTException(_write_err148)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -17937,19 +18672,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -17959,7 +18694,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err154 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18009,21 +18744,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -18032,19 +18767,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -18054,7 +18789,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err156 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18104,21 +18839,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -18127,19 +18862,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -18149,7 +18884,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err158 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18199,21 +18934,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -18222,19 +18957,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -18244,7 +18979,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err160 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18294,21 +19029,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
 			}
 			return true, err
 		}
@@ -18317,19 +19052,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -18339,7 +19074,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err162 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18389,21 +19124,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
 			}
 			return true, err
 		}
@@ -18412,19 +19147,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -18434,7 +19169,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err164 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18484,21 +19219,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
 			}
 			return true, err
 		}
@@ -18507,19 +19242,19 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -18529,7 +19264,7 @@ type peerServiceProcessorRunningJobs struct {
 }
 
 func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err166 error
 	args := PeerServiceRunningJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18579,21 +19314,21 @@ func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningJobs: "+err2.Error())
+			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err166 != nil {
+				return false, thrift.WrapTException(_write_err166)
 			}
 			return true, err
 		}
@@ -18602,19 +19337,19 @@ func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -18624,7 +19359,7 @@ type peerServiceProcessorForgetNode struct {
 }
 
 func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err168 error
 	args := PeerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18674,21 +19409,21 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err168 != nil {
+				return false, thrift.WrapTException(_write_err168)
 			}
 			return true, err
 		}
@@ -18697,19 +19432,19 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
 	}
 	return true, err
 }
@@ -18719,7 +19454,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err170 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18769,21 +19504,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err170 != nil {
+				return false, thrift.WrapTException(_write_err170)
 			}
 			return true, err
 		}
@@ -18792,19 +19527,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err170 != nil {
+		return false, thrift.WrapTException(_write_err170)
 	}
 	return true, err
 }
@@ -18814,7 +19549,7 @@ type peerServiceProcessorGroupOwners struct {
 }
 
 func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err172 error
 	args := PeerServiceGroupOwnersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18864,21 +19599,21 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err172 != nil {
+				return false, thrift.WrapTException(_write_err172)
 			}
 			return true, err
 		}
@@ -18887,19 +19622,19 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err172 != nil {
+		return false, thrift.WrapTException(_write_err172)
 	}
 	return true, err
 }
@@ -18909,7 +19644,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err174 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18959,21 +19694,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err174 != nil {
+				return false, thrift.WrapTException(_write_err174)
 			}
 			return true, err
 		}
@@ -18982,19 +19717,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err174 != nil {
+		return false, thrift.WrapTException(_write_err174)
 	}
 	return true, err
 }
@@ -19004,7 +19739,7 @@ type peerServiceProcessorTaskInput struct {
 }
 
 func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err172 error
+	var _write_err176 error
 	args := PeerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19054,21 +19789,21 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if _write_err172 != nil {
-				return false, thrift.WrapTException(_write_err172)
+			if _write_err176 != nil {
+				return false, thrift.WrapTException(_write_err176)
 			}
 			return true, err
 		}
@@ -19077,19 +19812,19 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if _write_err172 != nil {
-		return false, thrift.WrapTException(_write_err172)
+	if _write_err176 != nil {
+		return false, thrift.WrapTException(_write_err176)
 	}
 	return true, err
 }
@@ -19099,7 +19834,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err178 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19149,21 +19884,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err178 != nil {
+				return false, thrift.WrapTException(_write_err178)
 			}
 			return true, err
 		}
@@ -19172,19 +19907,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err178 != nil {
+		return false, thrift.WrapTException(_write_err178)
 	}
 	return true, err
 }
@@ -19194,7 +19929,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err176 error
+	var _write_err180 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19244,21 +19979,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if _write_err176 != nil {
-				return false, thrift.WrapTException(_write_err176)
+			if _write_err180 != nil {
+				return false, thrift.WrapTException(_write_err180)
 			}
 			return true, err
 		}
@@ -19267,19 +20002,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if _write_err176 != nil {
-		return false, thrift.WrapTException(_write_err176)
+	if _write_err180 != nil {
+		return false, thrift.WrapTException(_write_err180)
 	}
 	return true, err
 }
@@ -19289,7 +20024,7 @@ type peerServiceProcessorDrain struct {
 }
 
 func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err182 error
 	args := PeerServiceDrainArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19339,21 +20074,21 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
+			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if _write_err178 != nil {
-				return false, thrift.WrapTException(_write_err178)
+			if _write_err182 != nil {
+				return false, thrift.WrapTException(_write_err182)
 			}
 			return true, err
 		}
@@ -19362,19 +20097,19 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err182 != nil {
+		return false, thrift.WrapTException(_write_err182)
 	}
 	return true, err
 }
@@ -19384,7 +20119,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err180 error
+	var _write_err184 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19434,21 +20169,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if _write_err180 != nil {
-				return false, thrift.WrapTException(_write_err180)
+			if _write_err184 != nil {
+				return false, thrift.WrapTException(_write_err184)
 			}
 			return true, err
 		}
@@ -19457,19 +20192,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if _write_err180 != nil {
-		return false, thrift.WrapTException(_write_err180)
+	if _write_err184 != nil {
+		return false, thrift.WrapTException(_write_err184)
 	}
 	return true, err
 }
@@ -21520,11 +22255,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem182 := &TJobId{}
-		if err := _elem182.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem182), err)
+		_elem186 := &TJobId{}
+		if err := _elem186.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem186), err)
 		}
-		p.Jobs = append(p.Jobs, _elem182)
+		p.Jobs = append(p.Jobs, _elem186)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -21669,13 +22404,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem183 int32
+		var _elem187 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem183 = v
+			_elem187 = v
 		}
-		p.Success = append(p.Success, _elem183)
+		p.Success = append(p.Success, _elem187)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
