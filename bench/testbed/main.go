@@ -24,6 +24,7 @@ type options struct {
 	must     bool
 	keep     bool
 	replay   bool
+	spark    string
 	trace    string
 	speedup  float64
 }
@@ -41,6 +42,7 @@ func main() {
 	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
 	flag.BoolVar(&o.replay, "replay", false, "only 'pigeon replay --hosts'")
+	flag.StringVar(&o.spark, "spark", "", "only 'pigeon replay --via spark --hosts', by the Spark in this folder")
 	flag.StringVar(&o.trace, "trace", "", "only the paper's experiment with this trace, or gen:ec2 where there is no such file, beside the simulator")
 	flag.Float64Var(&o.speedup, "speedup", 1, "of that: divide arrivals and durations by this")
 	flag.Parse()

@@ -29,7 +29,10 @@ func (s *steps) replays(ctx context.Context) error {
 		return err
 	}
 	list := []func(context.Context, string) error{s.replay, s.interrupt, s.lose}
-	if !s.opts.replay {
+	switch {
+	case s.opts.spark != "":
+		list = []func(context.Context, string) error{s.sparkReplay}
+	case !s.opts.replay:
 		list = list[:1] // each copies the program to all hosts
 	}
 	for _, step := range list {
@@ -107,6 +110,26 @@ func (s *steps) replay(ctx context.Context, inventory string) error {
 		return fmt.Errorf("the replay: %+v", r)
 	}
 	fmt.Fprintf(os.Stdout, "replay: %d jobs, %d tasks on %d workers in %.1f s, with start and removal %.1f s; %s\n",
+		r.Jobs, r.Tasks, r.Workers, float64(r.Wall), time.Since(began).Seconds(), r.AboutClocks())
+	return nil
+}
+
+// sparkReplay has Spark applications on the hosts of the frontends run the jobs.
+func (s *steps) sparkReplay(ctx context.Context, inventory string) error {
+	folder, err := filepath.Abs(s.opts.spark)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	list, err := s.replayed(ctx, inventory, slices.Concat(workload(replayJobs), []string{"--via", "spark", "--host-spark", folder, "--host-pigeon", s.program})...)
+	if err != nil {
+		return err
+	}
+	r := list[0]
+	if r.Completed != replayJobs || r.Failed != 0 || len(r.Hosts) != chiefs+len(s.nodes) || r.MessagesPerTask <= 0 {
+		return fmt.Errorf("the replay via Spark: %+v", r)
+	}
+	fmt.Fprintf(os.Stdout, "replay via Spark: %d jobs, %d tasks on %d workers in %.1f s, with start and removal %.1f s; %s\n",
 		r.Jobs, r.Tasks, r.Workers, float64(r.Wall), time.Since(began).Seconds(), r.AboutClocks())
 	return nil
 }

@@ -116,7 +116,7 @@ func (s *steps) all(ctx context.Context) error {
 	switch {
 	case s.opts.trace != "":
 		list = []func(context.Context) error{s.figure}
-	case s.opts.replay:
+	case s.opts.replay || s.opts.spark != "":
 		list = []func(context.Context) error{s.replays}
 	}
 	for _, step := range list {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
@@ -62,7 +63,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
 	f.spark = addSparkReplayFlags(fs)
 	f.hosts = addHostFlags(fs)
-	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "host inventory: run on a cluster that is started on its hosts over ssh and removed afterwards; via spark: names of hosts, to start the drivers there in turn, with --frontend")
+	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "host inventory: run on a cluster that is started on its hosts over ssh and removed afterwards; via spark, also names of hosts, to start the drivers there in turn, with --frontend")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
@@ -145,21 +146,22 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 // takeHosts gives the value of --hosts, which Spark's drivers have for names of hosts, its meaning.
 func (f *replayFlags) takeHosts() error {
 	list := f.spark.hosts
-	if f.via == viaSpark {
-		for _, name := range list {
-			if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
-				return fmt.Errorf("--hosts %s is a host inventory, and --via %s does not start clusters on hosts yet; nothing was run; install one with 'pigeon cluster apply', name its frontends with --frontend, and with --hosts the hosts of the drivers", name, viaSpark)
-			}
-		}
+	if f.via == viaSpark && !slices.ContainsFunc(list, isInventory) {
 		return nil
 	}
 	if len(list) > 1 {
 		return fmt.Errorf("--hosts names %d files; nothing was run; name one host inventory (names of hosts are for --via %s)", len(list), viaSpark)
 	}
 	if len(list) == 1 {
-		f.hosts.file = list[0]
+		f.hosts.file, f.spark.hosts = list[0], nil
 	}
 	return f.hosts.adopt(f.experimentFlags)
+}
+
+// isInventory reports whether --hosts of Spark's drivers names the file of an inventory.
+func isInventory(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".yaml" || ext == ".yml"
 }
 
 // checkShares refuses shares of a cluster that has its own.
@@ -285,8 +287,7 @@ func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.
 	f := s.flags
 	switch {
 	case f.via == viaSpark:
-		m, err = s.viaSpark(run, w)
-		return m, nil, err
+		return s.viaSpark(run, w)
 	case f.hosts.inventory != nil:
 		f.hosts.said = s.cmd.ErrOrStderr()
 		return f.hosts.Run(s.cmd.Context(), run, w, s.draw)

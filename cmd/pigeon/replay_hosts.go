@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
@@ -116,7 +117,52 @@ func (h *hostFlags) check(runs []experiment.Run) error {
 func (h *hostFlags) Name() string { return "hosts " + h.sum }
 
 // Run makes one live run on the hosts, from nothing to nothing. The figures are those of the hosts.
-func (h *hostFlags) Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (m *replay.Measured, figures []measure.HostClock, err error) {
+func (h *hostFlags) Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error) {
+	return h.on(ctx, run, progress, func(c *clusters.Temporary, before []clusters.Clock, drawn func(replay.Progress)) (m *replay.Measured, after []clusters.Clock, err error) {
+		m, err = replay.OnHosts(ctx, run, w, c, drawn, func(ctx context.Context) ([]replay.HistoryFile, error) {
+			if after, err = c.Clocks(); err != nil {
+				return nil, err
+			}
+			return c.Histories(ctx, before)
+		})
+		return m, after, err
+	})
+}
+
+// runSpark is Run with Spark applications on the hosts of the frontends in turn.
+func (h *hostFlags) runSpark(ctx context.Context, run *experiment.Run, w *workload.Workload, at sparkreplay.Remote, o sparkreplay.Options) (*replay.Measured, []measure.HostClock, error) {
+	return h.on(ctx, run, o.Progress, func(c *clusters.Temporary, _ []clusters.Clock, drawn func(replay.Progress)) (*replay.Measured, []clusters.Clock, error) {
+		places, err := c.DriverHosts(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range places {
+			o.Programs = append(o.Programs, driversOn(&d, at))
+		}
+		o.Progress = drawn
+		m, err := sparkreplay.OnHosts(ctx, w, c, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := c.Clocks()
+		return m, after, err
+	})
+}
+
+// driversOn returns what starts drivers on a host.
+func driversOn(d *clusters.DriverHost, at sparkreplay.Remote) sparkreplay.Program {
+	var words []string
+	if d.Token != "" {
+		words = []string{"--token-file", d.Token, "--tls-ca", d.CA}
+	}
+	p := at.By("host "+d.Name, d.SSH, words...)
+	p.Settings = []string{"spark.driver.host=" + d.Address, "spark.driver.bindAddress=" + d.Address}
+	return p
+}
+
+// on starts the cluster of a run on the hosts, has it made, and removes the cluster. made also
+// returns the clocks of the hosts after the run.
+func (h *hostFlags) on(ctx context.Context, run *experiment.Run, progress func(replay.Progress), made func(*clusters.Temporary, []clusters.Clock, func(replay.Progress)) (*replay.Measured, []clusters.Clock, error)) (m *replay.Measured, figures []measure.HostClock, err error) {
 	inv, err := clusters.ForRun(h.inventory, run)
 	if err != nil {
 		return nil, nil, err
@@ -141,19 +187,14 @@ func (h *hostFlags) Run(ctx context.Context, run *experiment.Run, w *workload.Wo
 		return nil, nil, err
 	}
 	begun := sync.OnceFunc(func() { say(fmt.Sprintf("replaying on %d hosts", len(before))) })
-	drawn := func(p replay.Progress) {
+	m, after, err := made(c, before, func(p replay.Progress) {
 		begun()
 		progress(p)
-	}
-	m, err = replay.OnHosts(ctx, run, w, c, drawn, func(ctx context.Context) ([]replay.HistoryFile, error) {
-		after, err := c.Clocks()
-		if err != nil {
-			return nil, err
-		}
-		figures = clocksOf(c.Names(), before, after)
-		return c.Histories(ctx, before)
 	})
-	return m, figures, err
+	if err != nil {
+		return m, nil, err
+	}
+	return m, clocksOf(c.Names(), before, after), nil
 }
 
 // clocksOf joins the readings before and after a run.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -32,7 +34,8 @@ func TestHostsRefused(t *testing.T) {
 		"replay --hosts " + good + " --isolation process":                                                         "--isolation is not for clusters on hosts",
 		"replay --hosts " + good + " --parallel 0":                                                                "--parallel is 0",
 		"replay --hosts " + good + "," + good:                                                                     "name one host inventory",
-		"replay --via spark --hosts " + good:                                                                      "does not start clusters on hosts yet",
+		"replay --via spark --hosts " + good + " --slots 2":                                                       "does not go with --master or --slots",
+		"replay --via spark --hosts " + good + ",a":                                                               "name one host inventory",
 		"replay --hosts " + good + " --policy kairos:cores=2":                                                     "a multiple of 2",
 		"replay --clear-hosts":                                                                                    "add --hosts INVENTORY",
 		"compare --hosts " + good + " --out " + filepath.Join(dir, "out"):                                         "add --live",
@@ -112,5 +115,63 @@ func TestReplayOnHosts(t *testing.T) {
 	here, err := os.ReadDir(os.TempDir())
 	if got := h.left(); len(got) > 0 || err != nil || len(here) > 0 {
 		t.Errorf("left on the hosts: %v; left here: %v, %v", got, here, err)
+	}
+}
+
+// TestReplayViaSparkOnHosts: Spark applications are started on the hosts of the frontends in turn, by
+// the Spark there, with their hosts' addresses and what a cluster with certificates asks for; after
+// that nothing is left.
+func TestReplayViaSparkOnHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out when short: `make hosts-test` replays on hosts")
+	}
+	u := withSpark(t, replayDriver)
+	h := newHostsHere(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write("")
+	for _, security := range []string{"insecure", "tls"} {
+		text, err := os.ReadFile(h.inventory)
+		if err == nil {
+			err = os.WriteFile(h.inventory, bytes.Replace(text, []byte("security: insecure"), []byte("security: "+security), 1), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := h.run("replay", "--via", "spark", "--drivers", "2", "--hosts", h.inventory, "--host-pigeon", program, "--host-spark", u.home,
+			"--trace", "gen:ec2,jobs=20", "--speedup", "20", "-o", "json")
+		if code != exitDone {
+			t.Fatalf("%s: status %d\n%s", security, code, stderr)
+		}
+		r := lines[measure.Result](t, stdout)[0]
+		if r.Completed != 20 || r.Workers != 12 || len(r.Hosts) != 3 || !(r.CPUPerTask > 0) {
+			t.Errorf("%s: %+v", security, r)
+		}
+		drivers := u.started(t)
+		slices.Sort(drivers)
+		if len(drivers) != 2 {
+			t.Fatalf("%s: the drivers are %q", security, drivers)
+		}
+		for i, line := range drivers {
+			for _, want := range []string{fmt.Sprintf("replay, driver %d of 2", i), fmt.Sprintf("spark.driver.host=%s%d", h.network, i+1), fmt.Sprintf("://%s%d:20503,", h.network, i+1), "--executors 3"} {
+				if !strings.Contains(line, want) {
+					t.Errorf("%s: driver %d is started without %q: %s", security, i, want, line)
+				}
+			}
+			token := fmt.Sprintf("spark.pigeon.token.file=%s/m%d/var/lib/pigeon-replay/run/pigeon/replay.token", h.folder, i+1)
+			if strings.Contains(line, token) != (security == "tls") {
+				t.Errorf("%s: driver %d is started by %s", security, i, line)
+			}
+		}
+		if err := os.Remove(filepath.Join(u.home, "drivers")); err != nil {
+			t.Fatal(err)
+		}
+		here, err := os.ReadDir(os.TempDir())
+		if got := h.left(); len(got) > 0 || err != nil || len(here) > 0 {
+			t.Errorf("%s: left on the hosts: %v; left here: %v, %v", security, got, here, err)
+		}
 	}
 }

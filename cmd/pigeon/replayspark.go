@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
@@ -30,7 +31,7 @@ const (
 type sparkReplayFlags struct {
 	drivers  int
 	hosts    []string
-	program  string // on the hosts
+	remote   sparkreplay.Remote
 	master   string
 	slots    int
 	settings []string
@@ -39,12 +40,13 @@ type sparkReplayFlags struct {
 }
 
 // sparkReplayOnly are of no use without --via spark.
-var sparkReplayOnly = []string{"drivers", "host-pigeon", "master", "slots", "spark-conf"}
+var sparkReplayOnly = []string{"drivers", "host-pigeon", "host-spark", "master", "slots", "spark-conf"}
 
 func addSparkReplayFlags(fs *pflag.FlagSet) *sparkReplayFlags {
 	s := &sparkReplayFlags{}
 	fs.IntVar(&s.drivers, "drivers", 3, "via spark: drivers, each a Spark application; job k goes to driver k mod this")
-	fs.StringVar(&s.program, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
+	fs.StringVar(&s.remote.Pigeon, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
+	fs.StringVar(&s.remote.Spark, "host-spark", "", "via spark: folder of Spark on the hosts (default: the one that --host-pigeon finds)")
 	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers is its number of slots")
 	fs.IntVar(&s.slots, "slots", 0, "via spark: slots of each node of a cluster of its own (default: one node for each of even groups)")
 	fs.StringArrayVar(&s.settings, "spark-conf", nil, "via spark: KEY=VALUE, a setting of the drivers; repeatable")
@@ -59,8 +61,10 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 		return &api.Error{Problem: api.Invalid, What: what, Subject: flag, Tried: tried, Next: next}
 	}
 	switch {
+	case f.hosts.inventory != nil && (s.master != "" || s.slots != 0):
+		return refuse("--hosts", "it does not go with --master or --slots: the inventory has the nodes and their slots", "leave them out")
 	case len(s.hosts) > 0 && len(f.frontends) == 0:
-		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend")
+		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend, or name a host inventory (a file .yaml or .yml)")
 	case s.master != "" && (len(f.frontends) > 0 || len(s.hosts) > 0 || f.compare || s.slots != 0):
 		return refuse("--master "+s.master, "it does not go with --frontend, --hosts, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
 	case arguments.IsPigeon(arguments.Translate(s.master)):
@@ -82,6 +86,9 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 	if err := s.options.Check(workload.MaxJobs); err != nil {
 		return err
 	}
+	if f.hosts.inventory != nil {
+		return nil // programs are on the hosts, which runSpark finds
+	}
 	if len(f.frontends) == 0 && !f.flags.Changed("frontends") {
 		f.desc.Frontends = s.drivers // each driver is the application of one
 	}
@@ -92,7 +99,7 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 	if len(s.hosts) > 0 {
 		for _, host := range s.hosts {
-			s.options.Programs = append(s.options.Programs, sparkreplay.OnHost(host, s.program))
+			s.options.Programs = append(s.options.Programs, s.remote.OnHost(host))
 		}
 		return nil
 	}
@@ -129,6 +136,10 @@ func (s *sparkReplayFlags) checkRuns(ctx context.Context, f *replayFlags, runs [
 	case len(f.frontends) > 0:
 		s.options.Master = func(k int) string { return sparkreplay.Rotated(f.frontends, k) }
 		if s.options.Executors, err = nodesUp(ctx, f.frontends); err != nil {
+			return err
+		}
+	case f.hosts.inventory != nil:
+		if err := f.hosts.check(runs); err != nil {
 			return err
 		}
 	default:
@@ -182,8 +193,8 @@ func (s *sparkReplayFlags) where(cluster string) string {
 	return fmt.Sprintf("by %d Spark drivers %s", s.drivers, cluster)
 }
 
-// viaSpark makes one live run through Spark.
-func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
+// viaSpark makes one live run through Spark. Only hosts have clocks.
+func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
 	f := s.flags
 	o := f.spark.options
 	o.Progress = s.draw
@@ -194,12 +205,16 @@ func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*repla
 		s.progress.clear()
 		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
 	}
-	if o.Master == nil {
-		return sparkreplay.OnNewCluster(s.cmd.Context(), run, w, sparkreplay.ClusterOptions{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
+	switch {
+	case f.hosts.inventory != nil:
+		f.hosts.said = s.cmd.ErrOrStderr()
+		return f.hosts.runSpark(s.cmd.Context(), run, w, f.spark.remote, o)
+	case o.Master == nil:
+		m, err = sparkreplay.OnNewCluster(s.cmd.Context(), run, w, sparkreplay.ClusterOptions{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
+		return m, nil, err
 	}
-	m, err := sparkreplay.Run(s.cmd.Context(), w, o)
-	if err == nil {
+	if m, err = sparkreplay.Run(s.cmd.Context(), w, o); err == nil {
 		replay.Unmeasured(m.Outcome, w)
 	}
-	return m, err
+	return m, nil, err
 }

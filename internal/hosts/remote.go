@@ -72,6 +72,16 @@ func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 	return append(append(args, own...), "--", h.Destination)
 }
 
+// Command returns the words that run a program on a host, to which those of the program are to be
+// added, each quoted for the shell there.
+func (r *Remote) Command(h *Host) []string {
+	words := append([]string{r.program, "-T"}, r.arguments(h)...)
+	if r.ssh.Sudo {
+		words = append(words, "sudo", "-n")
+	}
+	return words
+}
+
 // Run runs a script of the shell on a host, with input as its standard input (nil: none), and
 // returns what it printed. The error names the host and has the end of what the script wrote to
 // standard error; tried names the attempt in it.

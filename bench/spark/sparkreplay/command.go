@@ -2,6 +2,7 @@ package sparkreplay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
@@ -16,6 +17,8 @@ type Program struct {
 	Env []string
 	// Shell reports whether a shell reads the words after Argv, as with ssh.
 	Shell bool
+	// Settings of Spark, KEY=VALUE, for the drivers of this place.
+	Settings []string
 	// NotFound is what a user can do when a shell there does not find the program.
 	NotFound string
 }
@@ -24,12 +27,29 @@ type Program struct {
 // minute.
 var sshOptions = []string{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"}
 
-// OnHost starts drivers on a host by ssh, by the program pigeon there, which finds
-// Spark and the plugin there.
-func OnHost(host, pigeon string) Program {
-	argv := append(append([]string{"ssh"}, sshOptions...), "--", host)
-	return Program{Place: "host " + host, Argv: append(argv, quoted(pigeon), "spark", "submit"), Shell: true,
-		NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
+// Remote is where the hosts have what starts drivers.
+type Remote struct {
+	Pigeon string // this program, which finds Spark and the plugin there
+	Spark  string // Spark's folder; "" where Pigeon finds it
+}
+
+// OnHost starts drivers on a host by ssh.
+func (r Remote) OnHost(host string) Program {
+	return r.By("host "+host, append(append([]string{"ssh"}, sshOptions...), "--", host))
+}
+
+// By starts drivers at a place by the words of ssh that lead there. words are added to those of
+// Pigeon.
+func (r Remote) By(place string, ssh []string, words ...string) Program {
+	argv := slices.Clone(ssh)
+	if r.Spark != "" {
+		argv = append(argv, "env", quoted("SPARK_HOME="+r.Spark))
+	}
+	argv = append(argv, quoted(r.Pigeon), "spark", "submit")
+	for _, word := range words {
+		argv = append(argv, quoted(word))
+	}
+	return Program{Place: place, Argv: argv, Shell: true, NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
 }
 
 // CheckHost returns why a word is no host for ssh.
@@ -53,7 +73,7 @@ func quoted(word string) string {
 func (o *Options) command(k int) (p *Program, argv []string) {
 	p = &o.Programs[k%len(o.Programs)]
 	argv = append(argv, p.Argv...)
-	for _, word := range o.submit(k) {
+	for _, word := range o.submit(k, p) {
 		if p.Shell {
 			word = quoted(word)
 		}
@@ -74,12 +94,12 @@ var defaults = []string{
 const internal = "spark-internal"
 
 // submit returns the words for spark-submit.
-func (o *Options) submit(k int) []string {
+func (o *Options) submit(k int, p *Program) []string {
 	words := []string{"--master", o.Master(k), "--name", fmt.Sprintf("replay, driver %d of %d", k, o.Drivers), "--class", driver.Class}
 	if o.Jar != "" {
 		words = append(words, "--jars", o.Jar)
 	}
-	for _, setting := range append(append([]string(nil), defaults...), o.Settings...) {
+	for _, setting := range slices.Concat(defaults, p.Settings, o.Settings) {
 		words = append(words, "--conf", setting)
 	}
 	return append(words, internal, "--executors", fmt.Sprint(o.Executors), "--within", fmt.Sprint(int(o.Within.Seconds())))

@@ -241,7 +241,7 @@ func TestNothingRunsUnlessAllAreReady(t *testing.T) {
 // TestNoSuchProgramThere: the error of a shell has the option that names the program.
 func TestNoSuchProgramThere(t *testing.T) {
 	o := options(t, 1)
-	o.Programs = []Program{OnHost("a", "pigeon")}
+	o.Programs = []Program{Remote{Pigeon: "pigeon"}.OnHost("a")}
 	o.Programs[0].Argv = []string{"sh", "-c", "echo sh: pigeon: not found >&2; exit 127"}
 	_, err := Run(t.Context(), jobs(t), o)
 	if !contains(err, "driver 0 on host a ended (exit status 127)", "pigeon: not found\nname the path of pigeon on the hosts with --host-pigeon") {
@@ -327,17 +327,17 @@ func TestOnHost(t *testing.T) {
 		}
 	}
 	o := Options{
-		Drivers: 2, Programs: []Program{OnHost("a", "pigeon"), OnHost("me@b", program)}, Within: 2 * time.Second, Executors: 3,
+		Drivers: 2, Programs: []Program{Remote{Pigeon: "pigeon"}.OnHost("a"), Remote{Pigeon: program}.OnHost("me@b")}, Within: 2 * time.Second, Executors: 3,
 		Master: func(k int) string { return Rotated([]string{"f:1", "g:2"}, k) }, Settings: []string{"spark.x=it's $HOME; a 'b'"},
 	}
-	_, argv := o.command(1)
+	place, argv := o.command(1)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, argv[0]), argv[1:]...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	want := "host me@b\n<spark>\n<submit>\n"
-	for _, word := range o.submit(1) {
+	for _, word := range o.submit(1, place) {
 		want += "<" + word + ">\n"
 	}
 	if string(out) != want || !strings.Contains(want, "<spark.x=it's $HOME; a 'b'>") || !strings.Contains(want, "<spark-pigeon://g:2,f:1>") {
