@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -136,7 +137,7 @@ func (f *Frontend) serveApplications() error {
 	if err != nil {
 		return err
 	}
-	f.metrics.watchFiles(store.Stats)
+	daemon.WatchFiles(f.metrics.Metrics, daemon.ApplicationFiles, store.Stats)
 	// Nodes see each process of this frontend as another frontend, which takes over the
 	// executors of the previous one.
 	cfg := application.Config{

@@ -57,7 +57,9 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMessages(func() uint64 { return 0 })
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
-	m.watchFiles(func() files.Stats { return files.Stats{} })
+	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
+		daemon.WatchFiles(m.Metrics, kind, func() files.Stats { return files.Stats{} })
+	}
 	m.watchWaiting(&waiting{})
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
 	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
@@ -128,14 +130,5 @@ func (m *metrics) watchListeners(stats func() relay.Stats) {
 		telemetry.Label{Name: "fate", Values: []string{"delivered", "refused", "dropped"}}, func(fate int) float64 {
 			s := stats()
 			return float64([]uint64{s.Delivered, s.Refused, s.Dropped}[fate])
-		})
-}
-
-// watchFiles exports which files of applications were not used as they were found.
-func (m *metrics) watchFiles(stats func() files.Stats) {
-	m.CounterFuncs("application_files_refused_total", "Files of applications that were not used and are sent again, by reason: the content did not match the SHA-256 (damaged, for instance by a power failure), or the file was gone (missing).",
-		telemetry.Label{Name: "reason", Values: []string{"damaged", "missing"}}, func(reason int) float64 {
-			s := stats()
-			return float64([]uint64{s.Damaged, s.Missing}[reason])
 		})
 }

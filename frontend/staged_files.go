@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -24,6 +25,7 @@ func (f *Frontend) openStaging() (err error) {
 	if o.staging, err = staging.New(staging.Config{Frontend: f.cfg.ID, Folder: filepath.Join(f.cfg.Data, stagedFolder), JobBytes: f.cfg.StageJobBytes, Bytes: f.cfg.StageBytes, Log: f.log}); err != nil {
 		return err
 	}
+	daemon.WatchFiles(f.metrics.Metrics, daemon.StagedFiles, o.staging.Stats)
 	f.service.staging, f.applications.staged = o.staging, o.staging
 	f.life.OnClose(o.staging.Close)
 	return nil

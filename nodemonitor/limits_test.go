@@ -16,6 +16,12 @@ func within(p api.Payload, limit time.Duration) api.Payload {
 	return p
 }
 
+// staged returns the payload with a file that its frontend does not have yet.
+func staged(p api.Payload) api.Payload {
+	p.Stage = []api.StagedFile{{Name: "data", SHA256: strings.Repeat("a", 64), Size: 1}}
+	return p
+}
+
 // checkOvertime checks the report of an attempt that was sent at that instant and ended at its
 // time limit.
 func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Time) {
@@ -41,12 +47,13 @@ func TestTimeLimit(t *testing.T) {
 		payload api.Payload
 		change  func(*Config)
 	}{
-		"sleep":             {within(sleepFor(time.Hour), limit), nil},
-		"exec":              {within(shell("exec sleep 1000"), limit), nil},
-		"exec with a trap":  {within(shell("trap 'exit 0' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = time.Hour }},
-		"exec that ignores": {within(shell("trap '' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = 10 * time.Millisecond }},
-		"node's default":    {sleepFor(time.Hour), func(c *Config) { c.DefaultTimeLimit = limit }},
-		"node's bound":      {shell("exec sleep 1000"), func(c *Config) { c.MaxTimeLimit = limit }},
+		"sleep":                  {within(sleepFor(time.Hour), limit), nil},
+		"exec":                   {within(shell("exec sleep 1000"), limit), nil},
+		"exec with a trap":       {within(shell("trap 'exit 0' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = time.Hour }},
+		"exec that ignores":      {within(shell("trap '' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = 10 * time.Millisecond }},
+		"files that do not come": {within(staged(shell("cat data")), limit), nil},
+		"node's default":         {sleepFor(time.Hour), func(c *Config) { c.DefaultTimeLimit = limit }},
+		"node's bound":           {shell("exec sleep 1000"), func(c *Config) { c.MaxTimeLimit = limit }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, false)

@@ -54,7 +54,9 @@ func Metrics() *telemetry.Metrics {
 	m.watchDrain(func() bool { return false })
 	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
-	m.watchFiles(func() files.Stats { return files.Stats{} })
+	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
+		daemon.WatchFiles(m.Metrics, kind, func() files.Stats { return files.Stats{} })
+	}
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)
 	return m.Metrics
@@ -136,13 +138,4 @@ func (m *metrics) watchGrants(stats func() grants.Stats) {
 	m.CounterFuncs("grants_ended_total", "Grants that ended, by how: a piece of work ran, the application returned it unused, its executor could not use it, no executor fetched it in time, or its executor ended.",
 		telemetry.Label{Name: "how", Values: []string{"used", "declined", "unfit", "lost", "failed"}}, func(i int) float64 { return float64(ends[i](stats())) })
 	m.GaugeFunc("grants_held", "Grants that executors hold now.", func() float64 { return float64(stats().Held) })
-}
-
-// watchFiles exports which files of applications were not used as they were found.
-func (m *metrics) watchFiles(stats func() files.Stats) {
-	m.CounterFuncs("application_files_refused_total", "Files of applications that were not used and are sent again, by reason: the content did not match the SHA-256 (damaged, for instance by a power failure), or the file was gone (missing).",
-		telemetry.Label{Name: "reason", Values: []string{"damaged", "missing"}}, func(reason int) float64 {
-			s := stats()
-			return float64([]uint64{s.Damaged, s.Missing}[reason])
-		})
 }

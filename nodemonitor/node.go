@@ -234,7 +234,8 @@ func (n *NodeMonitor) openExecutors() error {
 	if err := n.backends.OpenExecutors(c); err != nil {
 		return err
 	}
-	n.metrics.watchFiles(n.backends.Applications().Files().Stats)
+	daemon.WatchFiles(n.metrics.Metrics, daemon.ApplicationFiles, n.backends.Applications().Files().Stats)
+	daemon.WatchFiles(n.metrics.Metrics, daemon.StagedFiles, n.backends.StagedFiles)
 	if n.status != nil {
 		n.status.Handle("GET /applications/", n.backends.Applications().Logs())
 	}

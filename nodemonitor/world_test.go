@@ -84,7 +84,7 @@ func newWorldOf(t testing.TB, group int, withNATS bool) *world {
 	}
 	w.codec = wire.NewCodec(w.names, runloop.NewClock().Now)
 	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Membership: w}, w.codec), server.Options{Name: "master", Security: servertest.Anybody()})
-	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend", Security: servertest.Anybody()})
+	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Files: fullFrontend{}}, w.codec), server.Options{Name: "frontend", Security: servertest.Anybody()})
 	if withNATS {
 		w.startNATS()
 	}
@@ -263,4 +263,11 @@ func (w *world) Reports(_ context.Context, b *wire.Batch) (r wire.ReportsReply, 
 		<-held
 	}
 	return r, err
+}
+
+// fullFrontend has the files of no job yet, and says to ask again.
+type fullFrontend struct{}
+
+func (fullFrontend) FilePiece(context.Context, string, int64, int) (wire.Piece, error) {
+	return wire.Piece{}, &api.Error{Problem: api.NotReady, What: "the file is not here yet"}
 }

@@ -37,7 +37,11 @@ type staged struct {
 func stage(arguments []string, errs io.Writer) (s staged, err error) {
 	s.paths = map[string]string{}
 	for _, argument := range arguments {
-		if err := s.add(argument, errs); err != nil {
+		err := s.add(argument, errs)
+		if _, unread := errors.AsType[*fs.PathError](err); unread {
+			err = fmt.Errorf("%w; name a file or a folder of this machine that you may read", err)
+		}
+		if err != nil {
 			return staged{}, fmt.Errorf("--%s %s: %w", stageFlag, argument, err)
 		}
 	}
@@ -54,7 +58,7 @@ func (s *staged) add(argument string, errs io.Writer) error {
 	}
 	info, err := os.Lstat(filepath.Clean(from))
 	if err != nil {
-		return fmt.Errorf("%w; name a file or a folder of this machine", err)
+		return err
 	}
 	if name == "" {
 		full, err := filepath.Abs(from)

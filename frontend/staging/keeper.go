@@ -48,6 +48,7 @@ type Keeper struct {
 	known map[possession]*file
 	held  map[sched.JobID]*Hold // of unfinished jobs
 	uses  map[string]int        // by SHA-256: the holds, and the possessions that are not over
+	bytes map[string]int64      // of known, by user
 }
 
 // possession is a content and who has sent it.
@@ -86,7 +87,7 @@ func New(cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		cfg: cfg, store: store, stop: make(chan struct{}), gone: make(chan struct{}),
-		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{},
+		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{}, bytes: map[string]int64{},
 	}
 	go k.sweep()
 	return k, nil
@@ -98,6 +99,9 @@ func (k *Keeper) Close() error {
 	<-k.gone
 	return nil
 }
+
+// Stats returns which files were not used as they were found.
+func (k *Keeper) Stats() files.Stats { return k.store.Stats() }
 
 // Announce makes room for the files of a job of a user, and returns how many bytes of each have
 // arrived from that user. Bounded says that the user may have a part of the room only.
@@ -164,15 +168,31 @@ func (k *Keeper) expect(p possession, bounded bool, f *api.File) (*files.Incomin
 	k.mu.Lock()
 	known := k.known[p]
 	if known == nil {
-		known = &file{}
-		k.known[p] = known
-		k.uses[f.SHA256]++
+		known = k.add(p)
 	}
 	before := known.incoming // of content that is gone, or of another size, or of another call at the same time
+	k.bytes[p.user] += f.Size - known.Size
 	known.File, known.incoming, known.used = *f, in, k.cfg.Now()
 	k.mu.Unlock()
 	k.drop(before)
 	return in, nil
+}
+
+// add enters a content that a user has announced, without bytes yet. It needs the lock.
+func (k *Keeper) add(p possession) *file {
+	f := &file{File: api.File{SHA256: p.sha256}}
+	k.known[p] = f
+	k.uses[p.sha256]++
+	return f
+}
+
+// remove forgets a content that a user has announced. It needs the lock.
+func (k *Keeper) remove(p possession) {
+	if k.bytes[p.user] -= k.known[p].Size; k.bytes[p.user] == 0 {
+		delete(k.bytes, p.user)
+	}
+	delete(k.known, p)
+	k.unuse(p.sha256)
 }
 
 // drop gives up a file that has not arrived; nil is none.
@@ -193,11 +213,9 @@ func (k *Keeper) admit(user string, bounded bool, f *api.File) error {
 	if !bounded {
 		return nil
 	}
-	all := f.Size
-	for p, known := range k.known {
-		if p.user == user && p.sha256 != f.SHA256 {
-			all += known.Size
-		}
+	all := k.bytes[user] + f.Size
+	if known := k.known[possession{user, f.SHA256}]; known != nil {
+		all -= known.Size
 	}
 	if most := k.cfg.Bytes / userPart; all > most {
 		return k.refusal(api.Busy, fmt.Sprintf("with this one the staged files of %s have %d bytes, more than the limit of %d for one user (half of stage_bytes)", user, all, most), "submit later, when your jobs that need others have ended, or to another frontend, or raise stage_bytes")
@@ -303,9 +321,9 @@ func (k *Keeper) hold(user string, list []api.StagedFile, restored bool) *Hold {
 		p := possession{user, f.SHA256}
 		known := k.known[p]
 		if known == nil && restored {
-			known = &file{File: f}
-			k.known[p] = known
-			k.uses[f.SHA256]++
+			known = k.add(p)
+			known.File = f
+			k.bytes[user] += f.Size
 		}
 		if known != nil {
 			known.jobs++
@@ -367,8 +385,7 @@ func (k *Keeper) Sweep() {
 	for p, f := range k.known {
 		if f.jobs == 0 && now.Sub(f.used) >= unused {
 			over = append(over, f.incoming)
-			delete(k.known, p)
-			k.unuse(p.sha256)
+			k.remove(p)
 		}
 	}
 	k.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -270,4 +271,11 @@ func TestKeeperUnderManyCallers(t *testing.T) {
 		w.Sweep()
 	}
 	all.Wait()
+	sums := map[string]int64{}
+	for p, f := range w.known {
+		sums[p.user] += f.Size
+	}
+	if !maps.Equal(sums, w.bytes) {
+		t.Errorf("users have %v bytes, the keeper counts %v", sums, w.bytes)
+	}
 }

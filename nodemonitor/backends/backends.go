@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
@@ -85,7 +86,8 @@ type Set struct {
 	apps     *Applications
 	sleeps   *sleep.Backend
 	execs    *process.Backend
-	leaving  atomic.Bool // what is closed leaves its processes to the next process
+	staged   *staging.Store // the files that were sent with jobs
+	leaving  atomic.Bool    // what is closed leaves its processes to the next process
 }
 
 // Open opens the backends; the executors follow by OpenExecutors. When it fails, the
@@ -124,7 +126,7 @@ func Open(cfg Config) (s *Set, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.sleeps = sleep.New()
+	s.sleeps, s.staged = sleep.New(), staged
 	s.execs = process.New(process.Config{Guard: s.guard, Staged: staged, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
 	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
@@ -162,6 +164,9 @@ func (s *Set) Logs() *logs.Store { return s.logs }
 
 // Applications returns the backend of the tasks of applications.
 func (s *Set) Applications() *Applications { return s.apps }
+
+// StagedFiles returns what became of the files that were sent with jobs.
+func (s *Set) StagedFiles() files.Stats { return s.staged.Stats() }
 
 // Serves returns, sorted, the applications with a resident backend, with an executor that
 // has room, or with one that waits for its slots.

@@ -53,6 +53,9 @@ func Open(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, store: store, uses: map[string]int{}, turns: map[string]chan struct{}{}}, nil
 }
 
+// Stats returns which files were not used as they were found.
+func (s *Store) Stats() files.Stats { return s.store.Stats() }
+
 // Fault is why an attempt cannot be given its files. One that passes is the node's or the
 // frontend's, and may be over elsewhere or later.
 type Fault struct {

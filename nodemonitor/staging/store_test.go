@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -229,5 +230,36 @@ func TestPutIntoAFolderThatIsThere(t *testing.T) {
 	fault := open(t, f, 1000, 0).Bring(t.Context(), "f:1", []api.StagedFile{f.add("data", "abc")}, &Place{Folder: folder})
 	if fault == nil || fault.Passes || !strings.Contains(fault.What, "could not be put into its working folder") {
 		t.Errorf("%+v", fault)
+	}
+}
+
+// The copies for another user belong to that user, with the folders that they are in;
+// the file that the node keeps stays its own.
+func TestBringForAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to another user")
+	}
+	const uid, gid = 65533, 65532
+	f := &frontend{}
+	c := open(t, f, 1000, 0)
+	folder := filepath.Join(t.TempDir(), "attempt")
+	if fault := c.Bring(t.Context(), "f:1", []api.StagedFile{f.add("in/sub/data", "some data")}, &Place{Folder: folder, Others: true, UID: uid, GID: gid}); fault != nil {
+		t.Fatal(fault)
+	}
+	for _, name := range []string{"in", "in/sub", "in/sub/data"} {
+		info, err := os.Lstat(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, ok := info.Sys().(*syscall.Stat_t); !ok || at.Uid != uid || at.Gid != gid || at.Nlink > 3 {
+			t.Errorf("%s belongs to %+v", name, info.Sys())
+		}
+	}
+	info, err := os.Stat(c.store.Path(f.add("", "some data").SHA256))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := info.Sys().(*syscall.Stat_t); !ok || at.Uid != 0 || at.Nlink != 1 {
+		t.Errorf("the node's own file is now %+v", info.Sys())
 	}
 }
