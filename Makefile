@@ -99,11 +99,12 @@ soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names
 	@mkdir -p $(OUT)
 	$(BIN) bench soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
-chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT; STANDBYS=1
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
 	@mkdir -p $(OUT)/chaos
+	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark SPARK_LINES=4.0 && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
-		sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
+		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
 
 failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs; writes docs/results-failover.md (half an hour)
 	@mkdir -p $(OUT)

@@ -8,6 +8,7 @@
 # skew), BINARY=COMMIT all of them (the negative control: 996ffc3 is the version before the
 # work on attempt identity, which the checks must catch); BESIDE=last or BINARY=last is the
 # last tag. STANDBYS=1 gives masters and frontends standbys, and the cluster three NATS servers.
+# SPARK=N has N Spark applications in the mix.
 set -eu
 
 pigeon=$1 folder=$2 page=$3
@@ -52,6 +53,10 @@ fi
 if [ -n "${STANDBYS:-}" ]; then
 	set -- "$@" --standbys
 	suffix=$suffix-standbys
+fi
+if [ -n "${SPARK:-}" ]; then
+	set -- "$@" --spark "$SPARK"
+	suffix=$suffix-spark
 fi
 if [ -n "${KINDS:-}" ]; then set -- "$@" --kinds "$KINDS"; fi
 failed=

@@ -11,7 +11,9 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
 // TestMain: this test binary is the daemons, their guards and the programs of tasks.
@@ -38,6 +40,17 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 func TestNothingIsLostWithStandbys(t *testing.T) {
 	kinds := []string{history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.Rolling, history.Kill}
 	underFaults(t, Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.5, Jobs: 2, Kinds: kinds})
+}
+
+// TestNothingIsLostWithSpark: the same with Spark applications in the mix, all of whose jobs complete.
+func TestNothingIsLostWithSpark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes two minutes")
+	}
+	spark := sparktest.Find(t, "4.1")
+	o := Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.5, Jobs: 1, Spark: &Applications{Count: 2, Jar: spark.Jar}}
+	o.Spark.Program = sparkreplay.Program{Place: "this machine", Argv: []string{filepath.Join(spark.Dir, "bin", "spark-submit")}}
+	underFaults(t, o)
 }
 
 func underFaults(t *testing.T, o Options) {
@@ -72,6 +85,9 @@ func underFaults(t *testing.T, o Options) {
 	}
 	if r.Accepted == 0 || r.Completed < r.Accepted/2 || r.Attempts < r.Completed {
 		t.Errorf("too little happened: %+v", r)
+	}
+	if o.Spark != nil && (r.Applications != o.Spark.Count || r.SparkCompleted == 0) {
+		t.Errorf("of %d Spark applications %d ran, with %d jobs", o.Spark.Count, r.Applications, r.SparkCompleted)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Error(err)

@@ -26,6 +26,10 @@
 // its leadership runs at half its speed (in a program of tools/wallshift.sh), and every
 // daemon is restarted in order.
 //
+// With Options.Spark, Spark applications are in the mix: each runs a small job every two seconds on
+// executors on all nodes, from before the first fault until after the last, and every job of them has
+// to complete. Their drivers are where the clients are, on a host that no fault cuts off.
+//
 // # What is left out
 //
 // TCP hides the repetition and the order of packets from the daemons; both only delay. A

@@ -27,7 +27,8 @@ type Options struct {
 	Beside   string // the program of every second daemon of a role, where they have their own hosts; "": the same
 	// JournalFaults are those of the disk of frontend 0 (its setting journal_faults); "": none.
 	JournalFaults string
-	Dir           string // keeps logs, journals and histories
+	Spark         *Applications // in the mix; nil: none
+	Dir           string        // keeps logs, journals and histories
 	Progress      func(string)
 }
 
@@ -39,6 +40,9 @@ const (
 	slotsPerNode  = 2
 	reservedShare = 0.25
 )
+
+// mostApplications bounds the Spark applications, each of which has an executor on each node.
+const mostApplications = 8
 
 // kinds are all kinds of faults.
 var kinds = []string{
@@ -93,6 +97,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("%v is outside 1s to 24h; nothing was started", o.Lasts)
 	case o.Jobs <= 0 || o.Jobs > 50:
 		return fmt.Errorf("%v jobs a second are outside 0 to 50; nothing was started", o.Jobs)
+	case o.Spark != nil && (o.Spark.Count < 1 || o.Spark.Count > mostApplications):
+		return fmt.Errorf("%d Spark applications are outside 1 to %d; nothing was started", o.Spark.Count, mostApplications)
 	case o.Faults < 0:
 		return fmt.Errorf("%d faults are fewer than none; nothing was started", o.Faults)
 	}

@@ -37,6 +37,7 @@ type version struct {
 	Policies markdown.Table
 	Faults   []string
 	Recovery markdown.Table
+	Spark    string // what Spark applications in the mix did; "" without
 	Failures []failure
 }
 
@@ -158,6 +159,7 @@ func (p programs) title() string {
 
 func versionOf(of programs, runs []*Result) version {
 	v := version{Title: of.title(), Policies: markdown.Table{Head: []string{"policy", "runs", "minutes", "faults", "jobs", "tasks", "starts", "started twice", "ran twice", "without a reason", "lost", "others"}}}
+	v.Spark = sparkOf(runs)
 	by, total, kinds, recoveries := map[string]*sums{}, sums{}, map[string]int{}, map[string][]float64{}
 	for _, r := range runs {
 		if by[r.Policy] == nil {
@@ -193,6 +195,25 @@ func versionOf(of programs, runs []*Result) version {
 		v.Recovery.Rows = append(v.Recovery.Rows, []string{kind, markdown.Fixed(float64(x.P50), 3), markdown.Fixed(float64(x.P99), 3), markdown.Fixed(float64(x.Max), 3), fmt.Sprint(len(x.Samples))})
 	}
 	return v
+}
+
+// sparkOf returns the sentence about the Spark applications of runs, "" where there were none.
+func sparkOf(runs []*Result) string {
+	with, applications, jobs, completed, faults := 0, 0, 0, 0, 0
+	for _, r := range runs {
+		if r.Applications == 0 {
+			continue
+		}
+		with++
+		applications, jobs, completed = applications+r.Applications, jobs+r.SparkJobs, completed+r.SparkCompleted
+		for _, n := range r.Faults {
+			faults += n
+		}
+	}
+	if with == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the runs, with %d faults, had Spark applications in the mix: %d applications with %d jobs, of which %d completed.", with, faults, applications, jobs, completed)
 }
 
 func failureOf(r *Result) failure {

@@ -19,6 +19,9 @@ func Print(out io.Writer, r *Result) {
 	}
 	fmt.Fprintf(out, "%d jobs accepted of %d: %d completed, %d cancelled, %d failed, %d lost; %d tasks, %d starts\n", r.Accepted, r.Jobs, r.Completed, r.Cancelled, r.Failed, r.Lost, r.Tasks, r.Attempts)
 	fmt.Fprintf(out, "%d attempt numbers started twice; %d tasks ran to their end twice, %d of them without a reason\n", r.StartedTwice, r.RanTwice, r.Unexplained)
+	if r.Applications > 0 {
+		fmt.Fprintf(out, "%d Spark applications: %d of %d jobs completed\n", r.Applications, r.SparkCompleted, r.SparkJobs)
+	}
 	for _, x := range r.Recovery {
 		fmt.Fprintf(out, "  %s: p50 %.3f s, p99 %.3f s, most %.3f s (%d)\n", x.Kind, float64(x.P50), float64(x.P99), float64(x.Max), len(x.Samples))
 	}

@@ -39,6 +39,10 @@ type Result struct {
 	RanTwice     int `json:"ran_twice"`     // tasks that ran to their end more than once
 	Unexplained  int `json:"unexplained"`   // of them, while no node of the task was lost, paused or out of reach
 
+	Applications   int `json:"applications"`    // of Spark
+	SparkJobs      int `json:"spark_jobs"`      // of them
+	SparkCompleted int `json:"spark_completed"` // of these jobs
+
 	Recovery []Recovery        `json:"recovery"` // times by kind
 	Stall    float64           `json:"stall"`    // longest seconds by which this program was late itself after healing
 	Packets  network.Counts    `json:"packets"`  // what the switch between the hosts did
@@ -96,6 +100,13 @@ func (r *Result) summarize(run *history.Run) {
 			r.Failed++
 		}
 	}
+	for _, j := range run.SparkJobs {
+		r.SparkJobs++
+		r.Applications = max(r.Applications, j.Application+1)
+		if j.State == "completed" {
+			r.SparkCompleted++
+		}
+	}
 	for _, e := range run.Events {
 		if e.Event == history.Start {
 			r.Attempts++
@@ -137,6 +148,9 @@ func (o *Options) command(kinds []string) string {
 	}
 	if o.Beside != "" {
 		text += " --beside " + o.Beside
+	}
+	if o.Spark != nil {
+		text += fmt.Sprintf(" --spark %d", o.Spark.Count)
 	}
 	return text + " --kinds " + strings.Join(kinds, ",") // a later version may have more kinds
 }

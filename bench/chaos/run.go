@@ -193,6 +193,14 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
+	var spark *applications
+	if w.o.Spark != nil {
+		var err error
+		if spark, err = w.startApplications(ctx); err != nil {
+			return nil, err
+		}
+		defer spark.stop()
+	}
 	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Standbys: w.o.Standbys, Began: Now()}
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
@@ -224,6 +232,12 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && Sleep(ctx, 50*time.Millisecond); {
 	}
 	r.Seconds = float64(Now()-run.Began) / 1e9
+	if spark != nil {
+		var err error
+		if run.SparkJobs, err = spark.finish(ctx); err != nil {
+			return nil, err
+		}
+	}
 	run.Jobs = w.clients.all(context.WithoutCancel(ctx))
 	giveUp()
 	w.clients.running.Wait()

@@ -42,6 +42,7 @@ func Checks() []Check {
 	return []Check{
 		{"accepted jobs end", "every accepted job ends", acceptedJobsEnd},
 		{"jobs complete", "a job completes unless it was cancelled, or one of its tasks took down three nodes", jobsComplete},
+		{"Spark jobs complete", "every job of a Spark application completes", sparkJobsComplete},
 		{"one result", "one accepted result a task", oneResult},
 		{StartsOnce, "an attempt number of a task starts at most once", attemptsStartOnce},
 		{"slots hold one", "attempts of one slot do not overlap", slotsHoldOne},

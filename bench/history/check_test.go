@@ -30,7 +30,11 @@ func sound() *Run {
 			{Key: "short-2", Tasks: 1, Writes: true, Submitted: at(3), Accepted: at(3), Ended: at(8), State: "completed", Completed: 1},
 			{Key: "short-3", Tasks: 1, Submitted: at(3)}, // never accepted
 		},
-		Faults:  []Fault{{Number: 1, Kind: Kill, Victim: "node-0", From: at(5), To: at(5.5)}},
+		Faults: []Fault{{Number: 1, Kind: Kill, Victim: "node-0", From: at(5), To: at(5.5)}},
+		SparkJobs: []SparkJob{
+			{Application: 0, Job: 1, Submitted: at(1), Ended: at(2), State: "completed"},
+			{Application: 1, Job: 2, Submitted: at(2), Ended: at(9), State: "completed"},
+		},
 		Results: []Result{{Job: "short-0", Task: 0, Attempt: 1}, {Job: "short-0", Task: 1, Attempt: 1}, {Job: "short-2", Attempt: 2}},
 	}
 	add := func(events ...Event) { r.Events = append(r.Events, events...) }
@@ -84,6 +88,8 @@ func TestEachCheckFinds(t *testing.T) {
 		{"accepted jobs end", "short-0", func(r *Run) { r.Jobs[0].Ended = 0 }, ""},
 		{"jobs complete", "lost thrice", func(r *Run) { r.Jobs[0].State, r.Jobs[0].Reason = "failed", "lost thrice" }, ""},
 		{"jobs complete", "1 of its 2", func(r *Run) { r.Jobs[0].Completed = 1 }, ""},
+		{"Spark jobs complete", "job 2 of Spark application 1 has not ended: killed", func(r *Run) { r.SparkJobs[1].Ended, r.SparkJobs[1].Why = 0, []string{"killed"} }, ""},
+		{"Spark jobs complete", "job 1 of Spark application 0 failed", func(r *Run) { r.SparkJobs[0].State = "failed" }, ""},
 		{"one result", "attempts 1 and 2", func(r *Run) { r.Results = append(r.Results, Result{Job: "short-0", Task: 0, Attempt: 2}) }, ""},
 		{StartsOnce, "attempt 1", func(r *Run) { r.Events = append(r.Events, ran("short-0", 0, 1, "node-1", 0, 6, 6.1)[:1]...) }, ""},
 		{"slots hold one", "node-1 slot 1", func(r *Run) { r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...) }, ""},

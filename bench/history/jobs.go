@@ -37,6 +37,20 @@ func jobsComplete(r *Run) (list []Finding) {
 	return list
 }
 
+// sparkJobsComplete: the tasks of Spark's jobs do not fail, and Spark starts those again that it
+// has lost with an executor.
+func sparkJobsComplete(r *Run) (list []Finding) {
+	for _, j := range r.SparkJobs {
+		switch {
+		case j.Ended == 0:
+			list = append(list, Finding{What: fmt.Sprintf("job %d of Spark application %d has not ended: %s", j.Job, j.Application, strings.Join(j.Why, "; ")), At: j.Submitted})
+		case j.State != "completed":
+			list = append(list, Finding{What: fmt.Sprintf("job %d of Spark application %d %s", j.Job, j.Application, j.State), At: j.Ended})
+		}
+	}
+	return list
+}
+
 // nodesOfPoison is the number of nodes whose loss fails a task.
 const nodesOfPoison = 3
 

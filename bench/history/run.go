@@ -32,6 +32,7 @@ type Run struct {
 	Groups     []Group
 	Footprints []Footprint
 	Results    []Result
+	SparkJobs  []SparkJob
 	Ends       []ProcessEnd
 }
 
@@ -51,6 +52,16 @@ type Job struct {
 	Completed int // tasks
 	Reason    string
 	Why       []string // of a job that did not end: the explanation of its frontend
+}
+
+// SparkJob is a job of a Spark application.
+type SparkJob struct {
+	Application int
+	Job         int // its number in the workload
+	Submitted   Time
+	Ended       Time // 0: never
+	State       string
+	Why         []string // of one that did not end: why applications ended
 }
 
 // Kinds of faults.

@@ -28,6 +28,7 @@ func chaosTaskMain() {
 type chaosFlags struct {
 	chaos.Options
 	minutes float64
+	spark   int
 }
 
 func benchChaos() *cobra.Command {
@@ -65,6 +66,7 @@ and histories is kept then.`,
 	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
 	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")
 	fs.StringVar(&f.JournalFaults, "journal-faults", "", "setting journal_faults of frontend 0: slow=5ms, fsync-error-after=500 and others (default: none)")
+	fs.IntVar(&f.spark, "spark", 0, "Spark applications in the mix, by the Spark that 'pigeon spark' finds; each runs a small job every two seconds")
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
 	again := fs.String("again", "", "instead of a run, check one again whose folder was kept")
@@ -81,6 +83,9 @@ and histories is kept then.`,
 			return f.print(cmd.OutOrStdout(), *output, r)
 		}
 		f.Lasts = time.Duration(f.minutes * float64(time.Minute))
+		if f.spark != 0 {
+			f.Spark = &chaos.Applications{Count: f.spark}
+		}
 		if err := f.Check(); err != nil {
 			return wrongUse(err)
 		}
@@ -128,6 +133,11 @@ func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output output
 	}
 	if err != nil {
 		return err
+	}
+	if f.Spark != nil {
+		if f.Spark.Program, _, err = sparkHere(ctx); err != nil {
+			return err
+		}
 	}
 	f.Progress = func(line string) { fmt.Fprintln(log, line) }
 	r, err := chaos.Run(ctx, f.Options)

@@ -103,22 +103,31 @@ func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 		}
 		return nil
 	}
-	env := processEnvironment()
-	home, err := findSpark(ctx, env)
-	if err != nil {
-		return err
-	}
-	jar, program, err := findPlugin(home, env)
+	program, jar, err := sparkHere(ctx)
 	if err != nil {
 		return err
 	}
 	if s.master != "" {
 		s.options.Jar = jar // pigeon spark adds it for a Pigeon only
 	}
+	s.options.Programs = []sparkreplay.Program{program}
+	return nil
+}
+
+// sparkHere returns what starts drivers by the Spark of this machine, and the plugin's jar.
+func sparkHere(ctx context.Context) (p sparkreplay.Program, jar string, err error) {
+	env := processEnvironment()
+	home, err := findSpark(ctx, env)
+	if err != nil {
+		return p, "", err
+	}
+	jar, program, err := findPlugin(home, env)
+	if err != nil {
+		return p, "", err
+	}
 	env.set("SPARK_HOME", home.Dir)
 	env.set(sparkhome.JarVariable, jar)
-	s.options.Programs = []sparkreplay.Program{{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}}
-	return nil
+	return sparkreplay.Program{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}, jar, nil
 }
 
 // checkRuns checks what depends on the workload and the cluster.

@@ -156,8 +156,8 @@ func (s *Server) stop(cancelCalls context.CancelFunc, all *sync.WaitGroup) error
 	if waitFor(done, s.opts.StopTimeout) {
 		return nil
 	}
+	s.conns.each((*conn).abort) // first: whether a cancelled call is answered must not depend on timing
 	cancelCalls()
-	s.conns.each((*conn).abort)
 	if waitFor(done, s.opts.StopTimeout) {
 		return nil
 	}

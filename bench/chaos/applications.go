@@ -1,0 +1,146 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+// Applications are Spark applications in the mix. Each of them runs a small job every few seconds
+// from before the first fault until after the last.
+type Applications struct {
+	Count   int
+	Program sparkreplay.Program // starts their drivers
+	Jar     string              // of the plugin; "" where the program adds it
+}
+
+const (
+	// sparkJobEvery is the mean time between two jobs of an application.
+	sparkJobEvery = 2 * time.Second
+	// sparkStart bounds how long the applications may take to have all their executors.
+	sparkStart = 3 * time.Minute
+)
+
+// sparkSettings are those of applications that outlive executors: Spark fails a job otherwise when
+// four attempts of one task have failed, of whatever cause.
+var sparkSettings = []string{"spark.task.maxFailures=1000", "spark.stage.maxConsecutiveAttempts=1000"}
+
+// workload draws the jobs of the applications, which go to them in turn.
+func (a *Applications) workload(seed uint64, lasts time.Duration) *workload.Workload {
+	draw := rand.New(rand.NewPCG(seed, 0x5ba4)) //nolint:gosec // it is to be repeated
+	w := &workload.Workload{Name: "chaos"}
+	for at := 0.0; at < lasts.Seconds() || len(w.Jobs) < a.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(a.Count) {
+		j := workload.Job{Line: len(w.Jobs) + 1, Arrival: int64(at * 1e9)}
+		for range 1 + draw.IntN(4) {
+			j.Durations = append(j.Durations, int64((0.05+draw.Float64()*0.5)*1e9))
+		}
+		w.Jobs = append(w.Jobs, j)
+	}
+	return w
+}
+
+// applications are the Spark applications of a run.
+type applications struct {
+	count int
+	work  *workload.Workload
+	stop  context.CancelFunc
+	ended chan struct{}
+	began int64
+
+	// Of the goroutine that runs them, until ended is closed.
+	got  *replay.Measured
+	err  error
+	died []string
+}
+
+// startApplications starts the applications, and returns when all of them have their executors.
+func (w *world) startApplications(ctx context.Context) (*applications, error) {
+	o := w.o.Spark
+	ctx, stop := context.WithCancel(ctx)
+	a := &applications{count: o.Count, work: o.workload(w.o.Seed, w.o.Lasts), stop: stop, ended: make(chan struct{})}
+	begun := make(chan struct{})
+	options := sparkreplay.Options{
+		Drivers: o.Count, Programs: []sparkreplay.Program{o.Program}, Jar: o.Jar, Executors: groups * nodesPerGroup, Within: sparkStart,
+		Master:   func(k int) string { return sparkreplay.Rotated(w.cluster.Frontends(), k) },
+		Settings: slices.Concat(sparkSettings, w.driverAddress()),
+		Waiting: func(ready, all int) {
+			w.o.Progress(fmt.Sprintf("%d of %d Spark applications have their executors", ready, all))
+		},
+		Died: func(err error) { a.died = append(a.died, err.Error()) },
+		Progress: func(replay.Progress) {
+			if a.began == 0 {
+				a.began = Now()
+				close(begun)
+			}
+		},
+	}
+	go func() {
+		defer close(a.ended)
+		a.got, a.err = sparkreplay.Run(ctx, a.work, options)
+	}()
+	select {
+	case <-begun:
+		return a, nil
+	case <-a.ended:
+		stop()
+		return nil, errors.Join(errors.New("the Spark applications ended before the first fault"), a.err)
+	}
+}
+
+// driverAddress returns the settings by which executors find drivers: on host 0 of the network, which
+// no fault cuts off from the others.
+func (w *world) driverAddress() []string {
+	if !network.Entered() {
+		return nil
+	}
+	address := w.hosts.network.Address(0)
+	return []string{"spark.driver.host=" + address, "spark.driver.bindAddress=" + address}
+}
+
+// finish waits for the applications to end, not beyond the time that jobs have, and returns their
+// jobs.
+func (a *applications) finish(ctx context.Context) ([]history.SparkJob, error) {
+	end := time.NewTimer(endWithin)
+	defer end.Stop()
+	select {
+	case <-a.ended:
+	case <-ctx.Done():
+	case <-end.C:
+	}
+	a.stop()
+	<-a.ended
+	if a.err != nil {
+		return nil, fmt.Errorf("the Spark applications: %w", a.err)
+	}
+	list := make([]history.SparkJob, len(a.work.Jobs))
+	for i := range list {
+		list[i] = a.job(i, &a.got.Outcome.Jobs[i])
+	}
+	return list, nil
+}
+
+// job returns what became of a job.
+func (a *applications) job(i int, j *experiment.Job) history.SparkJob {
+	s := history.SparkJob{Application: i % a.count, Job: a.work.Jobs[i].Line, Submitted: a.began + a.work.Jobs[i].Arrival}
+	switch {
+	case !j.Ended:
+		s.Why = a.died
+		return s
+	case j.Failed:
+		s.State = "failed"
+	default:
+		s.State = "completed"
+	}
+	s.Ended = a.began + j.End
+	return s
+}
