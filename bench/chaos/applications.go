@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
@@ -69,8 +71,13 @@ func (w *world) startApplications(ctx context.Context) (*applications, error) {
 	ctx, stop := context.WithCancel(ctx)
 	a := &applications{count: o.Count, work: o.workload(w.o.Seed, w.o.Lasts), stop: stop, ended: make(chan struct{})}
 	begun := make(chan struct{})
+	program := o.Program
+	if program.Env == nil {
+		program.Env = os.Environ()
+	}
+	program.Env = slices.DeleteFunc(slices.Clone(program.Env), func(v string) bool { return strings.HasPrefix(v, network.Variable+"=") })
 	options := sparkreplay.Options{
-		Drivers: o.Count, Programs: []sparkreplay.Program{o.Program}, Jar: o.Jar, Executors: groups * nodesPerGroup, Within: sparkStart,
+		Drivers: o.Count, Programs: []sparkreplay.Program{program}, Jar: o.Jar, Executors: groups * nodesPerGroup, Within: sparkStart,
 		Master:   func(k int) string { return sparkreplay.Rotated(w.cluster.Frontends(), k) },
 		Settings: slices.Concat(sparkSettings, w.driverAddress()),
 		Waiting: func(ready, all int) {

@@ -12,11 +12,8 @@ import (
 	"time"
 )
 
-// mark is set in the environment of the program that Enter started.
-const mark = "PIGEON_IN_OWN_NETWORK"
-
 // Entered reports whether Enter started this program.
-func Entered() bool { return os.Getenv(mark) != "" }
+func Entered() bool { return os.Getenv(Variable) != "" }
 
 // stopWithin bounds how long the program may take to end after a signal.
 const stopWithin = 2 * time.Minute
@@ -39,7 +36,7 @@ func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, 
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) //nolint:gosec // this program
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopWithin
-	cmd.Env = append(os.Environ(), mark+"=1")
+	cmd.Env = append(os.Environ(), Variable+"=1")
 	cmd.Stdout, cmd.Stderr = out, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
