@@ -50,7 +50,7 @@ func Checks() []Check {
 		{"reserved slots", "reserved workers run no long task", reservedSlots},
 		{"epochs rise", "the epoch and the sequence numbers of a slot never go back", epochsRise},
 		{"no worker leaked", "when all is healed and done every worker is idle and none asks", noWorkerLeaked},
-		{"work conservation", "no worker is idle beside a waiting task that it may take, for more than 2 s, when all is healed (where tasks wait at masters)", workConservation},
+		{"work conservation", "no worker is idle beside a waiting task that it may take, for more than 2 s, when all is healed (where tasks wait at masters, and not for executors of Spark)", workConservation},
 		{"throughput", "five seconds after healing tasks end at the rate at which they arrive", throughput},
 		{"cancel is final", "no task of a cancelled job starts more than 2 s after the answer and the end of the faults", cancelIsFinal},
 		{"flat", "memory, goroutines and descriptors do not grow", flat},

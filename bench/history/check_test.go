@@ -109,11 +109,13 @@ func TestEachCheckFinds(t *testing.T) {
 		{"no worker leaked", "still runs", func(r *Run) { r.Slots[len(r.Slots)-1].Job = "short-0" }, ""},
 		{"no worker leaked", "still asks", func(r *Run) { r.Slots[len(r.Slots)-1].Asks = true }, ""},
 		{"work conservation", "1 idle workers", func(r *Run) {
+			r.SparkJobs = nil
 			for i := range r.Groups {
 				r.Groups[i].QueuedShort, r.Groups[i].IdleReserved = 1, 0
 			}
 		}, "no worker leaked"},
 		{"work conservation", "1 long", func(r *Run) {
+			r.SparkJobs = nil
 			for i := range 60 {
 				r.Groups[i].QueuedLong = 1
 			}

@@ -13,9 +13,10 @@ const idleWithin = 2 * time.Second
 
 // workConservation: once all is healed, no group shows for longer than the bound an idle
 // worker and a waiting task that it may take. The tasks of the queue may be others at each
-// look, so that the account of a group is taken for idle only while every look shows it.
+// look, so that the account of a group is taken for idle only while every look shows it. Tasks of
+// Spark applications may also wait for executors that start, so that an idle worker may not take them.
 func workConservation(r *Run) (list []Finding) {
-	if r.Binds {
+	if r.Binds || len(r.SparkJobs) > 0 {
 		return nil
 	}
 	type view struct{ frontend, group int }
