@@ -45,10 +45,10 @@ func TestNothingIsLostWithStandbys(t *testing.T) {
 // TestNothingIsLostWithSpark: the same with Spark applications in the mix, all of whose jobs complete.
 func TestNothingIsLostWithSpark(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes two minutes")
+		t.Skip("it takes a minute")
 	}
 	spark := sparktest.Find(t, "4.1")
-	o := Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.5, Jobs: 1, Spark: &Applications{Count: 2, Jar: spark.Jar}}
+	o := Options{Seed: 1, Lasts: 15 * time.Second, Rate: 0.7, Jobs: 1, Spark: &Applications{Count: 2, Jar: spark.Jar}}
 	o.Spark.Program = sparkreplay.Program{Place: "this machine", Argv: []string{filepath.Join(spark.Dir, "bin", "spark-submit")}}
 	underFaults(t, o)
 }
