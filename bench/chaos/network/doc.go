@@ -13,7 +13,3 @@
 // without touching the machine's network: as root, or in a user namespace where the
 // machine allows those. [New] works only there.
 package network
-
-// Variable is set in the environment of a program that Enter started, which a pigeon that it starts in
-// turn would refuse.
-const Variable = "PIGEON_IN_OWN_NETWORK"
