@@ -31,6 +31,9 @@ const (
 	sparkJobEvery = 2 * time.Second
 	// sparkStart bounds how long the applications may take to have all their executors.
 	sparkStart = 3 * time.Minute
+	// sparkEnd bounds how long their jobs may take to end after the load: their executors start again
+	// first, and on a busy machine a JVM takes a minute for that.
+	sparkEnd = 4 * time.Minute
 )
 
 // sparkSettings are those of applications that outlive executors: Spark fails a job otherwise when
@@ -114,10 +117,9 @@ func (w *world) driverAddress() []string {
 	return []string{"spark.driver.host=" + address, "spark.driver.bindAddress=" + address}
 }
 
-// finish waits for the applications to end, not beyond the time that jobs have, and returns their
-// jobs.
+// finish waits for the applications to end, not beyond [sparkEnd], and returns their jobs.
 func (a *applications) finish(ctx context.Context) ([]history.SparkJob, error) {
-	end := time.NewTimer(endWithin)
+	end := time.NewTimer(sparkEnd)
 	defer end.Stop()
 	select {
 	case <-a.ended:

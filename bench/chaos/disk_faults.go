@@ -48,7 +48,8 @@ func faultsOfDisk(p planned) string {
 
 var faultsLine = regexp.MustCompile(`(?m)^journal_faults:.*\n`)
 
-// setFaults changes the setting journal_faults in a frontend's configuration.
+// setFaults changes the setting journal_faults in a frontend's configuration, which a frontend that
+// starts, or the end of another fault, may read at any time.
 func setFaults(path, faults string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -58,5 +59,8 @@ func setFaults(path, faults string) error {
 	if faults != "" {
 		text = fmt.Appendf(text, "journal_faults: %q\n", faults)
 	}
-	return os.WriteFile(path, text, 0o644)
+	if err := os.WriteFile(path+".new", text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }

@@ -8,11 +8,11 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 const NextDue uint64 = 1
 
 // How long a task waits before its next attempt: none after the first loss, then 1, 2, 4
-// ... 30 s; 100 ms, 200 ms ... 10 s after its own failures.
+// ... 30 s; 25 ms, 50 ms ... 10 s after its own failures.
 const (
 	firstLossWait    = sched.Second
 	longestLossWait  = 30 * sched.Second
-	firstRetryWait   = 100 * sched.Millisecond
+	firstRetryWait   = 25 * sched.Millisecond
 	longestRetryWait = 10 * sched.Second
 
 	// disconnectMargin is added to the time for which nodes may be cut off: the node looks

@@ -22,7 +22,7 @@ func TestView(t *testing.T) {
 	}
 	f.step(worker(0), &sched.Message{Kind: sched.Report, Job: one, First: 0, Attempt: 1, Outcome: sched.Done})
 	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 1, Attempt: 1, Outcome: sched.Failed})
-	if v, _ := f.core.JobView(one, 9); v.Waiting != 1 || v.Next != 100*sched.Millisecond || v.NextTask != 1 || v.Unbound != 1 || v.Bound != 1 {
+	if v, _ := f.core.JobView(one, 9); v.Waiting != 1 || v.Next != 25*sched.Millisecond || v.NextTask != 1 || v.Unbound != 1 || v.Bound != 1 {
 		t.Errorf("with one that waits for its time: %+v", v)
 	}
 	f.now = 100 * sched.Millisecond
