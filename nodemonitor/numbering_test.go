@@ -110,3 +110,40 @@ func TestNumbersRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestSequenceAfterADrain: the sequence number of a slot never goes back, although a drained node
+// gives the numbers of its workers back, and gets others when it is resumed.
+func TestSequenceAfterADrain(t *testing.T) {
+	w, _ := newPeerWorld(t)
+	n := w.under("priority", nil, "n1")[0]
+	id := attemptOf(1, 0)
+	n.deliver(w.launch(0, 0, id, sleepFor(0)))
+	w.reported(id)
+	var before uint64
+	n.until("the slot is idle again", func(o *owner) bool {
+		before = o.workers.Status()[0].Seq
+		return started(o) == 0 && before > 0
+	})
+	seq := func(what string, holds func(*owner) bool) {
+		t.Helper()
+		n.until(what, func(o *owner) bool {
+			if now := o.workers.Status()[0].Seq; now < before {
+				t.Errorf("%s: the sequence number went from %d to %d", what, before, now)
+			}
+			return holds(o)
+		})
+	}
+	order := func(o wire.DrainOrder) {
+		t.Helper()
+		if _, err := n.peer.Drain(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order(wire.DrainOrder{})
+	seq("it is drained", func(o *owner) bool {
+		_, drained := o.workers.Draining()
+		return drained && o.workers.Status()[0].Worker == nil
+	})
+	order(wire.DrainOrder{Resume: true})
+	seq("it has numbers again", func(o *owner) bool { return o.workers.Status()[0].Worker != nil })
+}

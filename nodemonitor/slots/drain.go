@@ -186,6 +186,9 @@ func (s *Workers) withdrawEmpty() {
 		s.cfg.Metrics.count(w, -1)
 		if s.cfg.Policy.SingleMaster() { // its number goes back, too
 			delete(s.workers.bySelf, w.self)
+			if w.core != nil {
+				w.firstSeq = w.core.Slot().Seq // the sequence numbers of a slot never go back
+			}
 			w.core, w.self = nil, sched.Addr{}
 		}
 	}

@@ -64,7 +64,7 @@ func (l *workerList) add() *worker {
 // makeCore makes the worker's core, which is addressed by that number.
 func (l *workerList) makeCore(w *worker, number int32) {
 	w.self = sched.Addr{Role: sched.Worker, ID: number}
-	w.core = l.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: l.cfg.Seed, Params: l.cfg.Params, Master: l.cfg.Master, Seq: l.cfg.FirstSeq})
+	w.core = l.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: l.cfg.Seed, Params: l.cfg.Params, Master: l.cfg.Master, Seq: w.firstSeq})
 	l.bySelf[w.self] = w
 }
 
