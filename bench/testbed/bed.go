@@ -123,6 +123,7 @@ mount -t tmpfs -o mode=755 none /run
 mkdir -p /run/sshd
 hostname $NAME
 echo $NAME >/etc/hostname
+echo "$ADDRESS $NAME" >>/etc/hosts
 echo "$PERSON:x:4242:4242::/tmp:/bin/sh" >>/etc/passwd
 echo "$PERSON:x:4242:" >>/etc/group
 exec /usr/sbin/sshd -D -e -f $BED/sshd_config`
@@ -147,7 +148,7 @@ func (b *bed) add(ctx context.Context, name, address string) error {
 		return err
 	}
 	h.sshd = exec.Command("nsenter", "--net=/run/netns/"+h.netns, "unshare", "--mount", "--uts", "--propagation", "private", "sh", "-c", setUp)
-	h.sshd.Env = append(os.Environ(), "BED="+h.folder, "NAME="+name, "PERSON="+person)
+	h.sshd.Env = append(os.Environ(), "BED="+h.folder, "NAME="+name, "ADDRESS="+address, "PERSON="+person)
 	h.sshd.Stdout, h.sshd.Stderr = log, log
 	h.sshd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = h.sshd.Start()

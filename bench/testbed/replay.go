@@ -66,9 +66,10 @@ func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	return path, os.WriteFile(path, b.Bytes(), 0o600)
 }
 
-// runAs returns the settings of nodes where no submitter is proven, as whose user tasks could run.
+// runAs returns the settings of nodes where no submitter is proven, as whose user tasks could run,
+// and for the executors of Spark, whose submitter is the replay and no user of the hosts.
 func (s *steps) runAs() string {
-	if s.opts.security == "tls" {
+	if s.opts.security == "tls" && s.opts.spark == "" {
 		return ""
 	}
 	return "settings: {node: {run_as: " + person + "}}\n"

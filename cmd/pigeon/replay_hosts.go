@@ -155,6 +155,7 @@ func driversOn(d *clusters.DriverHost, at sparkreplay.Remote) sparkreplay.Progra
 	if d.Token != "" {
 		words = []string{"--token-file", d.Token, "--tls-ca", d.CA}
 	}
+	at.LocalIP = d.Address
 	p := at.By("host "+d.Name, d.SSH, words...)
 	p.Settings = []string{"spark.driver.host=" + d.Address, "spark.driver.bindAddress=" + d.Address}
 	return p

@@ -31,6 +31,9 @@ var sshOptions = []string{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"
 type Remote struct {
 	Pigeon string // this program, which finds Spark and the plugin there
 	Spark  string // Spark's folder; "" where Pigeon finds it
+	// LocalIP is the address of the host for Spark, which otherwise asks for that of the host's
+	// name; "" leaves that.
+	LocalIP string
 }
 
 // OnHost starts drivers on a host by ssh.
@@ -41,9 +44,11 @@ func (r Remote) OnHost(host string) Program {
 // By starts drivers at a place by the words of ssh that lead there. words are added to those of
 // Pigeon.
 func (r Remote) By(place string, ssh []string, words ...string) Program {
-	argv := slices.Clone(ssh)
-	if r.Spark != "" {
-		argv = append(argv, "env", quoted("SPARK_HOME="+r.Spark))
+	argv := append(slices.Clone(ssh), "env")
+	for _, v := range []struct{ name, value string }{{"SPARK_HOME", r.Spark}, {"SPARK_LOCAL_IP", r.LocalIP}} {
+		if v.value != "" {
+			argv = append(argv, quoted(v.name+"="+v.value))
+		}
 	}
 	argv = append(argv, quoted(r.Pigeon), "spark", "submit")
 	for _, word := range words {
