@@ -109,9 +109,7 @@ type sums struct {
 
 func (s *sums) add(r *Result) {
 	s.runs++
-	for _, n := range r.Faults {
-		s.faults += n
-	}
+	s.faults += r.injected()
 	s.jobs, s.lost, s.tasks, s.attempts = s.jobs+r.Accepted, s.lost+r.Lost, s.tasks+r.Tasks, s.attempts+r.Attempts
 	s.startedTwice, s.ranTwice, s.unexplained = s.startedTwice+r.StartedTwice, s.ranTwice+r.RanTwice, s.unexplained+r.Unexplained
 	s.others += len(r.Findings) - r.StartedTwice - r.Unexplained - r.Lost
@@ -206,9 +204,7 @@ func sparkOf(runs []*Result) string {
 		}
 		with++
 		applications, jobs, completed = applications+r.Applications, jobs+r.SparkJobs, completed+r.SparkCompleted
-		for _, n := range r.Faults {
-			faults += n
-		}
+		faults += r.injected()
 	}
 	if with == 0 {
 		return ""

@@ -9,11 +9,7 @@ import (
 
 // Print prints a result for a terminal.
 func Print(out io.Writer, r *Result) {
-	faults := 0
-	for _, n := range r.Faults {
-		faults += n
-	}
-	fmt.Fprintf(out, "%s, seed %d: %d faults in %.0f s (%d could not take place)\n", r.Policy, r.Seed, faults, r.Seconds, r.Void)
+	fmt.Fprintf(out, "%s, seed %d: %d faults in %.0f s (%d could not take place)\n", r.Policy, r.Seed, r.injected(), r.Seconds, r.Void)
 	for _, kind := range slices.Sorted(maps.Keys(r.Faults)) {
 		fmt.Fprintf(out, "  %-10s %d\n", kind, r.Faults[kind])
 	}

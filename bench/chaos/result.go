@@ -72,6 +72,14 @@ const (
 // recoveryKinds are all kinds, in the order of the report.
 var recoveryKinds = []string{recoveryTask, recoveryGuard, recoveryNode, recoveryFrontend, recoveryMaster}
 
+// injected counts the faults that were injected.
+func (r *Result) injected() (n int) {
+	for _, of := range r.Faults {
+		n += of
+	}
+	return n
+}
+
 // summarize fills the figures of a result from the record of the run.
 func (r *Result) summarize(run *history.Run) {
 	r.Faults = map[string]int{}
