@@ -103,7 +103,7 @@ func (w *world) startApplications(ctx context.Context) (*applications, error) {
 		return a, nil
 	case <-a.ended:
 		stop()
-		return nil, errors.Join(errors.New("the Spark applications ended before the first fault"), a.err)
+		return nil, errors.Join(errors.New("the Spark applications ended before the first fault; none was injected; see that 'pigeon spark submit' runs an application here by itself"), a.err)
 	}
 }
 

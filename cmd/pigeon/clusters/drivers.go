@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ func (t *Temporary) DriverHosts(ctx context.Context) (list []DriverHost, err err
 			d.Token, d.CA = pathsOf(p.Host).run()+"/replay.token", pathsOf(p.Host).run()+"/replay-ca.pem"
 			ca, err := os.ReadFile(filepath.Join(t.folder, authorityFolder, authority.CAFile))
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("the authority that drivers on host %q are to trust: %w; no driver was started; replay again", p.Host.Name, err)
 			}
 			for path, text := range map[string]string{d.Token: t.token, d.CA: string(ca)} {
 				script := "umask 077; cat > " + hosts.Quote(path)
