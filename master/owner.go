@@ -61,7 +61,7 @@ func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Cloc
 // addDaemons makes the tables of nodes and frontends, which need links, and the view of a
 // group without a core, which needs nodes.
 func (o *owner) addDaemons(p sched.Policy) {
-	o.departed = protocol.NewDepartures(mostDeparted)
+	o.departed = protocol.NewDepartures(o.incarnation, mostDeparted)
 	o.nodes = nodes.New(nodes.Config{
 		Group: o.cfg.Group, Policy: p, LostAfter: o.cfg.LostAfter, Addrs: o.addrs, Core: o.core, Links: o.links, Jobs: o.payloads,
 		Departed: o.departed, Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,

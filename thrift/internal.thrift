@@ -302,7 +302,6 @@ struct TSlot {
   21: optional string owner = ""
 }
 
-// A daemon introduces itself. slots, serves, memory and host count for nodes.
 // A daemon that has departed, for display. Times are ages: clocks are not compared.
 struct TDeparture {
   1: optional TRef daemon
@@ -315,8 +314,13 @@ struct TDeparture {
   6: optional i64 ageNanos = 0
   // How long ago the record was made, changed or ended.
   7: optional i64 changedNanos = 0
+  // The incarnation of the daemon that recorded this, and the number of the change there: they
+  // order the changes of one origin, whatever the times say.
+  8: optional i64 origin = 0
+  9: optional i64 number = 0
 }
 
+// A daemon introduces itself. slots, serves, memory and host count for nodes.
 struct THello {
   1: optional TRef sender
   2: i64 incarnation

@@ -29,8 +29,8 @@ type departures struct {
 	heard, told, telling int64
 }
 
-func newDepartures(now func() sched.Time) *departures {
-	return &departures{now: now, list: protocol.NewDepartures(mostDeparted)}
+func newDepartures(incarnation int64, now func() sched.Time) *departures {
+	return &departures{now: now, list: protocol.NewDepartures(incarnation, mostDeparted)}
 }
 
 // addTo adds to a hello what the master may not know, and what this frontend has heard.

@@ -15,7 +15,7 @@ import (
 // a hello that is not answered is repeated.
 func TestDeparturesArePassedOn(t *testing.T) {
 	now := sched.Time(time.Hour)
-	d := newDepartures(func() sched.Time { return now })
+	d := newDepartures(9, func() sched.Time { return now })
 	hello := func() *wire.Hello {
 		h := &wire.Hello{}
 		d.addTo(h)

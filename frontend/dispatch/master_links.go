@@ -20,7 +20,7 @@ func (s *masters) connect() error {
 		if err != nil {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
-		m := &master{group: g, address: address, peer: peer, lastHeard: time.Now(), reach: newReachability(), departed: newDepartures(s.opts.Clock.Now), contact: protocol.NewContact(s.opts.Clock.Now())}
+		m := &master{group: g, address: address, peer: peer, lastHeard: time.Now(), reach: newReachability(), departed: newDepartures(s.process.Incarnation, s.opts.Clock.Now), contact: protocol.NewContact(s.opts.Clock.Now())}
 		m.heartbeat = s.newHeartbeat(m)
 		s.list = append(s.list, m)
 	}

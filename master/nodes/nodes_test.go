@@ -37,7 +37,7 @@ type group struct {
 func newGroup(p sched.Policy) *group {
 	g := &group{unreachable: map[string]bool{}}
 	g.Nodes = nodes.New(nodes.Config{
-		Policy: p, LostAfter: 2 * time.Second, Addrs: addrmap.NewNumbered(), Core: g, Links: g, Jobs: g, Departed: protocol.NewDepartures(1000),
+		Policy: p, LostAfter: 2 * time.Second, Addrs: addrmap.NewNumbered(), Core: g, Links: g, Jobs: g, Departed: protocol.NewDepartures(1, 1000),
 		Changed: func() { g.changes++ }, Now: func() sched.Time { return g.now }, Log: slog.New(slog.DiscardHandler),
 	})
 	return g

@@ -22,13 +22,15 @@ type Departure struct {
 	Reason  string
 	Age     time.Duration
 	Changed time.Duration // ago
+	Origin  int64
+	Number  int64
 }
 
 // At returns the departure with instants, by the clock of the receiver.
 func (d *Departure) At(now sched.Time) protocol.Departure {
 	return protocol.Departure{
 		Role: d.Daemon.Role, Name: d.Daemon.Name, Address: d.Address, Version: d.Version, State: d.State, Reason: d.Reason,
-		Since: now - sched.Time(d.Age), Changed: now - sched.Time(d.Changed),
+		Since: now - sched.Time(d.Age), Changed: now - sched.Time(d.Changed), Origin: d.Origin, Number: d.Number,
 	}
 }
 
@@ -37,7 +39,7 @@ func DeparturesAt(list []protocol.Departure, now sched.Time) []Departure {
 	return mapped(list, func(x protocol.Departure) Departure {
 		return Departure{
 			Daemon: Ref{Role: x.Role, Name: x.Name}, Address: x.Address, Version: x.Version, State: x.State, Reason: strings.ToValidUTF8(x.Reason[:min(len(x.Reason), maxStated)], ""),
-			Age: time.Duration(now - x.Since), Changed: time.Duration(now - x.Changed),
+			Age: time.Duration(now - x.Since), Changed: time.Duration(now - x.Changed), Origin: x.Origin, Number: x.Number,
 		}
 	})
 }
@@ -45,7 +47,7 @@ func DeparturesAt(list []protocol.Departure, now sched.Time) []Departure {
 func departureTo(d Departure) *peer.TDeparture {
 	return &peer.TDeparture{
 		Daemon: refTo(d.Daemon), Address: d.Address, Version: d.Version, State: d.State, Reason: d.Reason,
-		AgeNanos: int64(d.Age), ChangedNanos: int64(d.Changed),
+		AgeNanos: int64(d.Age), ChangedNanos: int64(d.Changed), Origin: d.Origin, Number: d.Number,
 	}
 }
 
@@ -70,6 +72,6 @@ func departureFrom(t *peer.TDeparture) (Departure, bool) {
 	}
 	return Departure{
 		Daemon: daemon, Address: t.Address, Version: t.Version, State: t.State, Reason: t.Reason,
-		Age: time.Duration(t.AgeNanos), Changed: time.Duration(t.ChangedNanos),
+		Age: time.Duration(t.AgeNanos), Changed: time.Duration(t.ChangedNanos), Origin: t.Origin, Number: t.Number,
 	}, true
 }

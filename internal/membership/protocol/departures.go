@@ -21,8 +21,20 @@ type Departure struct {
 	// Until is when a departure is forgotten that is not recorded again, 0 for the time that
 	// holds for all.
 	Until sched.Time
-	// Changed is when the record was made, changed or ended.
-	Changed sched.Time
+	// Changed is when the record was made, changed or ended; Origin is the incarnation of the
+	// daemon that did so, and Number the number of the change there.
+	Changed        sched.Time
+	Origin, Number int64
+}
+
+// before reports whether the other change is the later one. Changes of one origin have an order.
+// The times of others are compared; they are the same change if they are close together and
+// say the same.
+func (x *Departure) before(other *Departure) bool {
+	if x.Origin == other.Origin && x.Origin != 0 { // 0: of a daemon that does not say
+		return x.Number < other.Number
+	}
+	return other.Changed > x.Changed+sameChange || other.Changed > x.Changed && other.State != x.State
 }
 
 // Departures are the daemons that have left, by role, name and address: of two processes of
@@ -33,6 +45,7 @@ type Departure struct {
 // applies them to a copy ([Departures.Merge]). The end of a departure is a change too, so
 // ended ones are kept for as long as the others, without being shown.
 type Departures struct {
+	origin int64 // of the changes that are made here
 	most   int
 	list   map[departed]*departure
 	number int64 // of the last change
@@ -45,15 +58,16 @@ type departed struct {
 
 type departure struct {
 	Departure
-	number int64 // of the change that made it so
+	number int64 // of the change that made it so here, for followers
 }
 
 func (x *departure) ended() bool { return x.State == "" }
 
-// NewDepartures returns an empty list of at most that many departures of each role, and as
-// many ended ones. When there are more, the oldest one is forgotten.
-func NewDepartures(most int) *Departures {
-	return &Departures{most: most, list: map[departed]*departure{}}
+// NewDepartures returns an empty list of the daemon with that incarnation, of at most that many
+// departures of each role, and as many ended ones. When there are more, the oldest one is
+// forgotten.
+func NewDepartures(incarnation int64, most int) *Departures {
+	return &Departures{origin: incarnation, most: most, list: map[departed]*departure{}}
 }
 
 // Record records a departure. If one is recorded already with the same state, only its
@@ -74,7 +88,7 @@ func (d *Departures) Record(x Departure, now sched.Time) {
 			return
 		}
 	}
-	d.set(x)
+	d.change(x)
 }
 
 // Forget ends the departures of a name, which has returned or is not to be shown any more.
@@ -91,23 +105,30 @@ func (d *Departures) Forget(role sched.Role, name string, now sched.Time) (forgo
 
 // end records that a departure is not shown any more.
 func (d *Departures) end(x Departure, now sched.Time) {
-	d.set(Departure{Role: x.Role, Name: x.Name, Address: x.Address, Since: now, Changed: now})
+	d.change(Departure{Role: x.Role, Name: x.Name, Address: x.Address, Since: now, Changed: now})
 }
 
-// sameChange is how far apart the times of one change may be in the records of two daemons,
-// which see it for themselves or hear its age.
+// change enters a change that is made here.
+func (d *Departures) change(x Departure) {
+	x.Origin, x.Number = d.origin, d.number+1
+	d.set(x)
+}
+
+// sameChange is how far apart the times of one change may be that two daemons have seen for
+// themselves.
 const sameChange = 2 * sched.Second
 
-// Merge applies a change that another daemon has recorded: of two changes the later one holds.
+// Merge applies a change that another daemon has recorded or passes on: of two changes the later
+// one holds.
 // For a daemon that is registered the departure ends, whatever the other one knows.
 func (d *Departures) Merge(x Departure, registered bool, now sched.Time) {
 	old := d.list[keyOf(&x)]
 	switch {
 	case registered:
-		if x.State != "" && (old == nil || !old.ended() || old.Changed < x.Changed) {
+		if x.State != "" && (old == nil || !old.ended() || old.before(&x)) {
 			d.end(x, now) // a change that the other one applies in its turn
 		}
-	case old == nil, x.Changed > old.Changed+sameChange, x.Changed > old.Changed && x.State != old.State:
+	case old == nil, old.before(&x):
 		d.set(x)
 	}
 }

@@ -9782,6 +9782,8 @@ func (p *TSlot) String() string {
 //   - Reason
 //   - AgeNanos
 //   - ChangedNanos
+//   - Origin
+//   - Number
 type TDeparture struct {
 	Daemon       *TRef  `thrift:"daemon,1" db:"daemon" json:"daemon,omitempty"`
 	Address      string `thrift:"address,2" db:"address" json:"address"`
@@ -9790,6 +9792,8 @@ type TDeparture struct {
 	Reason       string `thrift:"reason,5" db:"reason" json:"reason"`
 	AgeNanos     int64  `thrift:"ageNanos,6" db:"ageNanos" json:"ageNanos"`
 	ChangedNanos int64  `thrift:"changedNanos,7" db:"changedNanos" json:"changedNanos"`
+	Origin       int64  `thrift:"origin,8" db:"origin" json:"origin"`
+	Number       int64  `thrift:"number,9" db:"number" json:"number"`
 }
 
 func NewTDeparture() *TDeparture {
@@ -9838,6 +9842,18 @@ var TDeparture_ChangedNanos_DEFAULT int64 = 0
 func (p *TDeparture) GetChangedNanos() int64 {
 	return p.ChangedNanos
 }
+
+var TDeparture_Origin_DEFAULT int64 = 0
+
+func (p *TDeparture) GetOrigin() int64 {
+	return p.Origin
+}
+
+var TDeparture_Number_DEFAULT int64 = 0
+
+func (p *TDeparture) GetNumber() int64 {
+	return p.Number
+}
 func (p *TDeparture) IsSetDaemon() bool {
 	return p.Daemon != nil
 }
@@ -9860,6 +9876,14 @@ func (p *TDeparture) IsSetAgeNanos() bool {
 
 func (p *TDeparture) IsSetChangedNanos() bool {
 	return p.ChangedNanos != TDeparture_ChangedNanos_DEFAULT
+}
+
+func (p *TDeparture) IsSetOrigin() bool {
+	return p.Origin != TDeparture_Origin_DEFAULT
+}
+
+func (p *TDeparture) IsSetNumber() bool {
+	return p.Number != TDeparture_Number_DEFAULT
 }
 
 func (p *TDeparture) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9946,6 +9970,26 @@ func (p *TDeparture) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 8:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -10023,6 +10067,24 @@ func (p *TDeparture) ReadField7(ctx context.Context, iprot thrift.TProtocol) err
 	return nil
 }
 
+func (p *TDeparture) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Origin = v
+	}
+	return nil
+}
+
+func (p *TDeparture) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Number = v
+	}
+	return nil
+}
+
 func (p *TDeparture) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TDeparture"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10047,6 +10109,12 @@ func (p *TDeparture) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10162,6 +10230,36 @@ func (p *TDeparture) writeField7(ctx context.Context, oprot thrift.TProtocol) (e
 	return err
 }
 
+func (p *TDeparture) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOrigin() {
+		if err := oprot.WriteFieldBegin(ctx, "origin", thrift.I64, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:origin: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Origin)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.origin (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:origin: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TDeparture) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNumber() {
+		if err := oprot.WriteFieldBegin(ctx, "number", thrift.I64, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:number: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Number)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.number (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:number: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TDeparture) Equals(other *TDeparture) bool {
 	if p == other {
 		return true
@@ -10187,6 +10285,12 @@ func (p *TDeparture) Equals(other *TDeparture) bool {
 		return false
 	}
 	if p.ChangedNanos != other.ChangedNanos {
+		return false
+	}
+	if p.Origin != other.Origin {
+		return false
+	}
+	if p.Number != other.Number {
 		return false
 	}
 	return true
