@@ -21,19 +21,22 @@ func starts(ms ...int64) (events []history.Event) {
 func TestPauseAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []history.Event
-		want   time.Duration
+		want   pause
 	}{
-		"at once":               {starts(900, 950, 1700, 1730), 700 * time.Millisecond},
-		"launches on their way": {starts(990, 1020, 1040, 2500, 2530), 1500 * time.Millisecond},
-		"a later gap":           {starts(1030, 1060, 2100, 9000), 1100 * time.Millisecond},
-		"none":                  {starts(1030, 1060, 1090), 30 * time.Millisecond},
+		"at once":               {starts(900, 950, 1700, 1730), pause{700 * time.Millisecond, 700 * time.Millisecond}},
+		"launches on their way": {starts(990, 1020, 1040, 2500, 2530), pause{1460 * time.Millisecond, 1500 * time.Millisecond}},
+		"a later gap":           {starts(1030, 1060, 2100, 9000), pause{1040 * time.Millisecond, 1100 * time.Millisecond}},
+		"none":                  {starts(1030, 1060, 1090), pause{30 * time.Millisecond, 30 * time.Millisecond}},
 	} {
-		got, err := pauseAfter(c.events, 1000*1e6, 10000*1e6)
+		got, err := pauseAfter(c.events, 1000*1e6, 10000*1e6, beginWithin)
 		if err != nil || got != c.want {
-			t.Errorf("%s: %v, want %v; %v", name, got, c.want, err)
+			t.Errorf("%s: %+v, want %+v; %v", name, got, c.want, err)
 		}
 	}
-	if _, err := pauseAfter(starts(10, 20), 1000*1e6, 9000*1e6); err == nil || !strings.Contains(err.Error(), "8.0 s") {
+	if got, err := pauseAfter(starts(1030, 1060, 2100, 9000), 1000*1e6, 10000*1e6, time.Hour); err != nil || got.length != 6900*time.Millisecond {
+		t.Errorf("at any time: %+v; %v", got, err)
+	}
+	if _, err := pauseAfter(starts(10, 20), 1000*1e6, 9000*1e6, beginWithin); err == nil || !strings.Contains(err.Error(), "8.0 s") {
 		t.Errorf("no launch: %v", err)
 	}
 }

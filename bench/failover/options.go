@@ -39,7 +39,7 @@ var kinds = []kind{
 	{name: MasterPause, means: "a leading master paused (SIGSTOP) for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond},
 	{name: MasterPartition, means: "a leading master cut off from all others for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond, network: true},
 	{name: FrontendLost, means: "a frontend killed and its disk removed", until: "its standby has accepted another result of a job", goal: 2 * time.Second, most: 3 * time.Second},
-	{name: NATSLost, means: "one of three NATS servers killed", until: "the end of the longest pause of launches", most: 500 * time.Millisecond},
+	{name: NATSLost, means: "one of three NATS servers killed", until: "(length of the longest time without a launch)", most: 500 * time.Millisecond},
 }
 
 // Kinds returns the names of all kinds.

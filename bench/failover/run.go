@@ -146,7 +146,7 @@ func (w *world) fail(ctx context.Context, k kind, run int) (time.Duration, error
 }
 
 // pauseOfLaunches ends, pauses or cuts off a daemon, and returns the pause of launches.
-func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k kind) (pause time.Duration, err error) {
+func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k kind) (_ time.Duration, err error) {
 	at := chaos.Now()
 	restore := func() error { return w.c.Restart(r, i) }
 	switch k.name {
@@ -172,34 +172,41 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 		return 0, err
 	}
 	chaos.Sleep(ctx, watchFor)
-	return w.longestPause(at)
+	if k.name == NATSLost { // launches may go on: what counts is for how long they did not, also when it returns
+		p, err := w.longestPause(at, time.Hour)
+		return p.length, err
+	}
+	p, err := w.longestPause(at, beginWithin)
+	return p.end, err
 }
 
-// longestPause returns the time from an instant to the end of the longest pause of starts
-// that begins soon after it.
-func (w *world) longestPause(at int64) (time.Duration, error) {
+// longestPause returns the longest pause of starts that begins within a time after an instant.
+func (w *world) longestPause(at int64, within time.Duration) (pause, error) {
 	events, err := history.ReadFolder(w.tasks)
 	if err != nil {
-		return 0, err
+		return pause{}, err
 	}
-	return pauseAfter(events, at, chaos.Now())
+	return pauseAfter(events, at, chaos.Now(), within)
 }
 
+// pause is a time without a start of a task. Its end is counted from the failure.
+type pause struct{ length, end time.Duration }
+
 // pauseAfter is longestPause of events, which were read at the given time.
-func pauseAfter(events []history.Event, at, read int64) (pause time.Duration, err error) {
-	last, longest, some := at, int64(0), false
+func pauseAfter(events []history.Event, at, read int64, within time.Duration) (longest pause, err error) {
+	last, some := at, false
 	for _, e := range events {
 		if e.Event != history.Start || e.Time < at {
 			continue
 		}
 		some = true
-		if e.Time-last > longest && last-at <= beginWithin.Nanoseconds() {
-			longest, pause = e.Time-last, time.Duration(e.Time-at)
+		if length := time.Duration(e.Time - last); length > longest.length && last-at <= within.Nanoseconds() {
+			longest = pause{length: length, end: time.Duration(e.Time - at)}
 		}
 		last = e.Time
 	}
 	if !some {
-		return 0, fmt.Errorf("no task has started for %.1f s after the failure", float64(read-at)/1e9)
+		return pause{}, fmt.Errorf("no task has started for %.1f s after the failure", float64(read-at)/1e9)
 	}
-	return pause, nil
+	return longest, nil
 }
