@@ -106,10 +106,11 @@ chaos: build ## real processes under overlapping faults, every policy and CHAOS_
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
 		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
 
-failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs; writes docs/results-failover.md (half an hour)
+failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes docs/results-failover.md (half an hour)
 	@mkdir -p $(OUT)
+	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark SPARK_LINES=4.0; }
 	$(BIN) bench failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
-	-$(BIN) bench rolling --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
+	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BIN) bench rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
 	mv $(OUT)/failover.md docs/results-failover.md
 
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)

@@ -40,11 +40,32 @@ const (
 // four attempts of one task have failed, of whatever cause.
 var sparkSettings = []string{"spark.task.maxFailures=1000", "spark.stage.maxConsecutiveAttempts=1000"}
 
+// mostApplications bounds the Spark applications, each of which has an executor on each node.
+const mostApplications = 8
+
+// Check refuses a number of applications that cannot work.
+func (o *Applications) Check() error {
+	if o.Count < 1 || o.Count > mostApplications {
+		return fmt.Errorf("%d Spark applications are outside 1 to %d; nothing was started", o.Count, mostApplications)
+	}
+	return nil
+}
+
+// Mix is a cluster in which applications run beside other work, and what they do there.
+type Mix struct {
+	Frontends []string // of the cluster; drivers take them in turn
+	Executors int      // of each application
+	Settings  []string // of Spark, KEY=VALUE, besides those that the mix needs
+	Seed      uint64   // of the jobs
+	Lasts     time.Duration
+	Progress  func(line string)
+}
+
 // workload draws the jobs of the applications, which go to them in turn.
-func (a *Applications) workload(seed uint64, lasts time.Duration) *workload.Workload {
-	draw := rand.New(rand.NewPCG(seed, 0x5ba4)) //nolint:gosec // it is to be repeated
-	w := &workload.Workload{Name: "chaos"}
-	for at := 0.0; at < lasts.Seconds() || len(w.Jobs) < a.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(a.Count) {
+func (a *Applications) workload(m *Mix) *workload.Workload {
+	draw := rand.New(rand.NewPCG(m.Seed, 0x5ba4)) //nolint:gosec // it is to be repeated
+	w := &workload.Workload{Name: "mix"}
+	for at := 0.0; at < m.Lasts.Seconds() || len(w.Jobs) < a.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(a.Count) {
 		j := workload.Job{Line: len(w.Jobs) + 1, Arrival: int64(at * 1e9)}
 		for range 1 + draw.IntN(4) {
 			j.Durations = append(j.Durations, int64((0.05+draw.Float64()*0.5)*1e9))
@@ -54,8 +75,8 @@ func (a *Applications) workload(seed uint64, lasts time.Duration) *workload.Work
 	return w
 }
 
-// applications are the Spark applications of a run.
-type applications struct {
+// RunningApplications are Spark applications that were started.
+type RunningApplications struct {
 	count int
 	work  *workload.Workload
 	stop  context.CancelFunc
@@ -68,11 +89,10 @@ type applications struct {
 	died []string
 }
 
-// startApplications starts the applications, and returns when all of them have their executors.
-func (w *world) startApplications(ctx context.Context) (*applications, error) {
-	o := w.o.Spark
+// Start starts the applications, and returns when all of them have their executors.
+func (o *Applications) Start(ctx context.Context, m Mix) (*RunningApplications, error) {
 	ctx, stop := context.WithCancel(ctx)
-	a := &applications{count: o.Count, work: o.workload(w.o.Seed, w.o.Lasts), stop: stop, ended: make(chan struct{})}
+	a := &RunningApplications{count: o.Count, work: o.workload(&m), stop: stop, ended: make(chan struct{})}
 	begun := make(chan struct{})
 	program := o.Program
 	if program.Env == nil {
@@ -80,11 +100,11 @@ func (w *world) startApplications(ctx context.Context) (*applications, error) {
 	}
 	program.Env = slices.DeleteFunc(slices.Clone(program.Env), func(v string) bool { return strings.HasPrefix(v, network.Variable+"=") })
 	options := sparkreplay.Options{
-		Drivers: o.Count, Programs: []sparkreplay.Program{program}, Jar: o.Jar, Executors: groups * nodesPerGroup, Within: sparkStart,
-		Master:   func(k int) string { return sparkreplay.Rotated(w.cluster.Frontends(), k) },
-		Settings: slices.Concat(sparkSettings, w.driverAddress()),
+		Drivers: o.Count, Programs: []sparkreplay.Program{program}, Jar: o.Jar, Executors: m.Executors, Within: sparkStart,
+		Master:   func(k int) string { return sparkreplay.Rotated(m.Frontends, k) },
+		Settings: slices.Concat(sparkSettings, m.Settings),
 		Waiting: func(ready, all int) {
-			w.o.Progress(fmt.Sprintf("%d of %d Spark applications have their executors", ready, all))
+			m.Progress(fmt.Sprintf("%d of %d Spark applications have their executors", ready, all))
 		},
 		Died: func(err error) { a.died = append(a.died, err.Error()) },
 		Progress: func(replay.Progress) {
@@ -103,7 +123,7 @@ func (w *world) startApplications(ctx context.Context) (*applications, error) {
 		return a, nil
 	case <-a.ended:
 		stop()
-		return nil, errors.Join(errors.New("the Spark applications ended before the first fault; none was injected; see that 'pigeon spark submit' runs an application here by itself"), a.err)
+		return nil, errors.Join(errors.New("the Spark applications ended before they had their executors; nothing was measured; see that 'pigeon spark submit' runs an application here by itself"), a.err)
 	}
 }
 
@@ -117,8 +137,14 @@ func (w *world) driverAddress() []string {
 	return []string{"spark.driver.host=" + address, "spark.driver.bindAddress=" + address}
 }
 
-// finish waits for the applications to end, not beyond [sparkEnd], and returns their jobs.
-func (a *applications) finish(ctx context.Context) ([]history.SparkJob, error) {
+// Stop ends the applications at once.
+func (a *RunningApplications) Stop() {
+	a.stop()
+	<-a.ended
+}
+
+// Finish waits for the applications to end, not beyond [sparkEnd], and returns their jobs.
+func (a *RunningApplications) Finish(ctx context.Context) ([]history.SparkJob, error) {
 	end := time.NewTimer(sparkEnd)
 	defer end.Stop()
 	select {
@@ -126,8 +152,7 @@ func (a *applications) finish(ctx context.Context) ([]history.SparkJob, error) {
 	case <-ctx.Done():
 	case <-end.C:
 	}
-	a.stop()
-	<-a.ended
+	a.Stop()
 	if a.err != nil {
 		return nil, fmt.Errorf("the Spark applications: %w", a.err)
 	}
@@ -139,7 +164,7 @@ func (a *applications) finish(ctx context.Context) ([]history.SparkJob, error) {
 }
 
 // job returns what became of a job.
-func (a *applications) job(i int, j *experiment.Job) history.SparkJob {
+func (a *RunningApplications) job(i int, j *experiment.Job) history.SparkJob {
 	s := history.SparkJob{Application: i % a.count, Job: a.work.Jobs[i].Line, Submitted: a.began + a.work.Jobs[i].Arrival}
 	switch {
 	case !j.Ended:

@@ -41,9 +41,6 @@ const (
 	reservedShare = 0.25
 )
 
-// mostApplications bounds the Spark applications, each of which has an executor on each node.
-const mostApplications = 8
-
 // kinds are all kinds of faults.
 var kinds = []string{
 	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.WallJump,
@@ -97,8 +94,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("%v is outside 1s to 24h; nothing was started", o.Lasts)
 	case o.Jobs <= 0 || o.Jobs > 50:
 		return fmt.Errorf("%v jobs a second are outside 0 to 50; nothing was started", o.Jobs)
-	case o.Spark != nil && (o.Spark.Count < 1 || o.Spark.Count > mostApplications):
-		return fmt.Errorf("%d Spark applications are outside 1 to %d; nothing was started", o.Spark.Count, mostApplications)
+	case o.Spark != nil && o.Spark.Check() != nil:
+		return o.Spark.Check()
 	case o.Faults < 0:
 		return fmt.Errorf("%d faults are fewer than none; nothing was started", o.Faults)
 	}

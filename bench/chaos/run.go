@@ -193,13 +193,16 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
-	var spark *applications
+	var spark *RunningApplications
 	if w.o.Spark != nil {
 		var err error
-		if spark, err = w.startApplications(ctx); err != nil {
+		spark, err = w.o.Spark.Start(ctx, Mix{
+			Frontends: w.cluster.Frontends(), Executors: groups * nodesPerGroup, Settings: w.driverAddress(), Seed: w.o.Seed, Lasts: w.o.Lasts, Progress: w.o.Progress,
+		})
+		if err != nil {
 			return nil, err
 		}
-		defer spark.stop()
+		defer spark.Stop()
 	}
 	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Standbys: w.o.Standbys, Began: Now()}
 	if w.o.JournalFaults != "" {
@@ -234,7 +237,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	r.Seconds = float64(Now()-run.Began) / 1e9
 	if spark != nil {
 		var err error
-		if run.SparkJobs, err = spark.finish(ctx); err != nil {
+		if run.SparkJobs, err = spark.Finish(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
@@ -74,6 +75,9 @@ func TestRollingCounts(t *testing.T) {
 	if r.Starts != 3 || r.Lost != 1 || r.Again != 1 || r.Jobs != 3 || r.Failed != 2 || len(r.Reasons) != 2 {
 		t.Errorf("%+v", r)
 	}
+	if err := r.countSpark([]history.SparkJob{{State: "completed"}, {Application: 1, Job: 2, State: "failed"}, {}}, nil); err != nil || r.SparkJobs != 3 || r.SparkLost != 2 || r.Reasons[2] != `job 2 of Spark application 1, state "failed"` {
+		t.Errorf("%v, %+v", err, r)
+	}
 	if p := shortP99([]jobOutcome{{class: "short", submitted: 1e9, ended: 3e9}, {class: "long", submitted: 1e9, ended: 9e9}, {class: "short", submitted: 1e9}}); p != 2 {
 		t.Errorf("p99 %v", p)
 	}
@@ -93,7 +97,7 @@ func TestRefusedOptions(t *testing.T) {
 		t.Error(err)
 	}
 	for i, set := range []func(*RollingOptions){
-		func(o *RollingOptions) { o.Nodes = 0 }, func(o *RollingOptions) { o.Load = 1 }, func(o *RollingOptions) { o.Longest = 0 }, func(o *RollingOptions) { o.Quiet = 0 },
+		func(o *RollingOptions) { o.Nodes = 0 }, func(o *RollingOptions) { o.Load = 1 }, func(o *RollingOptions) { o.Longest = 0 }, func(o *RollingOptions) { o.Quiet = 0 }, func(o *RollingOptions) { o.Spark = &chaos.Applications{Count: 9} },
 	} {
 		o := good
 		if set(&o); o.Check() == nil {

@@ -30,6 +30,7 @@ type RollingOptions struct {
 	Quiet                           time.Duration // load before the first restart
 	Pause                           time.Duration // after each restart
 	Seed                            uint64
+	Spark                           *chaos.Applications // beside the other work; nil: none
 	Command                         []string
 	Dir                             string
 	Progress                        func(string)
@@ -45,6 +46,8 @@ type RollingResult struct {
 	Starts     int            `json:"starts"`          // of tasks
 	Lost       int            `json:"lost"`            // attempts that began and did not end
 	Again      int            `json:"again"`           // tasks that began more than once
+	SparkJobs  int            `json:"spark_jobs"`      // of Spark applications
+	SparkLost  int            `json:"spark_lost"`      // of them, those that did not complete
 	QuietP99   measure.Number `json:"quiet_p99"`       // completion of jobs of the short class before the restarts
 	RestartP99 measure.Number `json:"restart_p99"`     // and during them
 	Slowest    measure.Number `json:"slowest_restart"` // from the request to stop until it served again
@@ -63,6 +66,8 @@ func (o *RollingOptions) Check() error {
 		return fmt.Errorf("tasks of %v, and of %v to %v: times are above 0, the second not above the third; nothing was started", o.Short, o.Shortest, o.Longest)
 	case o.Quiet <= 0:
 		return fmt.Errorf("%v before the first restart is not above 0; nothing was started", o.Quiet)
+	case o.Spark != nil:
+		return o.Spark.Check()
 	}
 	return nil
 }
@@ -107,6 +112,13 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	defer giveUp()
 	loaded, stop := context.WithCancel(all)
 	defer stop()
+	var spark *chaos.RunningApplications
+	if o.Spark != nil {
+		if spark, err = o.Spark.Start(all, o.mix(c)); err != nil {
+			return nil, err
+		}
+		defer spark.Stop()
+	}
 	o.begin(all, loaded, l)
 
 	began := chaos.Now()
@@ -127,6 +139,11 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 		giveUp()
 		<-ended
 	}
+	if spark != nil {
+		if err := r.countSpark(spark.Finish(ctx)); err != nil {
+			return nil, err
+		}
+	}
 	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), measure.LoadAverage()
 	r.count(l.between(0, over+int64(time.Hour)))
 	r.QuietP99, r.RestartP99 = shortP99(l.between(began, restarts)), shortP99(l.between(restarts, over))
@@ -136,6 +153,18 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	}
 	r.attempts(events)
 	return r, nil
+}
+
+// mix returns what Spark applications do: they have work for as long as daemons restart, by an
+// estimate.
+func (o *RollingOptions) mix(c *cluster.Cluster) chaos.Mix {
+	daemons := 0
+	for _, role := range restarted {
+		daemons += c.Count(role)
+	}
+	return chaos.Mix{
+		Frontends: c.Frontends(), Executors: o.Nodes, Seed: o.Seed, Lasts: o.Quiet + time.Duration(daemons)*(o.Pause+time.Second), Progress: o.Progress,
+	}
 }
 
 func even(nodes, groups int) (sizes []int) {
@@ -159,9 +188,12 @@ func (o *RollingOptions) begin(all, loaded context.Context, l *load) {
 	go every("long", 1-shareOfShort, func() time.Duration { return o.Shortest + time.Duration(draw.Int64N(int64(o.Longest-o.Shortest)+1)) }, mean)
 }
 
+// restarted are the roles in the order in which their daemons are restarted.
+var restarted = []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, cluster.NodeMonitor}
+
 // restartAll restarts the daemons, role by role.
 func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *RollingResult) error {
-	for _, role := range []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, cluster.NodeMonitor} {
+	for _, role := range restarted {
 		for i := range c.Count(role) {
 			from := time.Now()
 			if err := o.restart(ctx, c, role, i); err != nil {
@@ -222,6 +254,21 @@ func (r *RollingResult) count(jobs []jobOutcome) {
 	}
 }
 
+// countSpark counts the jobs of Spark applications and those that did not complete.
+func (r *RollingResult) countSpark(jobs []history.SparkJob, err error) error {
+	r.SparkJobs = len(jobs)
+	for _, j := range jobs {
+		if j.State == "completed" {
+			continue
+		}
+		r.SparkLost++
+		if len(r.Reasons) < 5 {
+			r.Reasons = append(r.Reasons, fmt.Sprintf("job %d of Spark application %d, state %q", j.Job, j.Application, j.State))
+		}
+	}
+	return err
+}
+
 // attempts counts what tasks wrote.
 func (r *RollingResult) attempts(events []history.Event) {
 	type attempt struct {
@@ -276,10 +323,15 @@ func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when st
 	t := markdown.Table{Head: []string{"what", "measured", "goal"}, Rows: [][]string{
 		row("daemons restarted", fmt.Sprint(r.Restarts), "-"), row("jobs submitted", fmt.Sprint(r.Jobs), "-"), row("jobs failed", fmt.Sprint(r.Failed), "0"),
 		row("attempts that began and did not end", fmt.Sprint(r.Lost), "0"), row("tasks that began again", fmt.Sprint(r.Again), "-"),
+		row("jobs of Spark applications", fmt.Sprint(r.SparkJobs), "-"), row("of them not completed", fmt.Sprint(r.SparkLost), "0"),
 		row("p99 of short jobs before (s)", seconds(r.QuietP99), "-"), row("p99 of short jobs meanwhile (s)", seconds(r.RestartP99), "at most twice that"),
 		row("slowest restart (s)", seconds(r.Slowest), "-"),
 	}}
-	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class); each daemon is sent SIGTERM (nodes%s) and started again, one after another.",
-		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest, o.nodesToo())
+	applications := ""
+	if o.Spark != nil {
+		applications = fmt.Sprintf(", and %d Spark applications with an executor on each node, each with a small job every two seconds", o.Spark.Count)
+	}
+	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class)%s; each daemon is sent SIGTERM (nodes%s) and started again, one after another.",
+		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest, applications, o.nodesToo())
 	return report.Write(out, "rolling", map[string]any{"Machine": machine, "When": when, "Table": t, "R": r, "What": what})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/launch"
@@ -106,8 +107,12 @@ func benchRolling() *cobra.Command {
 		Long: `Starts a cluster of processes under load, and then stops every daemon in order and starts
 it again, one after another: NATS servers, masters, frontends, nodes. It prints how many
 attempts were lost, how many jobs failed, and how long short jobs took before and
-meanwhile. The exit status is 1 when an attempt was lost or a job failed.`,
+meanwhile. The exit status is 1 when an attempt was lost or a job failed.
+
+With --spark, Spark applications run beside the other work, by the Spark that
+'pigeon spark' finds; that none of their jobs is lost is measured, too.`,
 		Example: `  pigeon bench rolling
+  pigeon bench rolling --spark 2
   pigeon bench rolling --nodes 3 --longest 5s --quiet 10s --standbys=false`,
 		Args: cobra.NoArgs,
 	}
@@ -127,14 +132,23 @@ meanwhile. The exit status is 1 when an attempt was lost or a job failed.`,
 	fs.DurationVar(&o.Quiet, "quiet", time.Minute, "load before the first restart")
 	fs.DurationVar(&o.Pause, "pause", time.Second, "after each restart")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the tasks' durations")
+	applications := fs.Int("spark", 0, "Spark applications beside the other work; each runs a small job every two seconds")
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if *applications != 0 {
+			o.Spark = &chaos.Applications{Count: *applications}
+		}
 		if err := o.Check(); err != nil {
 			return wrongUse(err)
 		}
+		if o.Spark != nil {
+			if o.Spark.Program, _, err = sparkHere(cmd.Context()); err != nil {
+				return err
+			}
+		}
 		o.Progress = func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
 		var r *failover.RollingResult
-		err := inFolder(&o.Dir, "pigeon-rolling-", func() (err error) {
+		err = inFolder(&o.Dir, "pigeon-rolling-", func() (err error) {
 			r, err = failover.Rolling(cmd.Context(), o)
 			return err
 		})
@@ -142,7 +156,7 @@ meanwhile. The exit status is 1 when an attempt was lost or a job failed.`,
 			return err
 		}
 		err = printMade(cmd.OutOrStdout(), *output, r, func(out io.Writer, machine, when string) error { return r.Write(out, &o, machine, when) })
-		return errors.Join(err, failedIf(r.Lost > 0 || r.Failed > 0))
+		return errors.Join(err, failedIf(r.Lost > 0 || r.Failed > 0 || r.SparkLost > 0))
 	}
 	return cmd
 }
