@@ -41,6 +41,7 @@ type placed struct {
 	task, attempt int32
 	number        uint64     // of its launch
 	service       sched.Time // attained, as last reported
+	since         sched.Time // its start if it had run without pauses, by the same report; Unknown while none says that it began
 }
 
 func (p *placed) id() sched.AttemptID {
@@ -190,7 +191,7 @@ func (s *Master) launch(n *node, out *sched.Actions) {
 	n.launched = s.nextNumber(n)
 	s.launched[n.addr.ID] = n.launched
 	s.launches++
-	s.attach(n, &placed{job: j, task: task, attempt: attempt, number: n.launched})
+	s.attach(n, &placed{job: j, task: task, attempt: attempt, number: n.launched, since: sched.Unknown})
 	m := out.Send(n.addr, sched.Launch)
 	m.Job, m.First, m.Attempt, m.Distributor = j.ID, task, attempt, j.Distributor()
 	m.Estimate, m.Seq, m.Epoch = j.Estimate, n.launched, s.epoch

@@ -156,6 +156,29 @@ func TestHeartbeatHeals(t *testing.T) {
 	}
 }
 
+// What is shown of a task's start follows from the service that its node reported; before the
+// task has begun it is unknown.
+func TestShownSince(t *testing.T) {
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 3}, false)
+	d.step(distributor, tasks(1, 3))
+	since := func() (list []sched.Time) {
+		for _, v := range d.s.Share(sched.JobID{Lo: 1}, 9).Tasks {
+			list = append(list, v.Since)
+		}
+		return list
+	}
+	if got := since(); !slices.Equal(got, []sched.Time{sched.Unknown, sched.Unknown, sched.Unknown}) {
+		t.Errorf("before a heartbeat: %v", got)
+	}
+	d.now = 10 * second
+	beat := heartbeat(3, 1, 4, 0, 0)
+	beat.More.Slots[1].Running = true
+	d.step(nodeAt(0), beat)
+	if got := since(); !slices.Equal(got, []sched.Time{6 * second, 10 * second, sched.Unknown}) {
+		t.Errorf("one that ran for 4 s, one that begins, and one that waits: %v", got)
+	}
+}
+
 // A refused task goes to the head of the queue, and its node gets none until it has
 // reported the tasks that it holds.
 func TestRefused(t *testing.T) {

@@ -123,6 +123,9 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		switch {
 		case at >= 0:
 			p.service = slots[at].Service
+			if slots[at].Running || p.service > 0 {
+				p.since = now - p.service
+			}
 		case p.number <= m.Seq:
 			n.ended.Add(now, p.id(), p.job.Distributor(), p.number)
 			s.detach(n, p, out)
@@ -218,7 +221,7 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	if j == nil {
 		j = s.enter(m)
 	}
-	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: m.Seq})
+	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: m.Seq, since: sched.Unknown})
 	s.removeQueued(m.AttemptID(), out)
 	out.SendHolding(m.Distributor, m.AttemptID())
 }

@@ -67,7 +67,7 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		}
 		for _, p := range n.tasks {
 			if p.job == j && len(v.Tasks) < most {
-				v.Tasks = append(v.Tasks, sched.TaskView{Task: p.task, Attempt: p.attempt, Worker: n.addr, Since: sched.Unknown})
+				v.Tasks = append(v.Tasks, sched.TaskView{Task: p.task, Attempt: p.attempt, Worker: n.addr, Since: p.since})
 			}
 		}
 	}
