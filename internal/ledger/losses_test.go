@@ -109,10 +109,10 @@ func TestLossesAndRetries(t *testing.T) {
 		}
 	}
 	step(sched.Lost, "n1", 0)
-	step(sched.Failed, "n1", 25*sched.Millisecond)
+	step(sched.Failed, "n1", 0)
 	step(sched.Killed, "n2", sched.Second)
 	step(sched.Yielded, "n3", 0)
-	step(sched.Failed, "n1", 50*sched.Millisecond)
+	step(sched.Failed, "n1", 25*sched.Millisecond)
 	step(sched.Lost, "n1", 2*sched.Second)
 	if task := led.Job(one).Tasks[0]; task.Retried != 2 || task.Losses != 3 || task.Outcome != sched.Unfinished {
 		t.Fatalf("the task is %+v", task)

@@ -205,7 +205,8 @@ func (b *checked) comeBack(t *rapid.T) {
 
 // wake makes the ledger return the tasks whose wait is over.
 func (b *checked) wake(t *rapid.T) {
-	b.now += sched.Time(rapid.Int64Range(0, 40).Draw(t, "seconds")) * sched.Second
+	unit := rapid.SampledFrom([]sched.Time{sched.Millisecond, sched.Second}).Draw(t, "unit")
+	b.now += sched.Time(rapid.Int64Range(0, 40).Draw(t, "units")) * unit
 	for j, task := b.led.Due(b.now, &b.out); j != nil; j, task = b.led.Due(b.now, &b.out) {
 		i := slices.IndexFunc(b.jobs, func(a *account) bool { return a.submit.Job == j.ID })
 		if i < 0 || !b.jobs[i].tasks[task].Waits || b.jobs[i].due[task] > b.now {
@@ -248,7 +249,11 @@ func (b *checked) report(t *rapid.T) {
 	case task.Retried < a.submit.Retries:
 		task.Retried++
 		task.Attempt = b.next(*task)
-		want = b.later(a, m.First, min(100*sched.Millisecond<<(task.Retried-1), 10*sched.Second))
+		delay := sched.Time(0)
+		if task.Retried > 1 {
+			delay = min(25*sched.Millisecond<<min(task.Retried-2, 10), 10*sched.Second)
+		}
+		want = b.later(a, m.First, delay)
 	default:
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Failed)

@@ -8,7 +8,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 const NextDue uint64 = 1
 
 // How long a task waits before its next attempt: none after the first loss, then 1, 2, 4
-// ... 30 s; 25 ms, 50 ms ... 10 s after its own failures.
+// ... 30 s; none after its first own failure, then 25 ms, 50 ms ... 10 s.
 const (
 	firstLossWait    = sched.Second
 	longestLossWait  = 30 * sched.Second
@@ -29,7 +29,10 @@ func afterLoss(losses uint8) sched.Time {
 }
 
 func afterFailure(retried uint8) sched.Time {
-	return doubled(firstRetryWait, int(retried)-1, longestRetryWait)
+	if retried < 2 {
+		return 0
+	}
+	return doubled(firstRetryWait, int(retried)-2, longestRetryWait)
 }
 
 // doubled returns a length of time doubled the given number of times, up to a limit.
