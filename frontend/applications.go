@@ -33,7 +33,7 @@ const maxFiles = 4 << 30
 type applications struct {
 	*application.Service
 	users   func() owners.Users // which owners users may name
-	staged  *staging.Keeper     // files that were sent with jobs; nil for none
+	staged  *staging.Keeper     // files that were sent with jobs
 	bounded sync.Map            // names of users whose grants count among what one user may hold
 }
 

@@ -36,7 +36,7 @@ type owner struct {
 	scheduler   string      // where this frontend serves applications
 	report      *wire.Item  // being stepped, nil for none
 	secrets     *launchsecret.Jobs
-	staging     *staging.Keeper // files that are sent with jobs; nil beside a replicated journal
+	staging     *staging.Keeper // files that are sent with jobs
 	forged      daemon.LogPace  // of reports that are not believed
 	quotas      quotaSettings
 	users       atomic.Pointer[owners.Users] // which owners users may name; read from anywhere
@@ -139,9 +139,7 @@ func (o *owner) release(e *effects, err error) {
 	}
 	for _, j := range e.EndedJobs() {
 		o.othersEnded(j.ID, j.Status.State)
-		if o.staging != nil {
-			o.staging.Ended(j.ID)
-		}
+		o.staging.Ended(j.ID)
 	}
 	o.acker.acknowledge(e.acks)
 	for _, end := range e.TaskEnds {

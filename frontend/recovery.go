@@ -26,9 +26,7 @@ func (f *Frontend) restore(found *journal.Job) error {
 		r.Owner = owner // of a job of a program that journaled none
 	}
 	j := f.owner.jobs.Restore(found.Submission)
-	if f.owner.staging != nil {
-		f.owner.staging.Restore(j.ID, r.Submitter, r.Stage)
-	}
+	f.owner.staging.Restore(j.ID, r.Submitter, r.Stage)
 	if found.Submission.Shared && f.service.keys != nil {
 		f.service.keys.Hold(r.Key)
 	}

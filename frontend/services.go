@@ -40,7 +40,7 @@ type schedulerService struct {
 	history       *usage.Keeper
 	events        *events.Ring
 	to            func(wire.Ref) client.Security
-	staging       *staging.Keeper // nil with a replicated journal
+	staging       *staging.Keeper
 	keys          *keys.Keeper    // nil where keys are this frontend's alone
 	pageURL       string          // the address of its page for others, "" for none
 }

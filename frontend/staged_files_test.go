@@ -161,22 +161,31 @@ func TestStagedFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A frontend with a replicated journal refuses files, with the reason: its standby would have the
-// job without them.
-func TestReplicatedJournalsTakeNoFiles(t *testing.T) {
+// A job that was accepted has its files after the loss of its frontend's machine and disk: a frontend
+// with a replicated journal has them at the NATS servers, too.
+func TestStagedFilesSurviveTheirMachine(t *testing.T) {
 	t.Parallel()
 	w := newShared(t)
 	w.master()
-	f := w.leads(w.begin())
-	files := []api.StagedFile{stagedFile("data", "x")}
-	r := script("staged", "true", "")
-	r.Stage = files
-	_, announced := f.StageFiles(t.Context(), files)
-	_, sent := f.StagePiece(t.Context(), files[0].SHA256, 0, []byte("x"))
-	_, _, submitted := f.Submit(t.Context(), r)
-	for _, err := range []error{announced, sent, submitted} {
-		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(e.What, "its journal is replicated") || !strings.Contains(e.Next, "storage that the nodes share") {
-			t.Errorf("%v", err)
-		}
+	first := w.leads(w.begin())
+	second := w.begin()
+	w.standsBy(second, first)
+	left := t.TempDir()
+	r := script("staged", "cp in/data $1/data && cp empty $1/empty", left)
+	large := strings.Repeat("survives ", 100_000) // more than one message
+	r.Stage = w.stage(first, map[string]string{"in/data": large, "empty": ""})
+	id := w.submit(first, r)
+	first.process.Stop()
+	if err := os.RemoveAll(first.cfg.Data); err != nil {
+		t.Fatal(err)
+	}
+	w.leads(second)
+	w.node(0, 1)
+	w.done(second, id)
+	if text, err := os.ReadFile(filepath.Join(left, "data")); err != nil || string(text) != large {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if text, err := os.ReadFile(filepath.Join(left, "empty")); err != nil || len(text) != 0 {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -31,8 +31,9 @@ type standby struct {
 	f         *Frontend
 	candidate atomic.Pointer[leadership.Candidate] // nil without leadership, and at first
 	serving   atomic.Bool
-	led       chan uint64 // of size 1: the token
-	token     uint64      // of the goroutine that runs the standby, and later reads only
+	led       chan uint64     // of size 1: the token
+	token     uint64          // of the goroutine that runs the standby, and later reads only
+	servers   *jetstore.Store // likewise
 }
 
 const (
@@ -204,6 +205,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	if err != nil {
 		return unlessEnded(ctx, err)
 	}
+	b.servers = servers
 	if err := b.f.shareKeys(ctx, servers); err != nil {
 		return unlessEnded(ctx, err)
 	}

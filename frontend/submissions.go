@@ -43,7 +43,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	if sub.Ended, err = endedOthers(srv.journal, srv.cfg.ID, r.After); err != nil {
 		return "", false, err
 	}
-	files, err := srv.holdFiles(&sub.Request)
+	files, err := srv.staging.Hold(ctx, sub.Request.Submitter, sub.Request.Stage)
 	if err != nil {
 		srv.submissions.refuse("stage", sub)
 		return "", false, err
@@ -136,7 +136,7 @@ type submissions struct {
 	refusals     *events.Refusals
 	post         func(do func()) error
 	fail         func(error)     // ends the daemon
-	staging      *staging.Keeper // nil beside a replicated journal
+	staging      *staging.Keeper
 	// hold holds a job until others have ended.
 	hold func(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State)
 }

@@ -1,6 +1,8 @@
 package staging
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -26,14 +28,16 @@ const (
 type Config struct {
 	Frontend string // its name
 	Folder   string
-	JobBytes int64 // of the files of one job; 0: no files are taken
-	Bytes    int64 // of all files
+	JobBytes int64   // of the files of one job; 0: no files are taken
+	Bytes    int64   // of all files
+	Replica  Replica // nil: the files are in the folder alone
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
 // Keeper keeps the files. All methods may be called from any goroutine. One goroutine of its own
-// removes what is not used, from New to Close.
+// removes what is not used, from New to Close; beside a replica there is one for each content on its
+// way to it or from it.
 //
 // The store may ask the keeper what is used while it is locked. So nothing that waits for the store
 // is called with the keeper's lock.
@@ -44,11 +48,17 @@ type Keeper struct {
 	gone  chan struct{}
 	close sync.Once
 
-	mu    sync.Mutex
-	known map[possession]*file
-	held  map[sched.JobID]*Hold // of unfinished jobs
-	uses  map[string]int        // by SHA-256: the holds, and the possessions that are not over
-	bytes map[string]int64      // of known, by user
+	ctx     context.Context // of transfers; ended by Close
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+	turns   chan struct{} // holds a token for each transfer that runs
+
+	mu        sync.Mutex
+	transfers map[string]*transfer
+	known     map[possession]*file
+	held      map[sched.JobID]*Hold // of unfinished jobs
+	uses      map[string]int        // by SHA-256: the holds, and the possessions that are not over
+	bytes     map[string]int64      // of known, by user
 }
 
 // possession is a content and who has sent it.
@@ -87,16 +97,22 @@ func New(cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		cfg: cfg, store: store, stop: make(chan struct{}), gone: make(chan struct{}),
+		turns: make(chan struct{}, transfers), transfers: map[string]*transfer{},
 		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{}, bytes: map[string]int64{},
 	}
+	k.ctx, k.end = context.WithCancelCause(context.Background())
 	go k.sweep()
 	return k, nil
 }
 
 // Close ends the removing. The files stay. It is safe twice.
 func (k *Keeper) Close() error {
-	k.close.Do(func() { close(k.stop) })
+	k.close.Do(func() {
+		k.end(errors.New("the frontend is stopping"))
+		close(k.stop)
+	})
 	<-k.gone
+	k.running.Wait()
 	return nil
 }
 
@@ -252,7 +268,11 @@ func (k *Keeper) Put(user, sha256 string, offset int64, data []byte) (have int64
 	case in == nil:
 		return have, nil
 	}
-	return in.Put(offset, data)
+	have, err = in.Put(offset, data)
+	if err == nil && k.cfg.Replica != nil && in.Arrived() {
+		k.save(sha256) // the submission follows
+	}
+	return have, err
 }
 
 // Piece returns a piece of a file that a job holds, to a node; here is false when none does.
@@ -263,13 +283,16 @@ func (k *Keeper) Piece(sha256 string, offset int64, limit int) (data []byte, siz
 	if !here {
 		return nil, 0, false, nil
 	}
+	if err := k.fetched(sha256); err != nil {
+		return nil, 0, true, err
+	}
 	data, size, err = k.store.Read(sha256, offset, limit)
 	return data, size, true, err
 }
 
 // Hold keeps the files of a job that is being submitted, nil for a job without. It is an error
-// when the user has not sent all of them.
-func (k *Keeper) Hold(user string, list []api.StagedFile) (*Hold, error) {
+// when the user has not sent all of them, or when they are not in the replica in a few seconds.
+func (k *Keeper) Hold(ctx context.Context, user string, list []api.StagedFile) (*Hold, error) {
 	if len(list) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to hold
 	}
@@ -282,6 +305,10 @@ func (k *Keeper) Hold(user string, list []api.StagedFile) (*Hold, error) {
 			h.Release()
 			return nil, k.refusal(api.NotReady, fmt.Sprintf("the staged file %q has not arrived from %s", f.Name, named(user)), "send it first, as `pigeon submit --stage` does")
 		}
+	}
+	if err := k.saved(ctx, list); err != nil {
+		h.Release()
+		return nil, err
 	}
 	return h, nil
 }
@@ -392,13 +419,21 @@ func (k *Keeper) Sweep() {
 	for _, in := range over {
 		k.drop(in)
 	}
-	err := k.store.Retain(func(sha string) bool {
+	used := func(sha string) bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		return k.uses[sha] > 0
-	})
-	if err != nil {
+	}
+	if err := k.store.Retain(used); err != nil {
 		k.cfg.Log.Warn("staged files that no job needs could not be removed; remove them by hand", "error", err)
+	}
+	if k.cfg.Replica == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(k.ctx, retainTime)
+	defer cancel()
+	if err := k.cfg.Replica.Retain(ctx, used); err != nil && k.ctx.Err() == nil {
+		k.cfg.Log.Warn("staged files that no job needs could not be removed from the NATS servers; that is tried again", "error", err)
 	}
 }
 

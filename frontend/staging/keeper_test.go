@@ -109,7 +109,7 @@ func TestFilesAreKeptWhileTheyAreNeeded(t *testing.T) {
 		t.Fatalf("%d files are kept, want 2: equal ones are one", w.kept())
 	}
 	w.later(unused - time.Second)
-	h, err := w.Hold("ann", list)
+	h, err := w.Hold(t.Context(), "ann", list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestFilesAreKeptWhileTheyAreNeeded(t *testing.T) {
 	w.restart()
 	w.Restore(job, "ann", list)
 	w.later(time.Hour)
-	if _, err := w.Hold("ann", list); err != nil {
+	if _, err := w.Hold(t.Context(), "ann", list); err != nil {
 		t.Errorf("a second job with files of the first: %v", err)
 	}
 	w.restart()
@@ -136,7 +136,7 @@ func TestFilesAreKeptWhileTheyAreNeeded(t *testing.T) {
 	if _, _, here, _ := w.Piece(list[0].SHA256, 0, 1); w.kept() != 0 || here {
 		t.Errorf("%d files are kept, here %v", w.kept(), here)
 	}
-	if _, err := w.Hold("ann", list); problem(err) != api.NotReady || !strings.Contains(err.Error(), `"f0" has not arrived from ann`) {
+	if _, err := w.Hold(t.Context(), "ann", list); problem(err) != api.NotReady || !strings.Contains(err.Error(), `"f0" has not arrived from ann`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestFilesThatNobodyNeedsGoAfterARestart(t *testing.T) {
 func TestAHashIsNoWayToAContent(t *testing.T) {
 	w := newWorld(t)
 	list := w.send("ann", "secret")
-	if _, err := w.Hold("bob", list); problem(err) != api.NotReady {
+	if _, err := w.Hold(t.Context(), "bob", list); problem(err) != api.NotReady {
 		t.Errorf("bob may use a file of ann: %v", err)
 	}
 	if have, err := w.Announce("bob", true, list); err != nil || have[0] != 0 {
@@ -168,17 +168,17 @@ func TestAHashIsNoWayToAContent(t *testing.T) {
 	if n, err := w.Put("bob", list[0].SHA256, 0, []byte("guess!")); err == nil {
 		t.Errorf("a wrong content was taken: %d", n)
 	}
-	if _, err := w.Hold("bob", list); problem(err) != api.NotReady {
+	if _, err := w.Hold(t.Context(), "bob", list); problem(err) != api.NotReady {
 		t.Errorf("bob may use it after a wrong guess: %v", err)
 	}
 	if _, err := w.Put("eve", list[0].SHA256, 0, []byte("secret")); problem(err) != api.NotReady {
 		t.Errorf("a piece that was not announced: %v", err)
 	}
-	if _, err := w.Hold("ann", list); err != nil {
+	if _, err := w.Hold(t.Context(), "ann", list); err != nil {
 		t.Errorf("ann's own: %v", err)
 	}
 	w.send("bob", "secret")
-	if _, err := w.Hold("bob", list); err != nil || w.kept() != 1 {
+	if _, err := w.Hold(t.Context(), "bob", list); err != nil || w.kept() != 1 {
 		t.Errorf("%v; %d files are kept, want 1", err, w.kept())
 	}
 }
@@ -227,11 +227,11 @@ func TestDamagedFilesAreSentAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.cfg.Folder, list[0].SHA256), []byte("DATA!"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Hold("ann", list); problem(err) != api.NotReady {
+	if _, err := w.Hold(t.Context(), "ann", list); problem(err) != api.NotReady {
 		t.Errorf("%v", err)
 	}
 	w.send("ann", "data")
-	if _, err := w.Hold("ann", list); err != nil || w.store.Stats().Damaged != 1 {
+	if _, err := w.Hold(t.Context(), "ann", list); err != nil || w.store.Stats().Damaged != 1 {
 		t.Errorf("%v, %+v", err, w.store.Stats())
 	}
 }
@@ -254,7 +254,7 @@ func TestKeeperUnderManyCallers(t *testing.T) {
 				for k, content := range []string{"a", name} {
 					_, _ = w.Put(name, list[k].SHA256, 0, []byte(content)) // it may be over already
 				}
-				h, err := w.Hold(name, list)
+				h, err := w.Hold(t.Context(), name, list)
 				if err != nil {
 					continue
 				}

@@ -39,6 +39,11 @@ func JournalStream(cluster, frontend string) string {
 // SnapshotStore returns the name of the object store with the snapshots of a cluster's journals.
 func SnapshotStore(cluster string) string { return "pigeon-" + short(cluster) + "-snapshots" }
 
+// FileStore returns the name of the object store with the staged files of a frontend.
+func FileStore(cluster, frontend string) string {
+	return "pigeon-" + short(cluster) + "-files-" + short(frontend)
+}
+
 // JournalSubject returns the subject of the stream of a frontend's journal.
 func JournalSubject(cluster, frontend string) string {
 	return "pigeon-journal." + short(cluster) + "." + short(frontend)

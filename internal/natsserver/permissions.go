@@ -55,6 +55,8 @@ func ofFrontend(cluster, name string) Permissions {
 	p.join(stream(jetstore.JournalStream(cluster, name), jetstore.JournalSubject(cluster, name)))
 	snapshots := jetstore.SnapshotStore(cluster)
 	p.join(stream("OBJ_"+snapshots, "$O."+snapshots+".>"))
+	files := jetstore.FileStore(cluster, name)
+	p.join(stream("OBJ_"+files, "$O."+files+".>"))
 	return p
 }
 

@@ -1,0 +1,116 @@
+package objects_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/staging/objects"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+)
+
+func TestMain(m *testing.M) { natsservertest.Main(m) }
+
+func servers(t *testing.T) *jetstore.Store {
+	t.Helper()
+	c := natsservertest.Start(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := jetstore.Open(ctx, jetstore.Options{Access: notice.Access{URL: c.URL()}, Name: "the test", Cluster: "c", Replicas: 1, Log: daemontest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// loaded returns a content as a process finds it, "-" for none.
+func loaded(t *testing.T, s *objects.Store, sha string) string {
+	t.Helper()
+	r, size, err := s.Load(t.Context(), sha)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "-"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil || r.Close() != nil || size != int64(len(text)) {
+		t.Fatalf("%d of %d bytes, %v", len(text), size, err)
+	}
+	return string(text)
+}
+
+func save(t *testing.T, s *objects.Store, sha, content string) {
+	t.Helper()
+	if err := s.Save(t.Context(), sha, strings.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func retain(t *testing.T, s *objects.Store, used ...string) {
+	t.Helper()
+	if err := s.Retain(t.Context(), func(sha string) bool { return strings.Contains(strings.Join(used, " "), sha) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a process has saved the next one of the frontend finds, and another frontend does not. What
+// no job needs is removed, also that of a process before.
+func TestNextProcessFindsThem(t *testing.T) {
+	at := servers(t)
+	first := objects.New(at, "c", "f")
+	if got := loaded(t, first, "aa"); got != "-" {
+		t.Errorf("before the first: %q", got)
+	}
+	retain(t, first) // there is nothing
+	large := strings.Repeat("0123456789", 150_000)
+	save(t, first, "aa", large)
+	save(t, first, "bb", "")
+	save(t, first, "aa", "not sent again")
+	next := objects.New(at, "c", "f")
+	if got := loaded(t, next, "aa"); got != large {
+		t.Errorf("%d bytes, want %d", len(got), len(large))
+	}
+	if got := loaded(t, next, "bb"); got != "" {
+		t.Errorf("%q, want an empty content", got)
+	}
+	if got := loaded(t, objects.New(at, "c", "g"), "aa"); got != "-" {
+		t.Errorf("another frontend finds %d bytes", len(got))
+	}
+	retain(t, next, "bb")
+	for name, s := range map[string]*objects.Store{"this process": next, "the next one": objects.New(at, "c", "f")} {
+		if got := loaded(t, s, "aa"); got != "-" {
+			t.Errorf("%s finds %d bytes of what was removed", name, len(got))
+		}
+		if got := loaded(t, s, "bb"); got != "" {
+			t.Errorf("%s finds %q of what is needed", name, got)
+		}
+	}
+}
+
+// A process that has been replaced and removes what it does not need leaves what its successor has
+// saved.
+func TestFormerProcess(t *testing.T) {
+	at := servers(t)
+	former := objects.New(at, "c", "f")
+	save(t, former, "aa", "content")
+	next := objects.New(at, "c", "f")
+	save(t, next, "aa", "content")
+	retain(t, former)
+	if got := loaded(t, next, "aa"); got != "content" {
+		t.Errorf("the successor finds %q", got)
+	}
+	save(t, former, "aa", "content") // after it was removed
+	retain(t, next, "aa")
+	if got := loaded(t, next, "aa"); got != "content" {
+		t.Errorf("%q", got)
+	}
+}
