@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
@@ -294,7 +295,7 @@ func killTask(node int, which float64) (pid int, err error) {
 	if guard == 0 {
 		return 0, errNoGuard
 	}
-	tasks := children(guard, TaskVerb)
+	tasks := childproc.ChildrenStartedWith(guard, TaskVerb)
 	if len(tasks) == 0 {
 		return 0, errNoTask
 	}

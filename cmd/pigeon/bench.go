@@ -28,7 +28,7 @@ func benchCommand() *cobra.Command {
 a running one. On a cluster in one process the client's share of processor and memory
 is included; with --isolation process only the daemons are.`,
 	}
-	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim(), benchFaults(), benchSpark(), benchChaos(), benchFair(), benchSoak(), benchFailover(), benchRolling(), benchReuther())
+	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim(), benchFaults(), benchSpark(), benchChaos(), benchFair(), benchSoak(), benchFailover(), benchRolling(), benchReuther(), benchOutputs())
 	return cmd
 }
 
