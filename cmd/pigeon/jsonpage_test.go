@@ -21,6 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/outputs"
 	"github.com/pigeon-sched/pigeon/bench/published"
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/bench/soak"
@@ -92,6 +93,7 @@ func printedObjects() []printed {
 		{"bench faults", "", reflect.TypeFor[check.Result]()},
 		{"bench chaos", "for each run", reflect.TypeFor[chaos.Result]()},
 		{"bench soak", "", reflect.TypeFor[soak.Result]()},
+		{"bench outputs", "", reflect.TypeFor[outputs.Result]()},
 		{"bench failover", "", reflect.TypeFor[failover.Result]()},
 		{"bench rolling", "", reflect.TypeFor[failover.RollingResult]()},
 		{"bench reuther", "", reflect.TypeFor[reuther.Result]()},
