@@ -24,7 +24,7 @@ import (
 )
 
 // program runs the whole program, as main does.
-func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func program(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &out, &errs)
@@ -32,7 +32,7 @@ func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 // succeed runs the program and returns its output without the last line break.
-func succeed(t *testing.T, args ...string) string {
+func succeed(t testing.TB, args ...string) string {
 	t.Helper()
 	code, out, errs := program(t, args...)
 	if code != exitDone {
@@ -42,7 +42,7 @@ func succeed(t *testing.T, args ...string) string {
 }
 
 // lines decodes JSON Lines.
-func lines[T any](t *testing.T, text string) (list []T) {
+func lines[T any](t testing.TB, text string) (list []T) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var v T
@@ -62,7 +62,7 @@ type background struct {
 
 // start runs a verb in the background and waits for its first line; at the end
 // of the test it is stopped, unless the test did, and must have printed no error.
-func start(t *testing.T, args ...string) background {
+func start(t testing.TB, args ...string) background {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
@@ -99,7 +99,7 @@ func start(t *testing.T, args ...string) background {
 }
 
 // runDev runs "pigeon dev" for a separate user.
-func runDev(t *testing.T, args ...string) (background, devLine) {
+func runDev(t testing.TB, args ...string) (background, devLine) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
