@@ -154,9 +154,8 @@ func (k *Keeper) fetched(sha256 string) error {
 	if t.err == nil {
 		return nil
 	}
-	p, next := api.NotReady, "see that the NATS servers run, and that the frontend's disk has room"
 	if errors.Is(t.err, os.ErrNotExist) {
-		p, next = api.NotFound, "submit the job again, with its files"
+		return k.refusal(api.NotFound, fmt.Sprintf("the file with the SHA-256 %s is neither here nor at the NATS servers: %v", sha256, t.err), "submit the job again, with its files")
 	}
-	return k.refusal(p, fmt.Sprintf("the file with the SHA-256 %s is neither here nor at the NATS servers: %v", sha256, t.err), next)
+	return k.refusal(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s could not be fetched from the NATS servers: %v", sha256, t.err), "see that the NATS servers run, and that the frontend's disk has room")
 }
