@@ -149,13 +149,18 @@ func (k *Keeper) fetched(sha256 string) error {
 	select {
 	case <-t.done:
 	case <-time.After(fetchWait):
-		return k.refusal(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s is being fetched from the NATS servers", sha256), "ask again in a moment")
+		return k.unfetched(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s is being fetched from the NATS servers", sha256), "ask again in a moment")
 	}
 	if t.err == nil {
 		return nil
 	}
 	if errors.Is(t.err, os.ErrNotExist) {
-		return k.refusal(api.NotFound, fmt.Sprintf("the file with the SHA-256 %s is neither here nor at the NATS servers: %v", sha256, t.err), "submit the job again, with its files")
+		return k.unfetched(api.NotFound, fmt.Sprintf("the file with the SHA-256 %s is neither here nor at the NATS servers: %v", sha256, t.err), "submit the job again, with its files")
 	}
-	return k.refusal(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s could not be fetched from the NATS servers: %v", sha256, t.err), "see that the NATS servers run, and that the frontend's disk has room")
+	return k.unfetched(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s could not be fetched from the NATS servers: %v", sha256, t.err), "see that the NATS servers run, and that the frontend's disk has room")
+}
+
+// unfetched is the answer to a node that asks for a file that is not here.
+func (k *Keeper) unfetched(p api.Problem, what, next string) error {
+	return &api.Error{Problem: p, What: what, Subject: "staged files at frontend " + k.cfg.Frontend, Tried: "giving it to a node", Next: next}
 }
