@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/shell"
 )
 
 // writeScript writes a script for a job array, each task of which runs one of the programs. Where
@@ -19,25 +21,16 @@ func writeScript(folder, variable string, programs [][]string) (path string, err
 		return "", err
 	}
 	path = filepath.Join(folder, "script")
-	line := "exec " + quoted(programs[0])
+	line := "exec " + shell.Join(programs[0])
 	if slices.ContainsFunc(programs, func(p []string) bool { return !slices.Equal(p, programs[0]) }) {
 		for i, p := range programs {
-			if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i+1)), []byte("exec "+quoted(p)+"\n"), 0o644); err != nil { //nolint:gosec // as above
+			if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i+1)), []byte("exec "+shell.Join(p)+"\n"), 0o644); err != nil { //nolint:gosec // as above
 				return "", err
 			}
 		}
 		line = fmt.Sprintf(`. %s/"$%s"`, folder, variable)
 	}
 	return path, os.WriteFile(path, []byte("#!/bin/sh\n"+line+"\n"), 0o755) //nolint:gosec // as above
-}
-
-// quoted returns a program with its arguments as words of the shell.
-func quoted(program []string) string {
-	words := make([]string, len(program))
-	for i, w := range program {
-		words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-	}
-	return strings.Join(words, " ")
 }
 
 // recordsEvery is the pause between two looks at a file of records.

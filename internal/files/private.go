@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/shell"
 )
 
 // ReadPrivate reads a file that holds a secret, of most bytes at most. A file that other users
@@ -91,13 +92,7 @@ func quoted(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	for _, r := range path {
-		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '/' || r == '.' || r == '-' || r == '_'
-		if !plain {
-			return fmt.Sprintf("%q", path)
-		}
-	}
-	return path
+	return shell.Quote(path)
 }
 
 // unreadable returns the error of a file that cannot be read.

@@ -2,13 +2,11 @@ package hosts
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,17 +111,6 @@ func FuzzParse(f *testing.F) {
 			if strings.HasPrefix(h.Destination, "-") || strings.ContainsAny(h.Destination+h.Prefix, " ;'\"$`\n") {
 				t.Errorf("accepted: %+v", h)
 			}
-		}
-	})
-}
-
-// A quoted text is one word of the shell, whatever is in it.
-func TestQuote(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := strings.ReplaceAll(rapid.String().Draw(t, "text"), "\x00", "")
-		out, err := exec.Command("sh", "-c", "printf %s "+Quote(text)).Output()
-		if err != nil || string(out) != text {
-			t.Fatalf("%q became %q (%v)", text, out, err)
 		}
 	})
 }

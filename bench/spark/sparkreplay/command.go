@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/internal/shell"
 )
 
 // Program starts drivers at one place. The options of spark-submit are added to it.
@@ -47,12 +48,12 @@ func (r Remote) By(place string, ssh []string, words ...string) Program {
 	argv := append(slices.Clone(ssh), "env")
 	for _, v := range []struct{ name, value string }{{"SPARK_HOME", r.Spark}, {"SPARK_LOCAL_IP", r.LocalIP}} {
 		if v.value != "" {
-			argv = append(argv, quoted(v.name+"="+v.value))
+			argv = append(argv, shell.Quote(v.name+"="+v.value))
 		}
 	}
-	argv = append(argv, quoted(r.Pigeon), "spark", "submit")
+	argv = append(argv, shell.Quote(r.Pigeon), "spark", "submit")
 	for _, word := range words {
-		argv = append(argv, quoted(word))
+		argv = append(argv, shell.Quote(word))
 	}
 	return Program{Place: place, Argv: argv, Shell: true, NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
 }
@@ -65,22 +66,13 @@ func CheckHost(host string) error {
 	return nil
 }
 
-// quoted returns the word so that a shell reads it unchanged.
-func quoted(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // command returns the whole command line of driver k.
 func (o *Options) command(k int) (p *Program, argv []string) {
 	p = &o.Programs[k%len(o.Programs)]
 	argv = append(argv, p.Argv...)
 	for _, word := range o.submit(k, p) {
 		if p.Shell {
-			word = quoted(word)
+			word = shell.Quote(word)
 		}
 		argv = append(argv, word)
 	}
