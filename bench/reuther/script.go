@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/shell"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // writeScript writes a script for a job array, each task of which runs one of the programs. Where
@@ -21,10 +21,10 @@ func writeScript(folder, variable string, programs [][]string) (path string, err
 		return "", err
 	}
 	path = filepath.Join(folder, "script")
-	line := "exec " + shell.Join(programs[0])
+	line := "exec " + shellwords.Join(programs[0])
 	if slices.ContainsFunc(programs, func(p []string) bool { return !slices.Equal(p, programs[0]) }) {
 		for i, p := range programs {
-			if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i+1)), []byte("exec "+shell.Join(p)+"\n"), 0o644); err != nil { //nolint:gosec // as above
+			if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i+1)), []byte("exec "+shellwords.Join(p)+"\n"), 0o644); err != nil { //nolint:gosec // as above
 				return "", err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/shell"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // ReadPrivate reads a file that holds a secret, of most bytes at most. A file that other users
@@ -92,7 +92,7 @@ func quoted(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return shell.Quote(path)
+	return shellwords.Quote(path)
 }
 
 // unreadable returns the error of a file that cannot be read.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/shell"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // Remote runs commands on the hosts of an inventory by the program ssh: a user's ~/.ssh/config,
@@ -87,7 +87,7 @@ func (r *Remote) Command(h *Host) []string {
 // returns what it printed. The error names the host and has the end of what the script wrote to
 // standard error; tried names the attempt in it.
 func (r *Remote) Run(ctx context.Context, h *Host, tried, script string, input io.Reader) (string, error) {
-	command := "sh -c " + shell.Quote(script)
+	command := "sh -c " + shellwords.Quote(script)
 	if r.ssh.Sudo {
 		command = "sudo -n " + command
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
-	"github.com/pigeon-sched/pigeon/internal/shell"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // Program starts drivers at one place. The options of spark-submit are added to it.
@@ -48,12 +48,12 @@ func (r Remote) By(place string, ssh []string, words ...string) Program {
 	argv := append(slices.Clone(ssh), "env")
 	for _, v := range []struct{ name, value string }{{"SPARK_HOME", r.Spark}, {"SPARK_LOCAL_IP", r.LocalIP}} {
 		if v.value != "" {
-			argv = append(argv, shell.Quote(v.name+"="+v.value))
+			argv = append(argv, shellwords.Quote(v.name+"="+v.value))
 		}
 	}
-	argv = append(argv, shell.Quote(r.Pigeon), "spark", "submit")
+	argv = append(argv, shellwords.Quote(r.Pigeon), "spark", "submit")
 	for _, word := range words {
-		argv = append(argv, shell.Quote(word))
+		argv = append(argv, shellwords.Quote(word))
 	}
 	return Program{Place: place, Argv: argv, Shell: true, NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
 }
@@ -72,7 +72,7 @@ func (o *Options) command(k int) (p *Program, argv []string) {
 	argv = append(argv, p.Argv...)
 	for _, word := range o.submit(k, p) {
 		if p.Shell {
-			word = shell.Quote(word)
+			word = shellwords.Quote(word)
 		}
 		argv = append(argv, word)
 	}

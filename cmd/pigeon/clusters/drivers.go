@@ -9,7 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
-	"github.com/pigeon-sched/pigeon/internal/shell"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // DriverHost is a host on which applications that use a temporary cluster can be started: that of
@@ -38,7 +38,7 @@ func (t *Temporary) DriverHosts(ctx context.Context) (list []DriverHost, err err
 				return nil, fmt.Errorf("the authority that drivers on host %q are to trust: %w; no driver was started; replay again", p.Host.Name, err)
 			}
 			for path, text := range map[string]string{d.Token: t.token, d.CA: string(ca)} {
-				script := "umask 077; cat > " + shell.Quote(path)
+				script := "umask 077; cat > " + shellwords.Quote(path)
 				if _, err := t.remote.Run(ctx, p.Host, "copying what its drivers present", script, strings.NewReader(text)); err != nil {
 					return nil, err
 				}

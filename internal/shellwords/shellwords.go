@@ -1,5 +1,5 @@
-// Package shell writes words for a POSIX shell.
-package shell
+// Package shellwords writes words for a POSIX shell.
+package shellwords
 
 import "strings"
 
