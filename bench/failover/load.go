@@ -30,6 +30,9 @@ type load struct {
 	jobs []jobOutcome
 }
 
+// taskRetries lets a task survive that its process is killed.
+const taskRetries = 3
+
 // jobOutcome is what the client of a job has seen.
 type jobOutcome struct {
 	class            string
@@ -80,7 +83,7 @@ func (l *load) submit(ctx context.Context, class string, tasks int, lasts time.D
 }
 
 func (l *load) request(key, class string, tasks int, lasts time.Duration) *api.Request {
-	r := &api.Request{Key: key, Class: class, Backend: api.BackendExec, Tasks: make([]api.Task, tasks)}
+	r := &api.Request{Key: key, Class: class, Backend: api.BackendExec, Retries: taskRetries, Tasks: make([]api.Task, tasks)}
 	for i := range r.Tasks {
 		argv := append(append([]string(nil), l.program...), lasts.String())
 		r.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}}

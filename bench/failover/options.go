@@ -16,6 +16,10 @@ const (
 	MasterPartition = "master-partition"
 	FrontendLost    = "frontend-lost"
 	NATSLost        = "nats-lost"
+	ProcessKilled   = "process-killed"
+	NodeLost        = "node-lost"
+	FrontendRestart = "frontend-restart"
+	MasterRestart   = "master-restart"
 )
 
 // Options describe what is measured.
@@ -32,6 +36,8 @@ type kind struct {
 	name, means, until string
 	goal, most         time.Duration // of p50 and p99; 0: none
 	network            bool          // it needs hosts of the daemons' own
+	alone              bool          // the cluster has no standbys
+	every, lasts       time.Duration // a job of one task is submitted each time, and lasts so long; 0: jobEvery, taskLasts
 }
 
 var kinds = []kind{
@@ -40,6 +46,10 @@ var kinds = []kind{
 	{name: MasterPartition, means: "a leading master cut off from all others for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond, network: true},
 	{name: FrontendLost, means: "a frontend killed and its disk removed", until: "its standby has accepted another result of a job", goal: 2 * time.Second, most: 3 * time.Second},
 	{name: NATSLost, means: "one of three NATS servers killed", until: "(length of the longest time without a launch)", most: 500 * time.Millisecond},
+	{name: ProcessKilled, means: "the process of a task killed (SIGKILL)", until: "the task has started again", goal: 50 * time.Millisecond, most: 250 * time.Millisecond, alone: true, every: 300 * time.Millisecond, lasts: time.Second},
+	{name: NodeLost, means: "a node killed with its tasks (SIGKILL)", until: "all of these have started again", goal: 2 * time.Second, most: 2500 * time.Millisecond, alone: true, every: 300 * time.Millisecond, lasts: time.Second},
+	{name: FrontendRestart, means: "a frontend without a standby killed and started again", until: "it serves", goal: 300 * time.Millisecond, most: time.Second, alone: true},
+	{name: MasterRestart, means: "a master without a standby killed and started again", until: "the next launch", goal: 1200 * time.Millisecond, most: 2 * time.Second, alone: true},
 }
 
 // Kinds returns the names of all kinds.

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,9 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 	}
 	spec := cluster.Spec{
 		Groups: []int{nodes}, Slots: slots, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, k.name, "cluster"), HTTP: true, Command: o.Command,
-		NATSServers: 3, MasterStandbys: 1, FrontendStandbys: true,
+	}
+	if !k.alone {
+		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
 	}
 	if k.network {
 		if len(spec.Command) == 0 { // a process of a namespace is not started by this program itself
@@ -93,10 +96,12 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 	defer w.load.running.Wait()
 	defer stop()
 	if k.name != FrontendLost {
-		go w.load.every(loaded, jobEvery, func() { w.load.submit(loaded, "short", 1, taskLasts) })
+		go w.load.every(loaded, cmp.Or(k.every, jobEvery), func() { w.load.submit(loaded, "short", 1, cmp.Or(k.lasts, taskLasts)) })
 	}
 	for run := range o.Runs {
-		w.revive()
+		if !k.alone {
+			w.revive()
+		}
 		if !chaos.Sleep(ctx, k.settle()) {
 			return nil, ctx.Err()
 		}
@@ -136,6 +141,14 @@ func (w *world) fail(ctx context.Context, k kind, run int) (time.Duration, error
 		return w.loseFrontend(ctx)
 	case NATSLost:
 		return w.pauseOfLaunches(ctx, cluster.NATS, run%natsServers, k)
+	case ProcessKilled:
+		return w.killProcess(ctx)
+	case NodeLost:
+		return w.loseNode(ctx)
+	case FrontendRestart:
+		return w.restartFrontend(ctx)
+	case MasterRestart:
+		return w.pauseOfLaunches(ctx, cluster.Master, 0, k)
 	default:
 		leader, err := w.leader(ctx, cluster.Master, masters)
 		if err != nil {
@@ -163,9 +176,11 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 	if err != nil {
 		return 0, err
 	}
-	if k.name == MasterPause || k.name == MasterPartition {
+	switch k.name {
+	case MasterPause, MasterPartition:
 		chaos.Sleep(ctx, hangs)
-	} else {
+	case MasterRestart: // at once
+	default:
 		chaos.Sleep(ctx, downFor)
 	}
 	if err := restore(); err != nil {

@@ -31,6 +31,8 @@ standby and two nodes as processes, under a steady load of exec tasks. It kills 
 master that leads, pauses it, cuts it off from all others, kills the frontend and
 removes its disk, and kills a NATS server, --runs times each, and measures for how
 long nothing is launched, or until the standby of the frontend goes on with a job.
+On clusters without standbys it kills the process of a task, a node, the frontend and
+the master, and measures until the tasks run again or the daemon serves again.
 
 Cutting off needs network namespaces: root, or a machine that allows user namespaces.
 Without them that is left out, and the output says so.`,
