@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
@@ -26,6 +27,7 @@ type Machine struct {
 	// other slots (docs/design.md, section 6). Spark standalone has neither.
 	Reserved float64
 	Weight   int
+	Shares   owners.Shares // of owners, in Pigeon
 }
 
 // manager is a running cluster manager.
@@ -52,7 +54,7 @@ const executorMemory = "512m"
 // pigeon starts daemons of Pigeon, a process for each.
 func (p *place) pigeon(ctx context.Context, m Machine) (*manager, error) {
 	c, err := cluster.Start(ctx, cluster.Spec{
-		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight,
+		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight, Shares: m.Shares,
 		Isolation: cluster.Process, HTTP: true, Dir: p.folder("pigeon"),
 		Env: []string{"SPARK_LOCAL_IP=127.0.0.1"},
 		Configure: func(config any) {

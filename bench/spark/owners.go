@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/internal/owners"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -49,11 +50,26 @@ type people struct {
 // much for each as it needs on average and a quarter more, the rest for the flood.
 var peopleWays = []people{
 	{name: "Pigeon", pigeon: true, flood: []string{"spark.pigeon.owner=flood"}, stream: []string{"spark.pigeon.owner=stream%d"}, limit: most(peopleLimit)},
+	{name: "Pigeon, the streams' weights 3, the flood's 1", pigeon: true, flood: []string{"spark.pigeon.owner=flood"}, stream: []string{"spark.pigeon.owner=" + peopleWeighted + "%d"}, limit: most(peopleLimit)},
 	{name: "Pigeon, one application with an owner for each pool", pigeon: true, pools: true, all: poolOwners()},
 	{name: "standalone, spark.cores.max", flood: []string{"spark.cores.max=4"}, stream: []string{"spark.cores.max=2"}},
 	{name: "standalone, one application with FAIR pools", pools: true, all: []string{"spark.scheduler.mode=FAIR"}},
 	{name: "standalone FIFO", cold: true},
 	{name: "Pigeon, one owner for all", pigeon: true, all: []string{"spark.pigeon.owner=everybody"}},
+}
+
+// peopleWeighted begins the names of owners with a greater weight.
+const (
+	peopleWeighted = "answers"
+	peopleWeight   = 3
+)
+
+// peopleShares are the weights of the owners that have more than one.
+func peopleShares() (s owners.Shares) {
+	for k := range peopleStreams {
+		s.Shares = append(s.Shares, owners.Share{Owner: fmt.Sprintf("%s%d", peopleWeighted, k+1), Weight: peopleWeight})
+	}
+	return s
 }
 
 // poolOwners are the settings of an application whose pools belong to different owners.
@@ -73,7 +89,7 @@ type served struct {
 
 // people runs the streams in each way, alone and during the flood.
 func (s *suite) people(ctx context.Context) (rows []Row, err error) {
-	machine := Machine{Nodes: sharedNodes, Slots: sharedSlots / sharedNodes}
+	machine := Machine{Nodes: sharedNodes, Slots: sharedSlots / sharedNodes, Shares: peopleShares()}
 	var m *manager
 	defer func() {
 		if m != nil {
