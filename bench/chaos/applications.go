@@ -51,6 +51,10 @@ func (o *Applications) Check() error {
 	return nil
 }
 
+// NodeMemory returns the MB that a node must have for an executor of each application: one has a heap
+// of 512 MB and takes 896 MB with what Spark adds.
+func (o *Applications) NodeMemory() int64 { return int64(o.Count) << 10 }
+
 // Mix is a cluster in which applications run beside other work, and what they do there.
 type Mix struct {
 	Frontends []string // of the cluster; drivers take them in turn

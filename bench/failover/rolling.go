@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
 // RollingOptions describe a rolling restart.
@@ -96,6 +97,13 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	}
 	if o.Standbys {
 		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
+	}
+	if o.Spark != nil {
+		spec.Configure = func(config any) {
+			if c, is := config.(*nodemonitor.Config); is {
+				c.Memory = o.Spark.NodeMemory()
+			}
+		}
 	}
 	r := &RollingResult{Bench: "rolling", Load: Load{Before: measure.LoadAverage()}}
 	c, err := cluster.Start(ctx, spec)
