@@ -41,6 +41,7 @@ type RollingOptions struct {
 type RollingResult struct {
 	Bench      string         `json:"bench"`           // rolling
 	Restarts   int            `json:"restarts"`        // daemons that were stopped in order and started again
+	Ended      int            `json:"ended"`           // daemons that ended by themselves meanwhile, and were started again
 	Took       measure.Number `json:"took"`            // from the first restart to the last
 	Jobs       int            `json:"jobs"`            // submitted
 	Failed     int            `json:"failed"`          // of them, or without an end
@@ -171,9 +172,15 @@ func (o *RollingOptions) mix(c *cluster.Cluster) chaos.Mix {
 		daemons += c.Count(role)
 	}
 	return chaos.Mix{
-		Frontends: c.Frontends(), Executors: o.Nodes, Seed: o.Seed, Lasts: o.Quiet + time.Duration(daemons)*(o.Pause+time.Second), Progress: o.Progress,
+		Frontends: c.Frontends(), Executors: o.executors(), Seed: o.Seed, Lasts: o.Quiet + time.Duration(daemons)*(o.Pause+time.Second), Progress: o.Progress,
 	}
 }
+
+// mostExecutors bounds the executors of each Spark application: JVMs that start together on a small
+// machine leave daemons without a processor for longer than their leadership lasts.
+const mostExecutors = 3
+
+func (o *RollingOptions) executors() int { return min(o.Nodes, mostExecutors) }
 
 func even(nodes, groups int) (sizes []int) {
 	for g := range groups {
@@ -203,6 +210,7 @@ var restarted = []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, c
 func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *RollingResult) error {
 	for _, role := range restarted {
 		for i := range c.Count(role) {
+			r.Ended += revive(c)
 			from := time.Now()
 			if err := o.restart(ctx, c, role, i); err != nil {
 				return err
@@ -217,6 +225,19 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 		}
 	}
 	return nil
+}
+
+// revive starts again the daemons that have ended by themselves, as a supervisor does: a leader on a
+// machine that is too busy to renew its leadership. It returns how many there were.
+func revive(c *cluster.Cluster) (ended int) {
+	for _, role := range restarted {
+		for i := range c.Count(role) {
+			if c.Pid(role, i) == 0 && c.Restart(role, i) == nil {
+				ended++
+			}
+		}
+	}
+	return ended
 }
 
 // stopWithin bounds how long a daemon may take to end in order: a node waits for its running tasks.
@@ -329,7 +350,7 @@ func (o *RollingOptions) nodesToo() string {
 func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when string) error {
 	row := func(what, value, goal string) []string { return []string{what, value, goal} }
 	t := markdown.Table{Head: []string{"what", "measured", "goal"}, Rows: [][]string{
-		row("daemons restarted", fmt.Sprint(r.Restarts), "-"), row("jobs submitted", fmt.Sprint(r.Jobs), "-"), row("jobs failed", fmt.Sprint(r.Failed), "0"),
+		row("daemons restarted", fmt.Sprint(r.Restarts), "-"), row("daemons that ended by themselves", fmt.Sprint(r.Ended), "0"), row("jobs submitted", fmt.Sprint(r.Jobs), "-"), row("jobs failed", fmt.Sprint(r.Failed), "0"),
 		row("attempts that began and did not end", fmt.Sprint(r.Lost), "0"), row("tasks that began again", fmt.Sprint(r.Again), "-"),
 		row("jobs of Spark applications", fmt.Sprint(r.SparkJobs), "-"), row("of them not completed", fmt.Sprint(r.SparkLost), "0"),
 		row("p99 of short jobs before (s)", seconds(r.QuietP99), "-"), row("p99 of short jobs meanwhile (s)", seconds(r.RestartP99), "at most twice that"),
@@ -337,7 +358,7 @@ func (r *RollingResult) Write(out io.Writer, o *RollingOptions, machine, when st
 	}}
 	applications := ""
 	if o.Spark != nil {
-		applications = fmt.Sprintf(", and %d Spark applications with an executor on each node, each with a small job every two seconds", o.Spark.Count)
+		applications = fmt.Sprintf(", and %d Spark applications with %d executors each and a small job every two seconds", o.Spark.Count, o.executors())
 	}
 	what := fmt.Sprintf("%d groups with %d nodes of %d slots in all, %d frontends; load %.0f %% of exec tasks of %v (short class) and %v to %v (long class)%s; each daemon is sent SIGTERM (nodes%s) and started again, one after another.",
 		o.Groups, o.Nodes, o.Slots, o.Frontends, 100*o.Load, o.Short, o.Shortest, o.Longest, applications, o.nodesToo())
