@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
@@ -118,9 +120,13 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	}
 	defer l.close()
 	all, giveUp := context.WithCancel(ctx)
+	var supervised sync.WaitGroup
+	defer supervised.Wait()
 	defer giveUp()
 	loaded, stop := context.WithCancel(all)
 	defer stop()
+	v := &supervisor{}
+	supervised.Go(func() { v.run(all, c) })
 	var spark *chaos.RunningApplications
 	if o.Spark != nil {
 		if spark, err = o.Spark.Start(all, o.mix(c)); err != nil {
@@ -130,15 +136,16 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	}
 	o.begin(all, loaded, l)
 
-	began := chaos.Now()
+	began, before := chaos.Now(), int(v.ended.Load())
 	if !chaos.Sleep(ctx, o.Quiet) {
 		return nil, ctx.Err()
 	}
 	restarts := chaos.Now()
-	if err := o.restartAll(ctx, c, r); err != nil {
+	if err := o.restartAll(ctx, c, v, r); err != nil {
 		return nil, err
 	}
 	over := chaos.Now()
+	r.Ended = int(v.ended.Load()) - before
 	stop()
 	ended := make(chan struct{})
 	go func() { l.running.Wait(); close(ended) }()
@@ -207,12 +214,14 @@ func (o *RollingOptions) begin(all, loaded context.Context, l *load) {
 var restarted = []cluster.Role{cluster.NATS, cluster.Master, cluster.Frontend, cluster.NodeMonitor}
 
 // restartAll restarts the daemons, role by role.
-func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *RollingResult) error {
+func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, v *supervisor, r *RollingResult) error {
 	for _, role := range restarted {
 		for i := range c.Count(role) {
-			r.Ended += revive(c)
 			from := time.Now()
-			if err := o.restart(ctx, c, role, i); err != nil {
+			v.planned.Lock()
+			err := o.restart(ctx, c, role, i)
+			v.planned.Unlock()
+			if err != nil {
 				return err
 			}
 			took := time.Since(from)
@@ -227,17 +236,26 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, r *
 	return nil
 }
 
-// revive starts again the daemons that have ended by themselves, as a supervisor does: a leader on a
-// machine that is too busy to renew its leadership. It returns how many there were.
-func revive(c *cluster.Cluster) (ended int) {
-	for _, role := range restarted {
-		for i := range c.Count(role) {
-			if c.Pid(role, i) == 0 && c.Restart(role, i) == nil {
-				ended++
+// supervisor starts daemons again that have ended by themselves: a frontend that could not renew its
+// leadership, because the machine was too busy (when JVMs start, for instance).
+type supervisor struct {
+	planned sync.Mutex   // held while a daemon is being restarted by plan
+	ended   atomic.Int64 // daemons that it has started again
+}
+
+// run supervises until ctx ends.
+func (v *supervisor) run(ctx context.Context, c *cluster.Cluster) {
+	for chaos.Sleep(ctx, 200*time.Millisecond) {
+		v.planned.Lock()
+		for _, role := range restarted {
+			for i := range c.Count(role) {
+				if ctx.Err() == nil && c.Pid(role, i) == 0 && c.Restart(role, i) == nil {
+					v.ended.Add(1)
+				}
 			}
 		}
+		v.planned.Unlock()
 	}
-	return ended
 }
 
 // stopWithin bounds how long a daemon may take to end in order: a node waits for its running tasks.

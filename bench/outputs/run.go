@@ -177,13 +177,25 @@ func sizeOf(folder string) (size int64, err error) {
 	return size, err
 }
 
+// sample returns the tasks whose outputs are read: half of them the last, which the node still has,
+// the others of all.
+func (o *Options) sample() (tasks []int) {
+	draw := rand.New(rand.NewPCG(o.Seed, 0x0ff)) //nolint:gosec // it is to be repeated
+	last := max(0, o.Tasks-o.Read/2)
+	for task := last; task < o.Tasks; task++ {
+		tasks = append(tasks, task)
+	}
+	for _, task := range draw.Perm(last) {
+		if len(tasks) < o.Read {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
 // read reads a sample of the outputs.
 func (o *Options) read(ctx context.Context, f *wire.SchedulerClient, jobs []string, r *Result) error {
-	draw := rand.New(rand.NewPCG(o.Seed, 0x0ff)) //nolint:gosec // it is to be repeated
-	for i, task := range draw.Perm(o.Tasks) {
-		if i == o.Read {
-			break
-		}
+	for _, task := range o.sample() {
 		found, err := o.readOne(ctx, f, jobs[task/jobTasks], task%jobTasks)
 		if err != nil {
 			return err
