@@ -41,8 +41,8 @@ type schedulerService struct {
 	events        *events.Ring
 	to            func(wire.Ref) client.Security
 	staging       *staging.Keeper
-	keys          *keys.Keeper    // nil where keys are this frontend's alone
-	pageURL       string          // the address of its page for others, "" for none
+	keys          *keys.Keeper // nil where keys are this frontend's alone
+	pageURL       string       // the address of its page for others, "" for none
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)

@@ -135,7 +135,7 @@ type submissions struct {
 	refused      []prometheus.Counter // by refusalReasons
 	refusals     *events.Refusals
 	post         func(do func()) error
-	fail         func(error)     // ends the daemon
+	fail         func(error) // ends the daemon
 	staging      *staging.Keeper
 	// hold holds a job until others have ended.
 	hold func(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State)

@@ -66,10 +66,10 @@ type Mix struct {
 }
 
 // workload draws the jobs of the applications, which go to them in turn.
-func (a *Applications) workload(m *Mix) *workload.Workload {
+func (o *Applications) workload(m *Mix) *workload.Workload {
 	draw := rand.New(rand.NewPCG(m.Seed, 0x5ba4)) //nolint:gosec // it is to be repeated
 	w := &workload.Workload{Name: "mix"}
-	for at := 0.0; at < m.Lasts.Seconds() || len(w.Jobs) < a.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(a.Count) {
+	for at := 0.0; at < m.Lasts.Seconds() || len(w.Jobs) < o.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(o.Count) {
 		j := workload.Job{Line: len(w.Jobs) + 1, Arrival: int64(at * 1e9)}
 		for range 1 + draw.IntN(4) {
 			j.Durations = append(j.Durations, int64((0.05+draw.Float64()*0.5)*1e9))
