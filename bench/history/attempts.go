@@ -120,7 +120,7 @@ func ranTwice(r *Run) (list []Finding) {
 			if j := jobs[before.job]; before.began < j.Called || j.Accepted-before.began > Time(unacceptedFor) {
 				continue // it was submitted again: no client was told that it would run
 			}
-			if r.stoppedAtItsEnd(before) && after.began > before.ended {
+			if after.began > before.ended && (r.stoppedAtItsEnd(before) || r.stoppedUnaccepted(before, after.began)) {
 				continue
 			}
 			if !r.unreachable(before.node, from, to) {
@@ -148,6 +148,38 @@ func (r *Run) stoppedAtItsEnd(a *attempt) bool {
 		})
 	})
 }
+
+// stoppedUnaccepted reports whether the node of an attempt was stopped in order after its end and
+// before the instant, while frontends could not accept the result: a majority of the NATS servers
+// had been lost less than acceptsAgain before, and the node handed its results over for as long as
+// it does, which ends with the loss of those that nobody has accepted.
+func (r *Run) stoppedUnaccepted(a *attempt, until Time) bool {
+	for _, f := range r.Faults {
+		for _, s := range f.Stops {
+			if f.Kind == Rolling && !f.Void && s.Daemon == a.node && a.ended <= s.To && s.To <= until && time.Duration(s.To-s.From) >= handOver && r.withoutMajority(a.ended, s.From) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutMajority reports whether two NATS servers were lost at an instant of the time, or a moment
+// before it.
+func (r *Run) withoutMajority(from, to Time) bool {
+	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
+		return f.Kind == NATSLost && f.Peer != "" && !f.Void && f.From <= to && f.To+Time(acceptsAgain) >= from
+	})
+}
+
+const (
+	// handOver is for how long a node that stops hands its results over, less what two clocks are
+	// read apart.
+	handOver = 2500 * time.Millisecond
+	// acceptsAgain is how long replicated journals may take to accept records again after a
+	// majority of the NATS servers is back: they elect leaders first, and then frontends do.
+	acceptsAgain = 10 * time.Second
+)
 
 // exitWithin is how long the program of a task may take from its last line to its exit, on a
 // machine with more to do than it can.

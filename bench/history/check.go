@@ -46,7 +46,7 @@ func Checks() []Check {
 		{"one result", "one accepted result a task", oneResult},
 		{StartsOnce, "an attempt number of a task starts at most once", attemptsStartOnce},
 		{"slots hold one", "attempts of one slot do not overlap", slotsHoldOne},
-		{EndsOnce, "a task runs to its end twice only when a node of it was lost, paused or partitioned, or was stopped while the first was ending, or its job was not accepted yet", ranTwice},
+		{EndsOnce, "a task runs to its end twice only when a node of it was lost, paused or partitioned, or was stopped while the first was ending or while no frontend could accept its result, or its job was not accepted yet", ranTwice},
 		{"reserved slots", "reserved workers run no long task", reservedSlots},
 		{"epochs rise", "the epoch and the sequence numbers of a slot never go back", epochsRise},
 		{"no worker leaked", "when all is healed and done every worker is idle and none asks", noWorkerLeaked},

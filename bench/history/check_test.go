@@ -68,6 +68,19 @@ func rolling(daemon string, from, to float64) Fault {
 	return Fault{Number: 1, Kind: Rolling, Victim: "*", From: at(2), To: at(9), Stops: []DaemonStop{{daemon, at(from), at(to)}}}
 }
 
+// unaccepted is a node that stops in order with a result that no frontend accepted, because NATS
+// servers are lost; the task begins again later.
+func unaccepted(servers string, from, to float64) func(*Run) {
+	return func(r *Run) {
+		r.Faults = []Fault{rolling("node-0", from, to), {Number: 2, Kind: NATSLost, Victim: "nats-0", Peer: servers, From: at(4.5), To: at(5)}}
+		for i := range r.Events {
+			if e := &r.Events[i]; e.Job == "short-2" && e.Attempt == 2 {
+				e.Time += at(2) - at(0)
+			}
+		}
+	}
+}
+
 // TestSoundRun: a run without a contradiction has no finding.
 func TestSoundRun(t *testing.T) {
 	for _, f := range All(sound()) {
@@ -100,6 +113,9 @@ func TestEachCheckFinds(t *testing.T) {
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 5.2, 5.5) }, ""}, // it had ended before
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},   // another node's
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.2, 4.5) }, ""},
+		{EndsOnce, "node-0", unaccepted("nats-1", 5.2, 6), ""},   // the results were accepted
+		{EndsOnce, "node-0", unaccepted("", 5.2, 8), ""},         // two of three servers accept them
+		{EndsOnce, "node-0", unaccepted("nats-1", 5.2, 9.5), ""}, // it had begun again before
 		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
 		{"epochs rise", "epoch 2", func(r *Run) { r.Slots[2*55+1].Epoch = 1 }, ""},
 		{"epochs rise", "sequence number 99", func(r *Run) {
@@ -192,8 +208,9 @@ func TestReasonsCount(t *testing.T) {
 			}
 			r.Events = append(r.Events, ran("short-2", 0, 2, "node-2", 0, 8, 8.5)...)
 		},
-		"a node that is stopped while a task of it ends":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
-		"a node that is stopped while a task of it exits": func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
+		"a node that is stopped while a task of it ends":   func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
+		"a node that is stopped while a task of it exits":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
+		"a node that is stopped while no frontend accepts": unaccepted("nats-1", 5.2, 8),
 		"a job that was submitted again after its first attempt": func(r *Run) {
 			r.Faults[0].Void = true
 			r.Jobs[2].Called, r.Jobs[2].Accepted = at(4.6), at(4.7)
