@@ -55,18 +55,18 @@ func (o *Applications) Check() error {
 // of 512 MB and takes 896 MB with what Spark adds.
 func (o *Applications) NodeMemory() int64 { return int64(o.Count) << 10 }
 
-// Mix is a cluster in which applications run beside other work, and what they do there.
-type Mix struct {
+// ApplicationOptions are of a cluster in which applications run beside other work.
+type ApplicationOptions struct {
 	Frontends []string // of the cluster; drivers take them in turn
 	Executors int      // of each application
-	Settings  []string // of Spark, KEY=VALUE, besides those that the mix needs
+	Settings  []string // of Spark, KEY=VALUE, besides those that outlive executors
 	Seed      uint64   // of the jobs
 	Lasts     time.Duration
 	Progress  func(line string)
 }
 
 // workload draws the jobs of the applications, which go to them in turn.
-func (o *Applications) workload(m *Mix) *workload.Workload {
+func (o *Applications) workload(m *ApplicationOptions) *workload.Workload {
 	draw := rand.New(rand.NewPCG(m.Seed, 0x5ba4)) //nolint:gosec // it is to be repeated
 	w := &workload.Workload{Name: "mix"}
 	for at := 0.0; at < m.Lasts.Seconds() || len(w.Jobs) < o.Count; at += draw.ExpFloat64() * sparkJobEvery.Seconds() / float64(o.Count) {
@@ -94,7 +94,7 @@ type RunningApplications struct {
 }
 
 // Start starts the applications, and returns when all of them have their executors.
-func (o *Applications) Start(ctx context.Context, m Mix) (*RunningApplications, error) {
+func (o *Applications) Start(ctx context.Context, m ApplicationOptions) (*RunningApplications, error) {
 	ctx, stop := context.WithCancel(ctx)
 	a := &RunningApplications{count: o.Count, work: o.workload(&m), stop: stop, ended: make(chan struct{})}
 	begun := make(chan struct{})

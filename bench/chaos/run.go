@@ -196,7 +196,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	var spark *RunningApplications
 	if w.o.Spark != nil {
 		var err error
-		spark, err = w.o.Spark.Start(ctx, Mix{
+		spark, err = w.o.Spark.Start(ctx, ApplicationOptions{
 			Frontends: w.cluster.Frontends(), Executors: groups * nodesPerGroup, Settings: w.driverAddress(), Seed: w.o.Seed, Lasts: w.o.Lasts, Progress: w.o.Progress,
 		})
 		if err != nil {

@@ -129,7 +129,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	supervised.Go(func() { v.run(all, c) })
 	var spark *chaos.RunningApplications
 	if o.Spark != nil {
-		if spark, err = o.Spark.Start(all, o.mix(c)); err != nil {
+		if spark, err = o.Spark.Start(all, o.applicationOptions(c)); err != nil {
 			return nil, err
 		}
 		defer spark.Stop()
@@ -171,14 +171,14 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	return r, nil
 }
 
-// mix returns what Spark applications do: they have work for as long as daemons restart, by an
+// applicationOptions returns what Spark applications do: they have work for as long as daemons restart, by an
 // estimate.
-func (o *RollingOptions) mix(c *cluster.Cluster) chaos.Mix {
+func (o *RollingOptions) applicationOptions(c *cluster.Cluster) chaos.ApplicationOptions {
 	daemons := 0
 	for _, role := range restarted {
 		daemons += c.Count(role)
 	}
-	return chaos.Mix{
+	return chaos.ApplicationOptions{
 		Frontends: c.Frontends(), Executors: o.executors(), Seed: o.Seed, Lasts: o.Quiet + time.Duration(daemons)*(o.Pause+time.Second), Progress: o.Progress,
 	}
 }

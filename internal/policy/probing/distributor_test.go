@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -73,7 +72,7 @@ func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 
 func (f *frontend) submit(tasks int32) []sched.Action {
 	f.t.Helper()
-	return f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: one, Key: 3, Count: tasks, Retries: 1})
+	return f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: one, Key: 3, Count: tasks, Retries: 2})
 }
 
 // ask requests a task and returns the answer.
@@ -195,13 +194,6 @@ func TestTasksThatComeBack(t *testing.T) {
 			f.ask(4)
 			f.ask(5)
 			got := of(sched.Probe, f.step(c.from, &c.message))
-			if name == "failed" {
-				if len(got) > 0 {
-					t.Fatalf("sent %v at once", got)
-				}
-				f.now = 100 * sched.Millisecond
-				got = of(sched.Probe, f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: ledger.NextDue}))
-			}
 			if len(got) != 2 || got[0].Msg.Count != 1 || got[0].To == worker(4) && name == "lost" {
 				t.Fatalf("sent %v", got)
 			}

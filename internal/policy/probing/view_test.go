@@ -22,6 +22,10 @@ func TestView(t *testing.T) {
 	}
 	f.step(worker(0), &sched.Message{Kind: sched.Report, Job: one, First: 0, Attempt: 1, Outcome: sched.Done})
 	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 1, Attempt: 1, Outcome: sched.Failed})
+	if m := f.ask(1); m.First != 1 || m.Attempt != 2 {
+		t.Fatalf("answered %s, want the task that failed, which is sent again at once", sched.Describe(&m))
+	}
+	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 1, Attempt: 2, Outcome: sched.Failed})
 	if v, _ := f.core.JobView(one, 9); v.Waiting != 1 || v.Next != 25*sched.Millisecond || v.NextTask != 1 || v.Unbound != 1 || v.Bound != 1 {
 		t.Errorf("with one that waits for its time: %+v", v)
 	}
@@ -32,7 +36,7 @@ func TestView(t *testing.T) {
 	if !ok || v.NoWorker || v.Unbound != 1 || v.Bound != 2 || len(v.Tasks) != 2 {
 		t.Fatalf("%+v, %v", v, ok)
 	}
-	if v.Tasks[0] != (sched.TaskView{Task: 1, Attempt: 2, Worker: worker(0), Since: sched.Unknown}) || v.Tasks[1] != (sched.TaskView{Task: 2, Attempt: 1, Worker: worker(2), Since: sched.Unknown}) {
+	if v.Tasks[0] != (sched.TaskView{Task: 1, Attempt: 3, Worker: worker(0), Since: sched.Unknown}) || v.Tasks[1] != (sched.TaskView{Task: 2, Attempt: 1, Worker: worker(2), Since: sched.Unknown}) {
 		t.Errorf("bound are %+v", v.Tasks)
 	}
 	if v, _ := f.core.JobView(one, 1); v.Bound != 2 || len(v.Tasks) != 1 {
