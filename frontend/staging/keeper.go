@@ -108,7 +108,9 @@ func New(cfg Config) (*Keeper, error) {
 // Close ends the removing. The files stay. It is safe twice.
 func (k *Keeper) Close() error {
 	k.close.Do(func() {
+		k.mu.Lock()
 		k.end(errors.New("the frontend is stopping"))
+		k.mu.Unlock()
 		close(k.stop)
 	})
 	<-k.gone

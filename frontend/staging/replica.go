@@ -98,6 +98,10 @@ func (k *Keeper) transfer(name string, do func(context.Context) error) *transfer
 		return t
 	}
 	t := &transfer{done: make(chan struct{})}
+	if t.err = context.Cause(k.ctx); t.err != nil { // Close may be waiting for those that run
+		close(t.done)
+		return t
+	}
 	k.transfers[name] = t
 	k.running.Go(func() {
 		select {
