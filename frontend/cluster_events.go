@@ -100,7 +100,7 @@ func (c *clusterEvents) ask(ctx context.Context, group int) time.Duration {
 	state := c.dispatch.StateOf(ctx, group)
 	for _, name := range gone {
 		last := nodeIn(state.Departed, name)
-		if n := m.Node(name); last == nil && state.Epoch > 0 && nodeIn(state.Nodes, name) == nil {
+		if n := m.Node(name); last == nil && m.Unreturned(name) && state.Epoch > 0 && nodeIn(state.Nodes, name) == nil {
 			c.dispatch.NodeLost(group, &n)
 		}
 		c.publish(m.Left(name, last))

@@ -27,14 +27,20 @@ type Members struct {
 	of      int64 // incarnation of the master; 0 before the first membership
 	nodes   map[string]wire.MemberNode
 	peers   map[string]wire.MemberFrontend
-	absent  map[string]time.Time // nodes, and when they count as gone
-	drained map[string]bool      // draining nodes, and whether an event has reported that they are drained
+	absent  map[string]absence
+	drained map[string]bool // draining nodes, and whether an event has reported that they are drained
+}
+
+// absence is a node that left the membership.
+type absence struct {
+	gone      time.Time // when it counts as gone
+	newMaster bool      // it is missing since another process of the master publishes
 }
 
 // NewMembers returns a Members that makes events from a group's memberships, for the frontend of
 // that name.
 func NewMembers(group int, self string) *Members {
-	return &Members{group: group, self: self, frontends: group == 0, nodes: map[string]wire.MemberNode{}, peers: map[string]wire.MemberFrontend{}, absent: map[string]time.Time{}, drained: map[string]bool{}}
+	return &Members{group: group, self: self, frontends: group == 0, nodes: map[string]wire.MemberNode{}, peers: map[string]wire.MemberFrontend{}, absent: map[string]absence{}, drained: map[string]bool{}}
 }
 
 func (m *Members) event(eventType, severity, node, what string) api.Event {
@@ -57,7 +63,7 @@ func (m *Members) Apply(v *wire.Membership, now time.Time) (list []api.Event) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
 		if _, known := m.absent[name]; !on[name] && !known {
-			m.absent[name] = now.Add(patience)
+			m.absent[name] = absence{gone: now.Add(patience), newMaster: patience > 0}
 		}
 	}
 	if m.frontends {
@@ -116,7 +122,7 @@ func (m *Members) applyFrontends(v *wire.Membership, first, newMaster bool) (lis
 // none.
 func (m *Members) Gone(now time.Time) (names []string, next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(m.absent)) {
-		switch at := m.absent[name]; {
+		switch at := m.absent[name].gone; {
 		case !at.After(now):
 			names = append(names, name)
 		case next.IsZero() || at.Before(next):
@@ -125,6 +131,11 @@ func (m *Members) Gone(now time.Time) (names []string, next time.Time) {
 	}
 	return names, next
 }
+
+// Unreturned reports whether a node was registered with an earlier process of the master, and has
+// not registered with the present one. A node that left for another reason has a departure at its
+// master, or was to be forgotten.
+func (m *Members) Unreturned(name string) bool { return m.absent[name].newMaster }
 
 // Node returns a node as the last membership that had it describes it.
 func (m *Members) Node(name string) wire.MemberNode { return m.nodes[name] }

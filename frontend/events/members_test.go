@@ -49,12 +49,18 @@ func TestMembers(t *testing.T) {
 	if gone, _ = m.Gone(next); !slices.Equal(gone, []string{"b"}) {
 		t.Fatalf("%q are gone", gone)
 	}
+	if !m.Unreturned("b") {
+		t.Error("b has not returned to a new master, and does not count as that")
+	}
 	if e := m.Left("b", &api.Node{State: api.StateStopped}); e.Type != api.EventNodeStopped || e.Node != "b" || *e.Group != 0 {
 		t.Errorf("%+v", e)
 	}
 	m.Apply(&wire.Membership{Incarnation: 2}, now)
 	if gone, _ = m.Gone(now); !slices.Equal(gone, []string{"a"}) {
 		t.Errorf("%q are gone", gone)
+	}
+	if m.Unreturned("a") {
+		t.Error("a left while the same master was there, and counts as one that has not returned to a new one")
 	}
 	if e := m.Left("a", &api.Node{State: api.StateLost, Reason: "it was silent"}); e.Type != api.EventNodeLost || e.Message != "node a of group 0 is lost: it was silent" {
 		t.Errorf("%+v", e)
