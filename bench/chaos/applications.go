@@ -40,7 +40,7 @@ const (
 // four attempts of one task have failed, of whatever cause.
 var sparkSettings = []string{"spark.task.maxFailures=1000", "spark.stage.maxConsecutiveAttempts=1000"}
 
-// mostApplications bounds the Spark applications, each of which has an executor on each node.
+// mostApplications bounds the Spark applications, each of which has several executors.
 const mostApplications = 8
 
 // Check refuses a number of applications that cannot work.

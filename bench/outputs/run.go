@@ -201,7 +201,14 @@ func (o *Options) read(ctx context.Context, f *wire.SchedulerClient, jobs []stri
 			return err
 		}
 		r.Checked++
-		*map[state]*int{whole: &r.Whole, removed: &r.Removed, cut: &r.Cut}[found]++
+		switch found {
+		case whole:
+			r.Whole++
+		case removed:
+			r.Removed++
+		case cut:
+			r.Cut++
+		}
 	}
 	return nil
 }

@@ -13,6 +13,12 @@ import (
 // ChildrenStartedWith returns the child processes of a process that were started with an argument, in
 // the order of their numbers; none for the process 0.
 func ChildrenStartedWith(parent int, argument string) (list []int) {
+	return slices.DeleteFunc(Children(parent), func(pid int) bool { return !startedWith(pid, argument) })
+}
+
+// Children returns the child processes of a process, in the order of their numbers; none for the
+// process 0, and where the system does not list them.
+func Children(parent int) (list []int) {
 	if parent == 0 {
 		return nil
 	}
@@ -26,8 +32,7 @@ func ChildrenStartedWith(parent int, argument string) (list []int) {
 			continue // the thread has ended
 		}
 		for word := range strings.FieldsSeq(string(text)) {
-			pid, err := strconv.Atoi(word)
-			if err == nil && startedWith(pid, argument) {
+			if pid, err := strconv.Atoi(word); err == nil {
 				list = append(list, pid)
 			}
 		}

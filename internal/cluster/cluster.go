@@ -154,7 +154,7 @@ func (c *Cluster) Kill(r Role, i int) error { return c.member(r, i, (*member).ki
 // another machine in its place.
 func (c *Cluster) Lose(r Role, i int) error {
 	return c.member(r, i, func(m *member) error {
-		guards := m.children()
+		guards := childproc.Children(m.pid())
 		err := m.kill()
 		for _, pid := range guards { // it outlives its node monitor, which this machine does not
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended

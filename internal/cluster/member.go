@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -207,25 +206,4 @@ func (p *processes) usage() (sum Usage, err error) {
 		}
 	}
 	return sum, err
-}
-
-// children returns the processes that a daemon has started, such as the guard of a node; none
-// where the system does not list them.
-func (m *member) children() (list []int) {
-	found, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/children", m.pid()))
-	if err != nil {
-		return nil
-	}
-	for _, path := range found {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for word := range strings.FieldsSeq(string(text)) {
-			if pid, err := strconv.Atoi(word); err == nil {
-				list = append(list, pid)
-			}
-		}
-	}
-	return list
 }
