@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Replica keeps contents beyond this machine, for the process that takes this frontend over there.
@@ -71,13 +72,8 @@ func (k *Keeper) load(sha256 string) *transfer {
 	})
 }
 
-// incoming receives pieces of a content.
-type incoming interface {
-	Put(offset int64, data []byte) (have int64, err error)
-}
-
 // receive passes a content on in pieces.
-func receive(in incoming, content io.Reader, size int64) error {
+func receive(in *files.Incoming, content io.Reader, size int64) error {
 	piece := make([]byte, min(size, api.MaxPiece))
 	for have := int64(0); ; {
 		n, err := io.ReadFull(content, piece[:min(size-have, api.MaxPiece)])
