@@ -46,6 +46,7 @@ var constructors = []struct {
 }{
 	{"floor", func(Options) Peer { return &floor{} }},
 	{"pigeon", func(Options) Peer { return &pigeon{} }},
+	{"pigeon-dir", func(Options) Peer { return &pigeon{folder: "/"} }},
 	{"xargs", func(Options) Peer {
 		return &command{name: "xargs", from: "findutils", arguments: func(slots, each int) []string {
 			return []string{"-0", "-P", strconv.Itoa(slots), "-n", strconv.Itoa(each)}

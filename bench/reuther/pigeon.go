@@ -22,18 +22,28 @@ const (
 )
 
 // pigeon is a separate cluster: a process for each daemon, one frontend with its journal
-// on the disk, one group, and one node that has all slots.
+// on the disk, one group, and one node that has all slots. A task has its own working folder, or all
+// have one, as the programs of the other peers do.
 type pigeon struct {
+	folder   string // "" for their own
 	cluster  *cluster.Cluster
 	pool     *client.Pool
 	frontend *wire.SchedulerClient
 	sets     int
 }
 
-func (*pigeon) Name() string { return "pigeon" }
+func (p *pigeon) Name() string {
+	if p.folder != "" {
+		return "pigeon-dir"
+	}
+	return "pigeon"
+}
 
-func (*pigeon) Describe(context.Context) (Description, error) {
-	return Description{About: "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept"}, nil
+func (p *pigeon) Describe(context.Context) (Description, error) {
+	if p.folder != "" {
+		return Description{About: "pigeon with `--dir " + p.folder + "`: all tasks have the same working folder, as with the other peers"}, nil
+	}
+	return Description{About: "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept, and a working folder for each task"}, nil
 }
 
 func (p *pigeon) Start(ctx context.Context, slots int) error {
@@ -73,7 +83,7 @@ func (p *pigeon) Run(ctx context.Context, programs [][]string) error {
 func (p *pigeon) job(ctx context.Context, key string, programs [][]string) error {
 	q := &api.Request{Key: key, Backend: api.BackendExec, Class: "short", Tasks: make([]api.Task, len(programs))}
 	for i, program := range programs {
-		q.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: program}}
+		q.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: program, Dir: p.folder}}
 	}
 	id, _, err := p.frontend.Submit(ctx, q)
 	if err != nil {

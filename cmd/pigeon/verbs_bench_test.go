@@ -3,12 +3,16 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // BenchmarkVerbs is how long a user waits for each verb, as a process of its own, while a cluster
 // has 100,000 unfinished tasks: a job of 50,000, and 500 jobs of 100.
+//
+//	go test ./cmd/pigeon -run '^$' -bench Verbs -benchtime 20x
 func BenchmarkVerbs(b *testing.B) {
 	runDev(b, "--nodes", "4", "--slots", "4")
 	large := succeed(b, "submit", "--tasks", "50000", "--sleep", "1h", "--class", "long", "--name", "large")
@@ -27,11 +31,17 @@ func BenchmarkVerbs(b *testing.B) {
 		"submit": {"submit", "--sleep", "1h"}, "cancel": {"cancel", other},
 	} {
 		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
 			for b.Loop() {
+				began := time.Now()
 				if out, err := exec.Command(os.Args[0], args...).CombinedOutput(); err != nil {
 					b.Fatalf("pigeon %s: %v\n%s", strings.Join(args, " "), err, out)
 				}
+				took = append(took, time.Since(began))
 			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "ms-p50")
+			b.ReportMetric(float64(took[len(took)-1].Microseconds())/1e3, "ms-max")
 		})
 	}
 }

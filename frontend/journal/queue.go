@@ -21,6 +21,7 @@ type queue struct {
 	mu       sync.Mutex
 	live     map[sched.JobID]*liveJob
 	waiting  []ticket
+	urgent   int      // how many of them are not patient
 	inflight []ticket // in the batch that is being written, not yet answered
 	buffer   []ticket // the memory of inflight, reused
 	bytes    int      // in waiting and inflight
@@ -52,6 +53,9 @@ func (q *queue) push(t *ticket) error {
 		return err
 	}
 	q.waiting, q.bytes = append(q.waiting, *t), q.bytes+t.size
+	if !t.patient {
+		q.urgent++
+	}
 	q.signal()
 	return nil
 }
@@ -105,6 +109,13 @@ func (q *queue) resolve(t *ticket) error {
 	return nil
 }
 
+// patient reports whether everything that waits may wait longer.
+func (q *queue) patient() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) > 0 && q.urgent == 0 && q.bytes < batchBytes && !q.closed && q.broken == nil
+}
+
 // next moves what the next batch holds from waiting to inflight and returns it,
 // empty when there is nothing to write.
 func (q *queue) next() []ticket {
@@ -116,6 +127,9 @@ func (q *queue) next() []ticket {
 	n, size := 0, 0
 	for n < len(q.waiting) && (n == 0 || size+q.waiting[n].size <= batchBytes) {
 		size += q.waiting[n].size
+		if !q.waiting[n].patient {
+			q.urgent--
+		}
 		n++
 	}
 	q.buffer = append(q.buffer[:0], q.waiting[:n]...)
@@ -159,7 +173,7 @@ func (q *queue) end(reason error) {
 	close(q.gone)
 	broken := q.broken
 	tickets := slices.Concat(q.inflight, q.waiting)
-	q.inflight, q.waiting, q.bytes = nil, nil, 0
+	q.inflight, q.waiting, q.urgent, q.bytes = nil, nil, 0, 0
 	q.mu.Unlock()
 	answer(tickets, broken)
 }

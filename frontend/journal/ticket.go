@@ -13,6 +13,7 @@ type ticket struct {
 	size    int
 	lazy    bool // it may be acknowledged before it is on the disk
 	accepts bool // it accepts a job
+	patient bool // it has ends of tasks of jobs that go on, for which nobody waits
 	done    func(error)
 }
 
@@ -35,7 +36,7 @@ const opOverhead = 96
 // reason why they are not. done runs on the committer and must not block. The
 // records are not used after the return.
 func (j *Journal) Append(recs []Record, done func(error)) error {
-	t := ticket{ops: make([]op, len(recs)), lazy: true, done: done}
+	t := ticket{ops: make([]op, len(recs)), lazy: true, patient: len(recs) > 0, done: done}
 	for i := range recs {
 		t.accepts = t.accepts || recs[i].Kind == Accepted
 		if err := t.encode(i, &recs[i], j.ended.age.now); err != nil {
@@ -69,6 +70,7 @@ func (t *ticket) encode(i int, r *Record, age func() int64) error {
 			Tried: "keeping it", Next: "report this as a fault of the frontend"}
 	}
 	t.lazy = t.lazy && (r.Kind == Placed || r.Kind == Moved || r.Kind == Reclassed)
+	t.patient = t.patient && (r.Kind == TaskEnded || r.Kind == TaskReported)
 	t.size += len(o.data) + opOverhead
 	return nil
 }

@@ -1,15 +1,14 @@
 package guard
 
 import (
-	"os"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// child is one attempt's process. Only the server's loop touches it, except for the sinks,
-// which belong to the goroutines that drain the pipes until they have ended.
+// child is one attempt's process. Only the server's loop touches it, except for the streams,
+// which belong to the outputs until both have ended.
 type child struct {
 	handle Handle
 	mark   string
@@ -31,7 +30,7 @@ type child struct {
 	final       *Event // its last event, while no client has received it
 	event       Event  // Ended, filled in bit by bit from the exit on
 	input       *input // nil for a process that takes none
-	pipes       [2]*os.File
+	streams     *streams
 	open        int         // what is awaited after the exit: the ends of the streams, the use of a cgroup
 	pipeTimeout *time.Timer // closes the pipes
 }
@@ -48,17 +47,10 @@ func (c *child) fork(p plan, null int) error {
 		defer func() { _ = unix.Close(own) }() // the child has its copy
 		stdin = own
 	}
-	var ends [2]int // the writing ends of the pipes
-	for i := range c.pipes {
-		read, write, err := pipe()
-		if err != nil {
-			c.closePipes()
-			if i > 0 {
-				_ = unix.Close(ends[0])
-			}
-			return err
-		}
-		c.pipes[i], ends[i] = read, write
+	read, ends, err := pipes()
+	if err != nil {
+		c.closeInput()
+		return err
 	}
 	c.started = time.Now()
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()}
@@ -74,42 +66,43 @@ func (c *child) fork(p plan, null int) error {
 		_ = unix.Close(fd) // the child has its copies
 	}
 	if err != nil {
-		c.closePipes()
+		c.closeInput()
+		_, _ = unix.Close(read[0]), unix.Close(read[1])
 		return err
 	}
 	c.pid = pid
+	c.streams = &streams{}
+	for i := range c.streams.each {
+		c.streams.each[i].child, c.streams.each[i].fd = c, read[i]
+	}
 	return nil
 }
 
-// pipe returns a pipe whose reading end the runtime polls and whose writing end
+// pipes returns a pipe for each output: their reading ends, and their writing ends.
+func pipes() (read, write [2]int, err error) {
+	for i := range read {
+		if read[i], write[i], err = pipe(); err != nil {
+			if i > 0 {
+				_, _ = unix.Close(read[0]), unix.Close(write[0])
+			}
+			return read, write, err
+		}
+	}
+	return read, write, nil
+}
+
+// pipe returns a pipe whose reading end can be polled and whose writing end
 // blocks, as programs expect of their output.
-func pipe() (read *os.File, write int, err error) {
+func pipe() (read, write int, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return nil, 0, err
+		return 0, 0, err
 	}
 	if _, err := unix.FcntlInt(uintptr(fds[0]), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
-		return nil, 0, err
+		return 0, 0, err
 	}
-	return os.NewFile(uintptr(fds[0]), "output"), fds[1], nil
-}
-
-func (c *child) closePipes() {
-	c.closeInput()
-	for _, p := range c.pipes {
-		if p != nil {
-			_ = p.Close() // a second close is refused and harmless
-		}
-	}
-}
-
-// expirePipes ends the wait for the ends of the streams. What is in the pipes is still read:
-// on a busy machine it may not have been read yet.
-func (c *child) expirePipes() {
-	for _, p := range c.pipes {
-		_ = p.SetReadDeadline(time.Unix(1, 0)) // one that was read to its end is closed
-	}
+	return fds[0], fds[1], nil
 }
 
 // signal reaches the whole group. Its number stays taken while its leader is not

@@ -77,7 +77,7 @@ func (s *server) exit(c *child) {
 	c.event.Ran = time.Since(c.started)
 	if c.open > 0 {
 		// An escaped child may hold the pipes open forever.
-		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- c.expirePipes })
+		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- func() { s.outputs.expire(c) } })
 	}
 	s.measure(c)
 	s.sweepSoon()

@@ -35,6 +35,8 @@ func TestEndBeforeTheKill(t *testing.T) {
 		if !c.exited || c.event.Killed || !c.event.Status.Exited() || c.event.Status.ExitStatus() != 0 {
 			t.Errorf("grace %v: exited %v, %+v", grace, c.exited, c.event)
 		}
-		c.closePipes()
+		for i := range c.streams.each {
+			_ = unix.Close(c.streams.each[i].fd)
+		}
 	}
 }

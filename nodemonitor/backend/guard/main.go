@@ -73,6 +73,10 @@ func Main() int {
 		null: null, env: ownPath(), open: createLog,
 		todo: make(chan func(), waiting), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
+	if s.outputs, err = newOutputs(s.drained); err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: cannot wait for outputs: %v; raise the limit of open files\n", Verb, err)
+		return 1
+	}
 	if err := s.first(conn); err != nil {
 		return 0 // its client has ended already
 	}

@@ -22,41 +22,52 @@ type plan struct {
 	env  []string
 	dir  string
 
+	key        programKey
+	remembered bool // the program was not searched for this process
+	reused     bool // its folder is Spec.Spare
+
 	confined confinement
 }
 
-func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
+// prepare makes the folder of a process and finds its program, which may be one that was found a
+// moment ago; found is nil for a search in any case.
+func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fault) {
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
 		return plan{}, &Fault{What: "it names no program to run", Next: "give the program and its arguments"}
 	}
 	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
-	if f := makeFolder(spec); f != nil {
-		return plan{}, f
+	reused := spec.reuse()
+	if !reused {
+		if f := makeFolder(spec); f != nil {
+			return plan{}, f
+		}
 	}
 	if f := spec.writeScript(); f != nil {
 		return plan{}, f
 	}
-	var path string
-	var f *Fault
-	if err := spec.As.look(func() {
-		if f = checkFolder(spec); f == nil {
-			path, f = findProgram(spec, variable(env, "PATH"))
+	key := keyOf(spec, variable(env, "PATH"))
+	path := found.get(key)
+	remembered := path != ""
+	if !remembered || !spec.isOwnFolder() {
+		var f *Fault
+		if err := spec.As.look(func() {
+			if f = checkFolder(spec); f == nil && !remembered {
+				path, f = findProgram(spec, variable(env, "PATH"))
+			}
+		}); err != nil {
+			f = faultOf("the guard could not become "+spec.who(), err)
 		}
-	}); err != nil {
-		f = faultOf("the guard could not become "+spec.who(), err)
+		if f != nil {
+			return plan{}, f
+		}
+		found.put(key, path)
 	}
-	if f != nil {
-		return plan{}, f
-	}
-	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir}, nil
+	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir, key: key, remembered: remembered, reused: reused}, nil
 }
 
 // makeFolder makes the process's own working folder, which only its user may enter.
 func makeFolder(spec *Spec) *Fault {
 	if !spec.MakeDir {
-		return nil
-	}
-	if spec.reuse() {
 		return nil
 	}
 	if err := spec.makeOwn(spec.Dir); err != nil {
@@ -90,10 +101,13 @@ func (s *Spec) who() string {
 	return fmt.Sprintf("the task's user (%d)", s.As.UID)
 }
 
-// checkFolder checks the working folder as the process's user. A folder that this user has just
-// made needs no check.
+// isOwnFolder reports whether the working folder was made just now by the process's own user, or
+// by root for root. Such a folder needs no check.
+func (s *Spec) isOwnFolder() bool { return s.MakeDir && (s.As == nil || s.As.UID == 0) }
+
+// checkFolder checks the working folder as the process's user.
 func checkFolder(spec *Spec) *Fault {
-	if spec.MakeDir && (spec.As == nil || spec.As.UID == 0) {
+	if spec.isOwnFolder() {
 		return nil
 	}
 	info, err := os.Stat(spec.Dir)

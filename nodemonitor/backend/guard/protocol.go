@@ -96,6 +96,7 @@ type Event struct {
 	Handle Handle
 
 	Pid    int                // Started
+	Reused bool               // Started: Spec.Spare has become its folder
 	Status syscall.WaitStatus // Ended
 	Killed bool               // Ended: Kill came before the end
 	Never  bool               // Ended: Kill came before the beginning

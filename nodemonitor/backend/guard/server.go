@@ -3,7 +3,6 @@ package guard
 import (
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +24,8 @@ type server struct {
 	null     int      // /dev/null, the stdin of a process that takes none
 	env      []string // the part of the guard's own that processes have
 	open     opener
+	outputs  *outputs
+	programs programs
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
 	removing sync.WaitGroup // of cgroups
 	session
@@ -88,9 +89,13 @@ func (s *server) handle(r request) {
 // delays only that attempt.
 func (s *server) start(c *child) {
 	s.handles[c.handle] = c
+	s.prepare(c, &s.programs)
+}
+
+func (s *server) prepare(c *child, found *programs) {
 	tree := s.tree
 	go func() {
-		p, fault := prepare(c.spec, s.env, c.mark)
+		p, fault := prepare(c.spec, s.env, c.mark, found)
 		if fault == nil {
 			p.confined, fault = confine(tree, c.spec.Limits, c.mark)
 		}
@@ -110,11 +115,16 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	if err := c.fork(p, s.null); err != nil {
 		s.drop(&p.confined)
+		if p.remembered { // it may have gone meanwhile
+			s.programs.forget(p.key)
+			s.prepare(c, nil)
+			return
+		}
 		s.finish(c, Event{Kind: Refused, Fault: faultOf("the process could not be started", err)})
 		return
 	}
 	s.byPid[c.pid] = c
-	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
+	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
@@ -124,30 +134,24 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	s.drain(c)
 }
 
-// drain keeps both streams of a process, concurrently with the loop, to which it reports once that
-// they have ended.
+// drain has both streams of a process read, concurrently with the loop, to which the outputs
+// report once that they have ended.
 func (s *server) drain(c *child) {
-	var ends [2]struct {
-		out  Output
-		tail []byte
-	}
-	var ended atomic.Int32
 	c.open++
 	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
-		k := &sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open, room: diskHasRoom}
-		go func() {
-			k.drain(c.pipes[i])
-			ends[i].out, ends[i].tail = k.end()
-			if int(ended.Add(1)) < len(ends) {
-				return
-			}
-			s.todo <- func() {
-				c.open--
-				c.event.Output = [2]Output{ends[0].out, ends[1].out}
-				c.event.Tail = ends[1].tail
-				s.finishIfEnded(c)
-			}
-		}()
+		c.streams.each[i].sink = sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open, room: diskHasRoom}
+	}
+	s.outputs.add(c)
+}
+
+// drained is called by the outputs.
+func (s *server) drained(children []*child) {
+	s.todo <- func() {
+		for _, c := range children {
+			c.open--
+			c.event.Output, c.event.Tail = c.streams.ends, c.streams.tails[1]
+			s.finishIfEnded(c)
+		}
 	}
 }
 

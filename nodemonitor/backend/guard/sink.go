@@ -125,11 +125,12 @@ func (s *sink) end() (Output, []byte) {
 // chunks are buffers of ended drains: most processes write nothing, and end soon.
 var chunks = sync.Pool{New: func() any { return new([chunkBytes]byte) }}
 
-// drain moves a pipe into the sink until it has no writer any more, or its deadline has passed
-// and what it held then is read.
-func (s *sink) drain(pipe *os.File) {
-	buf := chunks.Get().(*[chunkBytes]byte)
+// drain moves a pipe into the sink, after the first n bytes of it, which are in buf, until it has no
+// writer any more, or its deadline has passed and what it held then is read. It returns buf to the
+// chunks.
+func (s *sink) drain(pipe *os.File, buf *[chunkBytes]byte, n int) {
 	defer chunks.Put(buf)
+	s.take(buf[:n])
 	for {
 		n, err := pipe.Read(buf[:])
 		s.take(buf[:n])

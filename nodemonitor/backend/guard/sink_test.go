@@ -140,11 +140,13 @@ func TestSinkReadsThePipeAtItsDeadline(t *testing.T) {
 	if n, err := syscall.Write(write, text); n != len(text) || err != nil {
 		t.Fatal(n, err)
 	}
-	c := child{pipes: [2]*os.File{read, read}}
-	c.expirePipes()
+	pipe := os.NewFile(uintptr(read), "output")
+	if err := pipe.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
 	files := disks{file: &disk{room: 1 << 20}}
 	k := &sink{path: "out", limit: 1 << 20, open: files.open}
-	k.drain(read)
+	k.drain(pipe, new([chunkBytes]byte), 0)
 	if out, tail := k.end(); out.Kept != int64(len(text)) || !bytes.Equal(files.file.data, text) || !bytes.Equal(tail, text[len(text)-tailBytes:]) {
 		t.Errorf("of %d bytes in the pipe: %+v, a tail of %d bytes", len(text), out, len(tail))
 	}

@@ -10,7 +10,7 @@ import (
 // reuse makes the working folder from one that an ended process has left, and reports whether it
 // did. A disk with a journal takes many times as long to make a folder as to rename one.
 func (s *Spec) reuse() bool {
-	if s.Spare == "" {
+	if !s.MakeDir || s.Spare == "" {
 		return false
 	}
 	fd, err := unix.Open(s.Spare, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)

@@ -31,7 +31,7 @@ func (s *Store) scan() error {
 	slices.SortFunc(s.ended, func(a, b *entry) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id.String(), b.id.String()))
 	})
-	s.unmeasured = len(s.ended)
+	s.pending = slices.Clone(s.ended)
 	return nil
 }
 
@@ -78,10 +78,7 @@ func (s *Store) Sweep() error {
 
 // measure counts the bytes of the entries that ended since the last time.
 func (s *Store) measure() {
-	s.mu.Lock()
-	todo := slices.Clone(s.ended[len(s.ended)-s.unmeasured:])
-	s.unmeasured = 0
-	s.mu.Unlock()
+	todo := s.takePending(s.cfg.Now())
 	slices.SortStableFunc(todo, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.id.Job.Hi, b.id.Job.Hi), cmp.Compare(a.id.Job.Lo, b.id.Job.Lo))
 	})
@@ -96,13 +93,43 @@ func (s *Store) measure() {
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
 			s.bytes += n
-			if empty && len(s.spares) < maxSpares {
-				s.spares = append(s.spares, e.id)
+			switch {
+			case !empty:
+				s.spares.withdraw(e)
+			case !e.silent: // otherwise it was offered at its end
+				s.spares.offer(e)
 			}
 		}
 		s.mu.Unlock()
 	}
 	closeFolder(in)
+}
+
+// takePending returns the entries that are to be measured now. Those that wrote no output are left
+// for a while: mostly a later attempt gets their empty folder, and nothing is to be measured.
+func (s *Store) takePending(now time.Time) (todo []*entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	later := s.pending[:0]
+	for _, e := range s.pending {
+		switch {
+		case e.bytes >= 0: // its folder has been taken
+		case e.silent && now.Sub(e.at) < measureAfter:
+			later = append(later, e)
+		default:
+			todo = append(todo, e)
+		}
+	}
+	clear(s.pending[len(later):])
+	s.pending = later
+	return todo
+}
+
+// Pending reports whether ended attempts are left for a later Sweep to count.
+func (s *Store) Pending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending) > 0
 }
 
 func closeFolder(in *os.Root) {
@@ -151,47 +178,18 @@ func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 
 // forget removes an ended entry from the index. It needs the lock.
 func (s *Store) forget(e *entry) {
-	i := slices.Index(s.ended, e) // the first, except when an attempt begins again
-	if i >= len(s.ended)-s.unmeasured {
-		s.unmeasured--
-	}
-	if i == 0 {
+	if i := slices.Index(s.ended, e); i == 0 { // except when an attempt begins again
+
 		s.ended[0] = nil
 		s.ended = s.ended[1:]
 	} else {
 		s.ended = slices.Delete(s.ended, i, i+1)
 	}
 	s.bytes -= max(e.bytes, 0)
-	s.unspare(e.id)
+	s.spares.withdraw(e)
 	delete(s.jobs[e.id.Job], e.id)
 	if len(s.jobs[e.id.Job]) == 0 {
 		delete(s.jobs, e.id.Job)
-	}
-}
-
-// maxSpares bounds the folders that are kept for later attempts.
-const maxSpares = 4096
-
-// Spare returns the empty working folder of an ended attempt, for a new attempt to use in place of
-// a new one, "" when there is none. It is returned once; then the ended attempt has none. It may
-// be gone, or in use again by a process that has not ended with its attempt: the caller must
-// check.
-func (s *Store) Spare() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := len(s.spares) - 1
-	if last < 0 {
-		return ""
-	}
-	id := s.spares[last] // the kernel knows the latest one best
-	s.spares = s.spares[:last]
-	return s.files(id).Folder
-}
-
-// unspare keeps the folder of an attempt that is to be removed, or to begin again. It needs the lock.
-func (s *Store) unspare(id sched.AttemptID) {
-	if i := slices.Index(s.spares, id); i >= 0 { // old ones are at the beginning
-		s.spares = slices.Delete(s.spares, i, i+1)
 	}
 }
 

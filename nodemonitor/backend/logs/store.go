@@ -46,13 +46,13 @@ type Store struct {
 
 	sweeping sync.Mutex // held by the one sweep at a time, across its I/O
 
-	mu         sync.Mutex
-	jobs       map[sched.JobID]map[sched.AttemptID]*entry
-	ended      []*entry // in the order of their ends
-	unmeasured int      // how many at the end of ended are not measured
-	bytes      int64    // of the measured ones
-	stats      Stats
-	spares     []sched.AttemptID // ended, with an empty folder, the latest last
+	mu      sync.Mutex
+	jobs    map[sched.JobID]map[sched.AttemptID]*entry
+	ended   []*entry // in the order of their ends
+	pending []*entry // ended and not measured yet, or forgotten meanwhile
+	bytes   int64    // of the measured ones
+	stats   Stats
+	spares  spares
 }
 
 // Stats are counts since the start.
@@ -191,8 +191,10 @@ func (s *Store) End(id sched.AttemptID, silent bool) {
 	defer s.mu.Unlock()
 	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
 		e.ended, e.silent, e.at = true, silent, s.cfg.Now()
-		s.ended = append(s.ended, e)
-		s.unmeasured++
+		s.ended, s.pending = append(s.ended, e), append(s.pending, e)
+		if silent { // probably it has left no files either
+			s.spares.offer(e)
+		}
 	}
 }
 

@@ -22,8 +22,9 @@ type run struct {
 	task    backend.Task
 	done    func(backend.Result)
 	handle  guard.Handle
-	started time.Time // written by the Started event, read by later ones
-	input   *input    // nil when it takes none
+	started time.Time       // written by the Started event, read by later ones
+	input   *input          // nil when it takes none
+	spare   sched.AttemptID // whose folder it may have got; the zero id for none
 	// staged is set while the guard does not have it yet, because its files are being brought. The
 	// backend's lock guards it, and handle until then.
 	staged *stagedStart
@@ -54,7 +55,8 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin,
 	}
 	if s.Dir == "" {
-		s.Dir, s.MakeDir, s.Spare = f.Folder, true, r.b.cfg.Logs.Spare()
+		s.Dir, s.MakeDir = f.Folder, true
+		s.Spare, r.spare = r.b.cfg.Logs.Spare()
 	}
 	if len(e.Script) > 0 {
 		s.Script = &guard.Script{Folder: f.Folder, Name: api.ScriptName(e.Argv[0]), Text: e.Script}
@@ -68,6 +70,9 @@ func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
 		r.started = time.Now()
+		if e.Reused {
+			r.b.cfg.Logs.Taken(r.spare)
+		}
 		r.input.change(func() { r.input.began = true })
 	case guard.Input:
 		r.input.change(func() { r.input.state = e.Input })

@@ -253,11 +253,13 @@ func (b *Backend) sweep() {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.kick:
-		case <-tick.C:
+		if !b.cfg.Logs.Pending() {
+			select {
+			case <-b.stop:
+				return
+			case <-b.kick:
+			case <-tick.C:
+			}
 		}
 		if err := b.cfg.Logs.Sweep(); err != nil {
 			b.cfg.Logger.Warn("old logs of this node could not all be removed; remove them by hand", "error", err)
