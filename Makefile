@@ -99,7 +99,7 @@ soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names
 	@mkdir -p $(OUT)
 	$(BIN) bench soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
-chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version beside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version alongside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
 	@mkdir -p $(OUT)/chaos
 	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark SPARK_LINES=4.0 && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
@@ -123,7 +123,7 @@ hosts-test: build ## HOSTS=24 hosts of namespaces: 'pigeon replay --hosts' start
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -replay
 	[ -z '$(SPARK)' ] || $(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -spark $(SPARK)
 
-hosts-replay: build ## the paper's experiment (ngo_90, 120 workers, 10 frontends, 3 masters) on HOSTS=24 hosts of namespaces beside the simulator; ends with 1 above 5 % short, 2 % long (ten minutes on a quiet machine)
+hosts-replay: build ## the paper's experiment (ngo_90, 120 workers, 10 frontends, 3 masters) on HOSTS=24 hosts of namespaces, compared with the simulator; ends with 1 above 5 % short, 2 % long (ten minutes on a quiet machine)
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -must -security insecure -trace $(or $(TRACE),$(TRACES)/ngo_90.tr)
 
 watch: need-go ## run the tests of each package whenever it changes
@@ -137,13 +137,15 @@ bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(BENCHED) | tee $(OUT)/bench/go.txt
 	$(TOOL) benchstat $(OUT)/bench/go.txt | tee $(OUT)/bench/benchstat.txt
 
-bench-reuther: build ## programs as tasks beside the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
+bench-reuther: build ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
 	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
 
-PEERS ?= floor,pigeon,xargs,parallel,task-spooler,asynq,river,slurm,gridengine
-peers: build bin/peers ## the same, small, beside Slurm, Grid Engine, asynq, River, task-spooler too, which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page (up to twenty minutes, most of them Grid Engine's)
+PEERS ?= floor,pigeon,pigeon-dir,xargs,parallel,task-spooler,asynq,river
+BATCH_PEERS ?= floor,pigeon,slurm,gridengine
+peers: build bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (half an hour on a quiet machine)
 	sh tools/peers.sh
-	$(BIN) bench reuther --peers $(PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+	$(BIN) bench reuther --peers $(PEERS) --work 5s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+	$(BIN) bench reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
 
 bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum
 	cd bench/peers && $(GO) build -o $(abspath bin/peers) .
@@ -250,7 +252,7 @@ $(JAEGER): tools/jaeger/go.mod tools/jaeger/go.sum
 	@mkdir -p $(OUT)
 	cd tools/jaeger && $(GO) build -o $(abspath $(JAEGER)) github.com/jaegertracing/jaeger/cmd/all-in-one
 
-jaeger: build need-go ## Jaeger from its Go module beside 'pigeon dev', which sends it traces (the first time some minutes)
+jaeger: build need-go ## Jaeger from its Go module alongside 'pigeon dev', which sends it traces (the first time some minutes)
 	@$(MAKE) --no-print-directory $(JAEGER)
 	sh tools/jaeger/beside.sh $(JAEGER) $(BIN)
 

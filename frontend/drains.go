@@ -133,11 +133,11 @@ func unknownNode(states []api.MasterState, name, tried string) error {
 		}
 	}
 	e := &api.Error{Problem: api.NotFound, What: "no master has a node of this name", Subject: fmt.Sprintf("node %q", name), Tried: tried, Next: "`pigeon nodes` lists the nodes"}
-	if near := nearest.Close(name, names); near != "" {
+	if len(silent) > 0 { // which may have it: another node's name would mislead
+		e.Problem, e.What = api.NotReady, fmt.Sprintf("no master that answers has a node of this name, and those of some groups do not answer: %s", strings.Join(silent, ", "))
+		e.Next = "try again when they answer; `pigeon nodes --groups` shows the masters"
+	} else if near := nearest.Close(name, names); near != "" {
 		e.What += fmt.Sprintf("; did you mean %q?", near)
-	}
-	if len(silent) > 0 {
-		e.What += fmt.Sprintf(" (the masters of groups %s do not answer)", strings.Join(silent, ", "))
 	}
 	return e
 }

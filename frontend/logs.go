@@ -45,8 +45,9 @@ func (srv *schedulerService) dialNode(name, address string) (*client.Pool, error
 type ran struct {
 	tasks int // of the job; -1 when nothing is known of it
 	app   string
-	node  string // that reported the task's result or was sent the task, "" while there is none
-	ended bool   // there is a result
+	node  string    // that reported the task's result or was sent the task, "" while there is none
+	ended bool      // there is a result
+	state api.State // of the job
 
 	submitter string // of the job
 }
@@ -56,7 +57,7 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	if j == nil {
 		return ran{tasks: -1}
 	}
-	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter}
+	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter, state: j.Status.State}
 	if task >= 0 && task < r.tasks {
 		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
@@ -100,6 +101,10 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 				return node, nil
 			}
 		}
+	}
+	if at.state.Ended() {
+		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has not run, as far as is known here, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+			Tried: "finding its node", Next: "`pigeon explain` shows why its job ended"}
 	}
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
 }

@@ -25,7 +25,7 @@ func (l attemptLogs) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wi
 		}
 	}
 	c, err := l.read(id, &r)
-	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why}, err
+	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why, Attempt: int(id.Attempt)}, err
 }
 
 // read reads an output, the list of the files that the attempt left, or one of these files.

@@ -451,13 +451,15 @@ struct TFrontendIdentity {
 
 // A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no
 // more will come. missing: so many bytes from the offset on are not kept, for the reason why,
-// and what is kept goes on after them; data is empty then.
+// and what is kept goes on after them; data is empty then. attempt: whose output it is, 0 from
+// a node of an earlier version.
 struct TLogChunk {
   1: binary data
   2: i64 size
   3: bool ended
   4: optional i64 missing = 0
   5: optional string why = ""
+  6: optional i32 attempt = 0
 }
 
 // A piece of the standard input of a task. offset: of the first byte, from 0; data: at most 64 KiB;

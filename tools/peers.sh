@@ -13,7 +13,8 @@ want slurmd "slurmd slurm-client"
 want munged munge
 want sge_qmaster "gridengine-master gridengine-client iproute2"
 want sge_execd "gridengine-exec gridengine-client iproute2"
-want parallel parallel
+# moreutils has another program of this name.
+parallel --version 2>/dev/null | grep -q '^GNU' || missing="$missing parallel"
 want tsp task-spooler
 want redis-server redis-server
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgres postgresql

@@ -12,7 +12,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	local "github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -23,7 +22,7 @@ func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
 		GroupID: groupMeasure,
-		Short:   "Measure the scheduler itself: latency and launch rate",
+		Short:   "Measure the scheduler itself: delay from submit to start, launch rate",
 		Long: `Measures the scheduler on a cluster of its own on this machine, journal on, or on
 a running one. On a cluster in one process the client's share of processor and memory
 is included; with --isolation process only the daemons are.`,
@@ -72,9 +71,9 @@ func (f *benchFlags) spec() (local.Spec, error) {
 // on runs a measurement on the cluster; c is nil on a running one.
 func (f *benchFlags) on(ctx context.Context, history bool, measure func(c *local.Cluster, frontends []string) error) error {
 	if len(f.running) > 0 {
-		sizes, err := replay.GroupsOf(ctx, f.running[0])
+		sizes, err := groupsOf(ctx, f.running)
 		if err != nil {
-			return wrongUse(err)
+			return err
 		}
 		f.groups, f.workers = len(sizes), 0
 		for _, n := range sizes {

@@ -16,7 +16,7 @@ import (
 func benchReuther() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reuther",
-		Short: "Launch programs beside other tools, by the method of Reuther et al. (2018)",
+		Short: "Launch programs, compared with other tools, by the method of Reuther et al. (2018)",
 		Long: `Runs sets of tasks of constant length t, n for each slot with t x n constant, on
 Pigeon and on its peers in turn, and prints total times, utilization and the model's two
 parameters: marginal latency t_s and exponent alpha_s, of T_total - t n = t_s n^alpha_s
@@ -24,10 +24,11 @@ parameters: marginal latency t_s and exponent alpha_s, of T_total - t n = t_s n^
 setting is --slots 1408 --work 240s --durations 1s,5s,30s,60s.
 
 The floor is as many goroutines as there are slots, which start the programs without a
-queue. The other peers are xargs, GNU parallel, task-spooler, the job queues asynq (on Redis)
-and River (on PostgreSQL), Slurm and Grid Engine. Each is started for the run on this machine
-alone, with its state in a temporary folder, and is gone afterwards. Peers that are not
-installed are left out, and named; "make peers" installs what there is.`,
+queue. pigeon-dir is Pigeon with one working folder for all tasks, as the other peers have it.
+These are xargs, GNU parallel, task-spooler, the job queues asynq (on Redis) and River (on
+PostgreSQL), Slurm and Grid Engine. Each is started for the run on this machine alone, with its
+state in a temporary folder, and is gone afterwards. Peers that are not installed are left out,
+and named; "make peers" installs what there is.`,
 		Example: `  pigeon bench reuther                                  a quarter of an hour
   pigeon bench reuther --peers floor,pigeon --durations 0s --rounds 5
   pigeon bench reuther --work 5s --durations 100ms,1s --rounds 1 --out out/reuther`,
@@ -40,11 +41,11 @@ installed are left out, and named; "make peers" installs what there is.`,
 	fs.DurationVar(&plan.Work, "work", 20*time.Second, "what each slot has to do in a set, t x n")
 	durations := fs.StringSlice("durations", []string{"0s", "100ms", "500ms", "5s"}, "lengths of tasks, t; 0s is a set of --zero tasks a slot")
 	fs.IntVar(&plan.Zero, "zero", 100, "tasks of length zero for each slot")
-	fs.BoolVar(&plan.Variable, "variable", false, "beside each set one with exponentially distributed lengths of the same mean")
-	fs.IntVar(&plan.Multilevel, "multilevel", 0, "beside each set one whose launches run so many tasks, one after another")
+	fs.BoolVar(&plan.Variable, "variable", false, "with each set, one with exponentially distributed lengths of the same mean")
+	fs.IntVar(&plan.Multilevel, "multilevel", 0, "with each set, one whose launches run this many tasks, one after another")
 	fs.IntVar(&plan.Rounds, "rounds", 3, "measurements of each set, of which medians are taken")
 	fs.Uint64Var(&plan.Seed, "seed", 1, "seed of variable lengths")
-	peers := fs.StringSlice("peers", []string{"floor", "pigeon", "xargs", "parallel"}, "what is measured: "+strings.Join(reuther.Names(), ", "))
+	peers := fs.StringSlice("peers", []string{"floor", "pigeon", "xargs", "parallel"}, "what is measured: "+strings.Join(measurable(), ", "))
 	options := reuther.Options{}
 	fs.StringVar(&options.Peers, "peers-binary", "", "the program of the peers asynq and river (default: peers, beside this program)")
 	out := fs.String("out", "", "folder for report.md and figures")
@@ -87,6 +88,11 @@ installed are left out, and named; "make peers" installs what there is.`,
 		return r.WriteText(cmd.OutOrStdout())
 	}
 	return cmd
+}
+
+// measurable returns the peers that can be there: nomad has a name only to be reported as left out.
+func measurable() []string {
+	return slices.DeleteFunc(reuther.Names(), func(name string) bool { return name == "nomad" })
 }
 
 // given returns the command with the flags that select what is measured.

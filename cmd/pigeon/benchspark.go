@@ -18,8 +18,8 @@ func benchSpark() *cobra.Command {
 		Long: `Starts daemons of Pigeon, and Spark's own, on this machine, and runs the same driver
 on both in turns: sleeping tasks on two slots (waves), the round trip of a grant
 (trip), spark-submit to the end of the first task (first), streams of short jobs
-beside a long job (sharing), and beside 10,000 short tasks of another person (people).
-Takes half an hour; nothing is left running.`,
+alongside a long job (sharing), and alongside 10,000 short tasks of another person
+(people). Takes half an hour; nothing is left running.`,
 		Example: `  pigeon bench spark
   pigeon bench spark --only waves,trip --repeats 5
   pigeon bench spark --only people

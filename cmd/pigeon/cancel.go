@@ -14,9 +14,9 @@ func cancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cancel JOB|APPLICATION...",
 		GroupID: groupJobs,
-		Short:   "Cancel jobs: drop what is queued and kill what runs",
-		Long: `Cancels jobs: what is queued of them is dropped and what runs is killed. A job that
-has ended stays as it is. An application with executors of its own, as one of Spark, is
+		Short:   "Cancel jobs: drop their queued tasks and kill their running ones",
+		Long: `Cancels jobs: drops their queued tasks and kills their running ones. A job that has
+ended stays as it is. An application with executors of its own, as one of Spark, is
 stopped: its executors end, and its driver receives the reason.`,
 		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
 		Args:              cobra.MinimumNArgs(1),

@@ -50,7 +50,7 @@ func addPlanFlags(cmd *cobra.Command) *planFlags {
 
 // addHostFlags adds the flags of the verbs that work on hosts.
 func (f *planFlags) addHostFlags(cmd *cobra.Command) *planFlags {
-	cmd.Flags().StringVar(&f.program, "program", "", "the pigeon that hosts shall run (default: this one)")
+	cmd.Flags().StringVar(&f.program, "program", "", "the program to run on the hosts (default: this one)")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 10, "hosts at a time")
 	return f
 }
@@ -172,12 +172,12 @@ func hostsVerb(use, short, long, example string, work func(ctx context.Context, 
 }
 
 func clusterApply() *cobra.Command {
-	return hostsVerb("apply", "Bring the hosts of an inventory to what its plan says",
+	return hostsVerb("apply", "Make the hosts of an inventory match its plan",
 		`Makes the plan, compares each host with it, sends what differs (the program, files), and
 starts or restarts the daemons that it concerns: those that do not run at once, those that run
-one after another, each until it is ready. A second time it changes nothing and says so. One
-host's failure is told and the rest is done; the exit status is 1 then. To have another program
-on hosts that run one, use 'pigeon cluster upgrade'.`,
+one after another, each until it is ready. A second time it changes nothing and says so. A
+failing host is reported and does not stop the others; the exit status is 1 then. To have another
+program on hosts that run one, use 'pigeon cluster upgrade'.`,
 		"  pigeon cluster apply inventory.yaml\n  pigeon cluster apply inventory.yaml --parallel 50 -o json",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Apply(ctx) })
 }
@@ -188,7 +188,7 @@ func clusterUpgrade() *cobra.Command {
 docs/operations.md: NATS servers, masters (standbys before who leads), frontends, and node
 monitors, which leave what runs to their next process. Each must be ready before the next one
 is restarted; one that does not come back ends the upgrade, and repeated it goes on there. A
-version that cannot work beside the running one is refused before anything is changed.`,
+version that cannot work alongside the running one is refused before anything is changed.`,
 		"  pigeon cluster upgrade inventory.yaml --program ./pigeon-1.3",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Upgrade(ctx) })
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -71,7 +72,7 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 // report says what was copied, and is an error when something was not.
 func (k *collector) report() error {
 	if k.to != nil {
-		fmt.Fprintf(k.errs, "%d files with %d bytes copied to %s\n", k.files, k.bytes, k.to.Name())
+		fmt.Fprintf(k.errs, "%s with %s copied to %s\n", sched.Count(int(k.files), "file", "files"), sched.Count(int(k.bytes), "byte", "bytes"), k.to.Name())
 	}
 	if k.failed > 0 {
 		return silentError{exitFailed}
@@ -111,14 +112,20 @@ func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, er
 		return nil, err
 	}
 	for d := json.NewDecoder(&text); ; {
-		var f api.TaskFile
+		var f struct {
+			api.TaskFile
+			api.UnlistedFiles
+		}
 		switch err := d.Decode(&f); {
 		case errors.Is(err, io.EOF):
 			return list, nil
+		case err == nil && f.Unlisted > 0:
+			fmt.Fprintf(k.errs, "pigeon: task %d: %s left out, whose names are not UTF-8\n", task, sched.Count(f.Unlisted, "file is", "files are"))
+			continue
 		case err != nil || !fs.ValidPath(f.Path):
 			return nil, errors.New("the list of its files changed while it was read, because the task still writes; try again")
 		}
-		list = append(list, f)
+		list = append(list, f.TaskFile)
 	}
 }
 

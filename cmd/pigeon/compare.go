@@ -40,10 +40,10 @@ func compareCommand() *cobra.Command {
 		Short:   "Compare policies on traces and loads, with figures and a report",
 		Long: `Simulates every policy on every trace and load with several seeds, on all
 processors, and with --live runs them live too. Writes a report with tables and
-figures, relative to the first policy, beside two references: the longest task of each
+figures, relative to the first policy, with two references: the longest task of each
 job, which no policy is below, and a clairvoyant schedule, which is no bound. Runs that have
 ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
-		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            all policies, a generated workload
+		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            every policy but static and random, a generated workload
   pigeon compare --policies pigeon,pigeon:weight=20 --traces a.tr,b.tr --out out/weight
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
   pigeon compare --policies pigeon,hawk --traces a.tr --live --hosts inventory.yaml   on other machines, over ssh
@@ -53,7 +53,7 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 	output := addOutput(cmd)
 	fs := cmd.Flags()
 	f := &compareFlags{experimentFlags: addExperimentFlags(fs)}
-	fs.StringArrayVar(&f.policies, "policies", nil, "NAME[:key=value,...],NAME,...; the others are set against the first (default: all)")
+	fs.StringArrayVar(&f.policies, "policies", nil, "NAME[:key=value,...],NAME,...; the others are compared with the first (default: all but static and random)")
 	fs.StringArrayVar(&f.traces, "traces", nil, "files or gen:NAME[,key=value...], with commas between")
 	fs.Float64SliceVar(&f.loads, "loads", nil, "loads to rescale every trace to, with commas between (default: as in the file)")
 	fs.DurationVar(&f.delay, "delay", 500*time.Microsecond, "one-way delay of a message, simulated")
@@ -104,9 +104,9 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 	}
 	switch {
 	case f.flags.Changed("policies") && f.flags.Changed("policy") || f.flags.Changed("traces") && f.flags.Changed("trace"):
-		return nil, fmt.Errorf("--policy or --trace is set beside --policies or --traces; nothing was run; name all in the list")
+		return nil, fmt.Errorf("--policy or --trace is set with --policies or --traces; nothing was run; name all in the list")
 	case len(f.loads) > 0 && f.flags.Changed("load"):
-		return nil, fmt.Errorf("--load %v is set beside --loads; nothing was run; name it in --loads", d.Workload.Load)
+		return nil, fmt.Errorf("--load %v is set with --loads; nothing was run; name it in --loads", d.Workload.Load)
 	}
 	if err := cmp.Or(checkDelay(f.delay), checkSpeedup(f.speedup)); err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
@@ -25,6 +26,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
+	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/spf13/cobra"
@@ -115,7 +117,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
-	fs.StringVar(&s.OwnersFile, "owners-file", "", "file with the keys shares, half_life and quotas, read again when it changes (docs/shares.md)")
+	fs.StringVar(&s.OwnersFile, "owners-file", "", "file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, read again when it changes (docs/shares.md)")
 	fs.StringVar(&s.Classes, "classes", "learned", "class of jobs that declare neither class nor estimate: learned from earlier ones, or declared (short)")
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
@@ -127,13 +129,20 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	return f
 }
 
+// devMost is how many groups, nodes of each and frontends a cluster on one machine has at most; the
+// package cluster refuses more.
+const devMost = 250
+
 // check refuses options that cannot work, before anything is started.
 func (f *devFlags) check() error {
-	if f.groups < 1 || f.nodes < f.groups || f.groups > experiment.MaxGroups {
-		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group a node, and at most %d groups", f.nodes, f.groups, experiment.MaxGroups)
+	if f.groups < 1 || f.nodes < f.groups || f.groups > devMost || f.nodes > devMost*f.groups {
+		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group 1 to %d nodes, and have at most %[3]d groups", f.nodes, f.groups, devMost)
 	}
-	if f.spec.Slots < 1 || f.spec.Frontends < 1 {
-		return fmt.Errorf("--slots %d and --frontends %d must be 1 or more", f.spec.Slots, f.spec.Frontends)
+	if f.spec.Slots < 1 || f.spec.Frontends < 1 || f.spec.Frontends > devMost {
+		return fmt.Errorf("--slots %d must be 1 or more, and --frontends %d from 1 to %d", f.spec.Slots, f.spec.Frontends, devMost)
+	}
+	if err := f.checkSettings(); err != nil {
+		return err
 	}
 	if err := f.checkAddresses(); err != nil {
 		return err
@@ -150,6 +159,26 @@ func (f *devFlags) check() error {
 	f.spec.TraceRatio = 1
 	f.spec.HTTP = true
 	f.spec.Configure = f.place
+	return nil
+}
+
+// checkSettings refuses what a master or a node of the cluster would refuse, under the name of the
+// flag.
+func (f *devFlags) checkSettings() error {
+	s := &f.spec
+	m, n := master.Default(), nodemonitor.Default()
+	m.Policy, m.Cutoff, m.Reserved, m.Weight = s.Policy, s.Cutoff, s.Reserved, s.Weight
+	n.Policy, n.Cutoff, n.Reserved, n.Slots = s.Policy, s.Cutoff, s.Reserved, s.Slots
+	given := map[string]any{"policy": s.Policy, "cutoff": s.Cutoff, "reserved": s.Reserved, "weight": s.Weight, "slots": s.Slots}
+	for _, fault := range []error{m.Validate(), n.Validate()} {
+		e, refused := errors.AsType[*config.FieldError](fault)
+		if !refused {
+			continue
+		}
+		if value, isFlag := given[e.Key]; isFlag { // the other settings are not the caller's, and refused at the start
+			return fmt.Errorf("--%s %v: %s; nothing was started", e.Key, value, e.Problem)
+		}
+	}
 	return nil
 }
 

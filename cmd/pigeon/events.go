@@ -39,9 +39,9 @@ said on standard error.`,
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.follow, "follow", "f", false, "continue until interrupted")
 	fs.StringVar(&o.since, "since", "", "events not older than this (10m, 24h, 7d), or after this index of each frontend (4711)")
-	fs.StringVar(&o.query.Job, "job", "", "events of jobs whose id begins so")
+	addFilledText(fs, &o.query.Job, "job", "give the beginning of an id", "events of jobs whose id begins so")
 	fs.StringSliceVar(&o.query.Types, "type", nil, "events of these types, or of types that begin with one of these words: job, attempt, task, tasks, submission, node, group, frontend")
-	fs.StringVar(&o.query.Node, "node", "", "events of this node")
+	addFilledText(fs, &o.query.Node, "node", "give the name of a node", "events of this node")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(api.EventTypes(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs)                                                                  // likewise
 	addClientFlags(cmd)

@@ -53,6 +53,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
+	root.InitDefaultCompletionCmd(args...)
+	refuseUnknownVerbs(root) // below "completion", which cobra adds, too
 	started := false
 	markStarted(root, &started)
 	cmd, err := root.ExecuteContextC(ctx)

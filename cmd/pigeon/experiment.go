@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,9 @@ func (e *experimentFlags) cluster(d *experiment.Description) error {
 		}
 		d.Groups = experiment.EvenGroups(o.Workers, e.groups)
 		return nil
+	}
+	if slices.Min(e.sizes) < 1 {
+		return fmt.Errorf("--group-sizes %s has a group without workers; give each group at least one", join(e.sizes))
 	}
 	d.Groups = e.sizes
 	for flag, value := range map[string][2]int{"workers": {o.Workers, d.Workers()}, "groups": {e.groups, len(e.sizes)}} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
@@ -15,7 +16,7 @@ func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
 		GroupID: groupWatch,
-		Short:   "Show why a job waits, or why it ended so",
+		Short:   "Show why a job waits, or why it ended as it did",
 		Long: `Shows why a job waits or why it ended as it did, what each group holds of it, and
 what would change that.`,
 		Example:           "  pigeon explain JOB\n  pigeon explain JOB -o json",
@@ -60,7 +61,7 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 		for i := range e.Groups {
 			g := &e.Groups[i]
 			if !g.Reachable {
-				fmt.Fprintf(w, "%d\tits master cannot be reached\n", g.Group)
+				fmt.Fprintf(w, "%d%s\tits master cannot be reached\n", g.Group, strings.Repeat("\t-", 8)) // fewer cells would end the columns
 				continue
 			}
 			fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f s\n",

@@ -111,7 +111,7 @@ it again, one after another: NATS servers, masters, frontends, nodes. It prints 
 attempts were lost, how many jobs failed, and how long short jobs took before and
 meanwhile. The exit status is 1 when an attempt was lost or a job failed.
 
-With --spark, Spark applications run beside the other work, by the Spark that
+With --spark, Spark applications run alongside the other work, by the Spark that
 'pigeon spark' finds; that none of their jobs is lost is measured, too.`,
 		Example: `  pigeon bench rolling
   pigeon bench rolling --spark 2
@@ -134,7 +134,7 @@ With --spark, Spark applications run beside the other work, by the Spark that
 	fs.DurationVar(&o.Quiet, "quiet", time.Minute, "load before the first restart")
 	fs.DurationVar(&o.Pause, "pause", time.Second, "after each restart")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the tasks' durations")
-	applications := fs.Int("spark", 0, "Spark applications beside the other work; each runs a small job every two seconds")
+	applications := fs.Int("spark", 0, "Spark applications alongside the other work; each runs a small job every two seconds")
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if *applications != 0 {

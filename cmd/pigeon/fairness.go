@@ -14,7 +14,7 @@ func benchFair() *cobra.Command {
 		Use:   "fair",
 		Short: "Measure how slots are shared between owners",
 		Long: `Starts a cluster of 8 slots in this process for each of these measurements:
-two tasks of 100 ms beside 1,200 tasks of another owner (and, once, of the same);
+two tasks of 100 ms alongside 1,200 tasks of another owner (and, once, of the same);
 four equal owners that always have work, with tasks of 20, 40, 80 and 160 ms; three
 owners of the weights 1, 2 and 4 that always have work. Prints the medians of several
 runs.`,
@@ -52,7 +52,7 @@ runs.`,
 func printFair(out io.Writer, r *fairness.Result) error {
 	fmt.Fprintf(out, "%d slots, policy %s, medians of %d runs\n\n", r.Slots, r.Policy, r.Runs)
 	w := newTable(out)
-	fmt.Fprintf(w, "two tasks of 100 ms beside 1,200 of another owner\t%.3f s (slowest %.3f s; of the same owner %.1f s)\n", float64(r.Flood), float64(r.FloodWorst), float64(r.FloodOne))
+	fmt.Fprintf(w, "two tasks of 100 ms alongside 1,200 of another owner\t%.3f s (slowest %.3f s; of the same owner %.1f s)\n", float64(r.Flood), float64(r.FloodWorst), float64(r.FloodOne))
 	fmt.Fprintf(w, "four equal owners over %g s, Jain's index of slot-seconds\t%.4f (least %.4f)\n", float64(r.Window), float64(r.Jain), float64(r.JainWorst))
 	fmt.Fprintf(w, "weights 1 : 2 : 4 over %g s, parts of the slot-seconds\t%.2f : %.2f : %.2f %% (worst %.2f %% from its share)\n", float64(r.Window),
 		100*float64(r.Weights[0]), 100*float64(r.Weights[1]), 100*float64(r.Weights[2]), 100*float64(r.WeightsWorst))

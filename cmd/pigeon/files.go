@@ -55,7 +55,7 @@ refused.
 	fs.IntVar(&f.task, "task", -1, "number of the task, from 0 (default: all)")
 	fs.IntVar(&f.attempt, "attempt", 0, "number of the attempt, as explain shows it (0 = the latest)")
 	fs.StringVar(&f.to, "to", "", "copy the files into this folder")
-	fs.Lookup("task").DefValue = "" // its usage says what counts without it
+	fs.Lookup("task").DefValue = "0" // which is not shown: its usage says what counts without it
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.check(cmd, args[1:]); err != nil {
@@ -123,7 +123,7 @@ const collectFlag = "collect"
 
 // addCollect adds the flag.
 func addCollect(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, collectFlag, "", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
+	addFilledText(fs, to, collectFlag, "name a folder, . for the current one", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
 }
 
 // collection is what --collect copies: what the tasks of a job left, into a folder, "" for nowhere.

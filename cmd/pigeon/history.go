@@ -20,7 +20,7 @@ func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history",
 		GroupID: groupWatch,
-		Short:   "Show what jobs that ended used: slot-seconds, waits, failures",
+		Short:   "Show the resources that ended jobs used",
 		Long: `Sums up the jobs that ended at all frontends of the cluster: how many, for how many
 seconds their attempts had a slot, how long they waited for their first task, and how
 many failed. Users see their own jobs, operators all. docs/history.md says what each
@@ -35,12 +35,12 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 	var o historyOptions
 	fs := cmd.Flags()
 	fs.StringVar(&o.since, "since", "", "jobs that ended since: a duration ago (90m, 24h, 7d), a day (2026-01-31) or an instant (2026-01-31T15:04:05Z)")
-	fs.StringVar(&o.until, "until", "", "and before: likewise")
+	fs.StringVar(&o.until, "until", "", "jobs that ended before: as for --since")
 	fs.StringSliceVar(&o.by, "by", []string{api.ByOwner, api.ByClass}, "sum up by these: "+strings.Join(api.HistoryKeys(), ", "))
 	fs.StringVar(&o.query.Class, "class", "", "jobs of this class: short or long")
-	fs.StringVar(&o.query.Job, "job", "", "the job of this id; implies --jobs")
-	fs.StringVar(&o.query.Name, "name", "", "jobs of this name")
-	fs.StringVar(&o.query.State, "state", "", "jobs that ended so: completed, failed or cancelled")
+	addFilledText(fs, &o.query.Job, "job", "give the id of a job", "the job of this id; implies --jobs")
+	addFilledText(fs, &o.query.Name, "name", "give a name", "jobs of this name")
+	fs.StringVar(&o.query.State, "state", "", "jobs with this end: completed, failed or cancelled")
 	fs.BoolVar(&o.jobs, "jobs", false, "list the jobs, the last to end first")
 	fs.IntVar(&o.limit, "limit", 20, "with --jobs: how many")
 	fs.StringVar(&o.export, "export", "", "write the jobs to this file, as CSV (.csv) or Parquet (.parquet)")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
@@ -44,10 +45,15 @@ func untilHangup(ctx context.Context) (_ context.Context, stop func()) {
 func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	if _, err := job.Cancel(ctx); err != nil {
+	s, err := job.Cancel(ctx)
+	if err != nil {
 		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w; 'pigeon cancel %s' tries again", job.ID, err, job.ID)
 	}
-	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", job.ID)
+	if s.State == api.StateCancelled {
+		fmt.Fprintf(w, "interrupted; job %s is cancelled\n", job.ID)
+	} else {
+		fmt.Fprintf(w, "interrupted; job %s had ended before: %s\n", job.ID, s.State)
+	}
 	return silentError{status}
 }
 

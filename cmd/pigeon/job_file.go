@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -257,7 +258,7 @@ func (f *jobFile) apply(fs *pflag.FlagSet, hasProgram bool) error {
 		}
 		if err := fs.Set(v.flag, v.text); err != nil {
 			if e, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
-				err = e.Unwrap()
+				err = cmp.Or(clearerFault(e), e.Unwrap())
 			}
 			return fmt.Errorf("%s, line %d: %s %q: %w", f.path, v.line, strings.ReplaceAll(v.flag, "-", "_"), v.text, err)
 		}

@@ -126,7 +126,7 @@ func TestWhatCountsFirst(t *testing.T) {
 	if want := "script3 4 3 [job.sh x --y] [B=file A=of the script C=flag]"; got != want || !strings.HasPrefix(string(e.Script), "#!/bin/bash -l\n") {
 		t.Errorf("got %s want %s", got, want)
 	}
-	if !strings.Contains(errs, "line 7: flags after the first command count for nothing") {
+	if !strings.Contains(errs, "line 7: flags after the first command are ignored") {
 		t.Errorf("said %q", errs)
 	}
 	if r, _, err = asked(t, "", "--file", file, "--array", "1-2", "--", "program"); err != nil || len(r.Tasks) != 2 || r.Tasks[0].Payload.Exec.Argv[0] != "program" {
@@ -205,12 +205,12 @@ func TestMistakesInJobFiles(t *testing.T) {
 
 func TestMistakesInScripts(t *testing.T) {
 	for text, want := range map[string]string{
-		"#!/bin/sh\n#PIGEON --nam x\n":              "job.sh, line 2: flag --nam is unknown to \"submit\"; the nearest it knows is --name",
+		"#!/bin/sh\n#PIGEON --nam x\n":              "job.sh, line 2: --nam is not a flag of \"submit\"; the nearest is --name",
 		"#!/bin/sh\n\n#PIGEON --name 'x\n":          "line 3: its quotes have no end",
 		"#!/bin/sh\n#PIGEON name x\n":               `line 2: "name" is no flag`,
 		"#!/bin/sh\n#PIGEON --file x\n":             "line 2: --file is for the command line",
 		"#!/bin/sh\n#PIGEON --help\n":               "line 2: --help is for the command line",
-		"#!/bin/sh\n#PIGEON --tasks 0\n":            "--tasks 0 is outside",
+		"#!/bin/sh\n#PIGEON --tasks 0\n":            "--tasks is 0, and a job has at least one task",
 		"#!/bin/sh\n#PIGEON --tasks\n":              "line 2: flag needs an argument",
 		"#PIGEON --tasks 2\necho\n":                 "its first line does not name its interpreter",
 		"#!/bin/sh\n" + strings.Repeat("#", 262144): "more than 262144 bytes",

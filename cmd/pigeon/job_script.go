@@ -68,7 +68,7 @@ func (s *jobScript) apply(cmd *cobra.Command, warn io.Writer) error {
 				return fmt.Errorf("%s, line %d: %w", s.path, i+1, err)
 			}
 		case marked:
-			fmt.Fprintf(warn, "pigeon: %s, line %d: flags after the first command count for nothing; move the line up if they are meant\n", s.path, i+1)
+			fmt.Fprintf(warn, "pigeon: %s, line %d: flags after the first command are ignored; move the line up to use them\n", s.path, i+1)
 		case trimmed != "" && trimmed[0] != '#':
 			head = false
 		}
@@ -102,7 +102,8 @@ func (s *jobScript) applyLine(cmd *cobra.Command, line string, before map[string
 		return errors.New("--help is for the command line, not for a script")
 	}
 	if err != nil {
-		if _, unknown := errors.AsType[*pflag.NotExistError](err); unknown {
+		_, unknown := errors.AsType[*pflag.NotExistError](err)
+		if _, invalid := errors.AsType[*pflag.InvalidValueError](err); unknown || invalid {
 			return explainFlag(cmd, err)
 		}
 		return err

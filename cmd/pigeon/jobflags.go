@@ -49,11 +49,11 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	j := &jobFlags{cmd: cmd, flags: fs}
 	addOwnerFlag(cmd)
 	fs.Var(&j.priority, "priority", fmt.Sprintf("among the jobs of the same owner, higher ones first, %d to %d", math.MinInt32, math.MaxInt32))
-	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program and its first argument)", api.MaxNameBytes))
+	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program, and its first argument unless that is an option)", api.MaxNameBytes))
 	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else as earlier jobs of this name and owner, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
 	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
-	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
+	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how many times a failed task is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for so long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
@@ -89,11 +89,8 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 		r.Backend, payload = api.BackendExec, api.Payload{Backend: api.BackendExec, Exec: exec}
 		r.Description = strings.Join(argv, " ")
 	}
-	if n < 1 || n > api.MaxTasks {
-		return nil, false, wrongUse(&api.Error{
-			What: fmt.Sprintf("--tasks %d is outside 1 to %d, the limit of a job", n, api.MaxTasks), Tried: "reading what to submit; nothing was sent",
-			Next: "split it into several jobs",
-		})
+	if err := checkTasks(n); err != nil {
+		return nil, false, wrongUse(err)
 	}
 	if j.staged, err = stage(j.stage, j.cmd.ErrOrStderr()); err != nil {
 		return nil, false, wrongUse(err)
@@ -107,6 +104,20 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 		r.Key = ulid.Make().String()
 	}
 	return r, ownKey, wrongUse(r.Validate())
+}
+
+// checkTasks refuses a number of tasks that no job can have.
+func checkTasks(n int) error {
+	e := &api.Error{Tried: "reading what to submit; nothing was sent"}
+	switch {
+	case n < 1:
+		e.What, e.Next = fmt.Sprintf("--tasks is %d, and a job has at least one task", n), "give 1 or more, or leave it out for one"
+	case n > api.MaxTasks:
+		e.What, e.Next = fmt.Sprintf("--tasks %d is outside 1 to %d, the limit of a job", n, api.MaxTasks), "split it into several jobs"
+	default:
+		return nil
+	}
+	return e
 }
 
 func (j *jobFlags) exec(argv []string) (*api.Exec, error) {

@@ -164,7 +164,7 @@ const jsonIntroduction = `# JSON of the commands
 Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 
 With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
-Keys are a contract: a later version may add some. Times and durations are numbers of seconds. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false or empty.
+Keys are a contract: a later version may add some. Times and durations are numbers of seconds. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or, as ` + "`cpu_per_task`" + ` of a simulation, not measured.
 
 The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` (submitted, queued, launched, refused,
 started, suspended, resumed, ended, lost, reported, cancelled, completed, failed) and ` + "`where`" + ` (such as "worker 3").
@@ -218,21 +218,23 @@ func linkTo(heading string) string {
 func (w *jsonWriter) fields(t *testing.T, object reflect.Type) {
 	t.Helper()
 	w.out.WriteString("| key | type | meaning |\n| --- | --- | --- |\n")
-	w.rows(t, object)
+	w.rows(t, object, false)
 	w.out.WriteString("\n")
 }
 
-func (w *jsonWriter) rows(t *testing.T, object reflect.Type) {
+// rows writes a line for each key; absent: an object has all of them or none.
+func (w *jsonWriter) rows(t *testing.T, object reflect.Type, absent bool) {
 	t.Helper()
 	for f := range object.Fields() {
 		tag, _ := f.Tag.Lookup("json")
 		key, options, _ := strings.Cut(tag, ",")
 		switch inner := f.Type; {
 		case f.Anonymous && key == "":
-			if inner.Kind() == reflect.Pointer {
+			pointer := inner.Kind() == reflect.Pointer
+			if pointer {
 				inner = inner.Elem()
 			}
-			w.rows(t, inner)
+			w.rows(t, inner, absent || pointer)
 			continue
 		case !f.IsExported() || key == "-":
 			continue
@@ -243,8 +245,11 @@ func (w *jsonWriter) rows(t *testing.T, object reflect.Type) {
 		if meaning == "" {
 			t.Errorf("%v.%s (%s) has no comment", object, f.Name, key)
 		}
-		kind := w.kind(f.Type)
-		if strings.Contains(options, "omitempty") {
+		kind, omitted := w.kind(f.Type), strings.Contains(options, "omitempty")
+		if f.Type.Kind() == reflect.Pointer && !omitted {
+			kind = strings.TrimSuffix(kind, "?") + "?" // nil is null
+		}
+		if omitted || absent {
 			kind += ", optional"
 		}
 		fmt.Fprintf(&w.out, "| `%s` | %s | %s |\n", key, kind, strings.ReplaceAll(meaning, "|", `\|`))

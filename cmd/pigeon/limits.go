@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -39,11 +40,26 @@ func (b *bytesFlag) Type() string { return "size" }
 // Set implements [pflag.Value].
 func (b *bytesFlag) Set(text string) error {
 	n, err := api.ParseBytes(text)
-	if err == nil && n == 0 {
+	switch {
+	case err == nil && n == 0:
 		err = errors.New("a task needs some memory; leave the flag out for no limit")
+	case n > api.MaxMemory || err != nil && tooManyBytes(text):
+		return fmt.Errorf("%q is too large; use %s or less", text, api.FormatBytes(api.MaxMemory))
 	}
 	*b = bytesFlag(n)
 	return err
+}
+
+// tooManyBytes reports whether a text has the form of a size that [api.ParseBytes] refuses because
+// it is too large.
+func tooManyBytes(text string) bool {
+	number := strings.TrimRight(text, "KMGTPkmgtpiIbB")
+	_, err := api.ParseBytes("1" + text[len(number):])
+	if err != nil {
+		return false
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	return errors.Is(err, strconv.ErrRange) || err == nil && n > 1 && !math.IsInf(n, 1)
 }
 
 // timeLimitFlag is a duration, as Go or Slurm writes it.
@@ -72,6 +88,9 @@ func parseTimeLimit(text string) (time.Duration, error) {
 	problem := fmt.Errorf("%q is no time limit; write 90s, 10m, 1h30m, or [D-]HH:MM:SS", text)
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return 0, fmt.Errorf("%q has no unit; write %[1]ss for seconds or %[1]sm for minutes", text)
+	}
+	if tooLong(text) {
+		return 0, fmt.Errorf("%q is too large; use %v or less", text, api.MaxTimeLimit)
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {

@@ -23,7 +23,16 @@ type taskOutput struct {
 	offset  int64
 	write   func(t *taskOutput, data []byte) error
 	skip    func(t *taskOutput, missing int64, why string) error // bytes that its node did not keep
+	again   func(t *taskOutput)                                  // another attempt's output begins after a part of this one's
 	missing int64                                                // such bytes so far
+	current int                                                  // the attempt that is copied; 0 before it is known
+}
+
+// sayAgain returns a function that prints that the output of another attempt begins.
+func sayAgain(w io.Writer) func(*taskOutput) {
+	return func(t *taskOutput) {
+		fmt.Fprintf(w, "pigeon: task %d of job %s was started again: the %s of attempt %d follows, from its beginning\n", t.task, t.job, t.stream, t.current)
+	}
 }
 
 // sayMissing returns a function that prints what is missing, in its place.
@@ -52,19 +61,21 @@ type logPiece struct {
 
 	Missing int64  `json:"missing,omitempty"` // bytes from the offset on that the node did not keep; data is empty then
 	Why     string `json:"why,omitempty"`     // they were not kept
+
+	Attempt int `json:"attempt,omitempty"` // whose output it is; that of another attempt begins at offset 0 again
 }
 
 // asJSON returns a function that writes one object for each piece.
 func asJSON(w io.Writer) func(*taskOutput, []byte) error {
 	return func(t *taskOutput, data []byte) error {
-		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Data: string(data)})
+		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Data: string(data)})
 	}
 }
 
 // missingAsJSON is sayMissing in JSON.
 func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
 	return func(t *taskOutput, missing int64, why string) error {
-		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Missing: missing, Why: why})
+		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Missing: missing, Why: why})
 	}
 }
 
@@ -78,8 +89,7 @@ func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool
 		if err != nil {
 			return err
 		}
-		if piece.Size < t.offset { // a newer attempt has replaced it
-			t.offset, t.missing = 0, 0
+		if t.replacedBy(&piece) {
 			continue
 		}
 		switch {
@@ -98,6 +108,24 @@ func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool
 	}
 }
 
+// replacedBy reports whether a piece belongs to another attempt than what was copied so far. Then the
+// output of that attempt is copied from its beginning.
+func (t *taskOutput) replacedBy(piece *wire.LogChunk) bool {
+	other := piece.Attempt != t.current && t.current != 0
+	if piece.Attempt == 0 { // a node of an earlier version
+		other = piece.Size < t.offset
+	}
+	t.current = piece.Attempt
+	if !other {
+		return false
+	}
+	if t.offset > 0 && t.again != nil {
+		t.again(t)
+	}
+	t.offset, t.missing = 0, 0
+	return true
+}
+
 func logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs JOB",
@@ -106,7 +134,8 @@ func logsCommand() *cobra.Command {
 		Long: `Prints what a task of an exec job wrote to standard output, or with --stderr to
 standard error. The node that ran it keeps both for an hour after its end: the first GiB
 of each and the last 64 KiB (settings of the node monitor). A line on standard error says
-what is missing between them.`,
+what is missing between them. With --follow, a line there says when the task was started
+again; the output of the new attempt follows from its beginning.`,
 		Example: `  pigeon logs JOB
   pigeon logs JOB --task 7 --stderr
   pigeon logs JOB --follow`,
@@ -125,12 +154,12 @@ what is missing between them.`,
 		if t.task < 0 || t.attempt < 0 {
 			return wrongUse(fmt.Errorf("--task %d and --attempt %d must not be negative", t.task, t.attempt))
 		}
-		t.job, t.stream, t.write, t.skip = args[0], "stdout", copyTo(cmd.OutOrStdout()), sayMissing(cmd.ErrOrStderr())
+		t.job, t.stream, t.write, t.skip, t.again = args[0], "stdout", copyTo(cmd.OutOrStdout()), sayMissing(cmd.ErrOrStderr()), sayAgain(cmd.ErrOrStderr())
 		if *stderr {
 			t.stream = "stderr"
 		}
 		if *output == outputJSON {
-			t.write, t.skip = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout())
+			t.write, t.skip, t.again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
 		}
 		return withCluster(cmd, func(c *clusterClient) error {
 			err := t.run(cmd.Context(), c, *wait)

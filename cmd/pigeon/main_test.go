@@ -88,7 +88,11 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"trace inspect gen:ec2,jobs=50", exitDone, "50 jobs", ""},
 		{"trace convert gen:ec2,jobs=2", exitDone, "0 1 0.", ""},
 
-		{"verion", exitUsage, "", `"version"`},
+		{"verion", exitUsage, "", `"verion" is not a verb of "pigeon"; the nearest is "version"`},
+		{"mmmmmmmmmm", exitUsage, "", `"mmmmmmmmmm" is not a verb of "pigeon", and resembles none; see 'pigeon --help'`},
+		{"version --mmmmmmmmmm", exitUsage, "", `--mmmmmmmmmm is not a flag of "pigeon version", and resembles none; see 'pigeon version --help'`},
+		{"completion", exitDone, "bash", ""},
+		{"completion foo", exitUsage, "", `"foo" is not a verb of "pigeon completion"`},
 		{"verion --trace x", exitUsage, "", `"version"`},
 		{"config shwo", exitUsage, "", `"show"`},
 		{"config show lory", exitUsage, "", `"lorry"`},

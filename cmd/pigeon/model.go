@@ -28,7 +28,7 @@ docs/compare.md derives. With --simulate the same is simulated; with --out the
 paper's figures 3 and 4 are drawn.`,
 		Example: `  pigeon model
   pigeon model --group-sizes 40,100 --loads 0.7,0.95 -o json
-  pigeon model --simulate 10000 --out out/model          beside simulation, in some minutes`,
+  pigeon model --simulate 10000 --out out/model          compared with simulation, in some minutes`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)

@@ -12,11 +12,11 @@ import (
 func natsCommand() *cobra.Command {
 	cmd := daemonVerb[natsserver.Options]{
 		name: "nats", short: "Run a NATS server for the notices of a cluster, or one of three that keep what must survive a machine",
-		long: `Runs a NATS server. As it is started without anything it passes notices on and keeps
-nothing, which is enough for a cluster without standbys; a cluster schedules without
-any, a little slower. With --jetstream it also keeps leaderships and replicated journals,
-and three of them in a cluster survive the loss of one machine. One who has NATS servers
-(2.11 or newer) names those in the daemons' settings instead.
+		long: `Runs a NATS server. Without flags it only passes notices on and keeps nothing, which is
+enough for a cluster without standbys; a cluster schedules without any, a little slower.
+With --jetstream it also keeps leaderships and replicated journals, and three of them in a
+cluster survive the loss of one machine. If you have NATS servers (2.11 or newer), name them
+in the daemons' settings instead.
 
 It admits processes of its own user and of root on loopback; with tls_ca the daemons whose
 certificates that authority has signed, each with the permissions of its role and name;
@@ -24,7 +24,7 @@ with secret_file who has the secret.`,
 		example: `  pigeon nats
   pigeon nats --listen 127.0.0.1:4333 -o json
   pigeon nats --name n1 --listen 10.0.0.1:4222 --jetstream --store-dir /var/lib/pigeon/nats --cluster-name pigeon --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222,10.0.0.2:6222,10.0.0.3:6222 --tls-ca ca.pem --tls-cert n1.pem --tls-key n1.key
-  pigeon nats permissions --frontends f1 --masters 0 --nodes n1,n2     users for one's own servers`,
+  pigeon nats permissions --frontends f1 --masters 0 --nodes n1,n2     users for your own servers`,
 		defaults: natsserver.Default(),
 		open: func(o natsserver.Options, log *slog.Logger) (listening, error) {
 			o.Log = log

@@ -14,7 +14,7 @@ import (
 func nodeDrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain NODE...",
-		Short: "Have nodes take nothing new and end what they run",
+		Short: "Stop launching on nodes, and let their running tasks end",
 		Long: `Has nodes take nothing new. What runs there ends there; what only waits there starts
 elsewhere; executors of applications leave when their application has others. With
 --deadline, what still runs then is given back and starts at once elsewhere, as the next

@@ -219,7 +219,7 @@ func testDrainWaits(t *testing.T) {
 	}{
 		{"the task ends", nil, running, ends, exitDone, "%s is drained", running, 1},
 		{"as JSON", []string{"-o", "json"}, running, ends, exitDone, `{"node":"%s","group":0,"state":"drained","running":0,"results":0}`, running, 1},
-		{"beside a stranger", []string{"nobody"}, running, ends, exitFailed, "%s is drained", running, 1},
+		{"alongside a stranger", []string{"nobody"}, running, ends, exitFailed, "%s is drained", running, 1},
 		{"its deadline", []string{"--deadline", "10ms"}, "", nil, exitDone, "%s is drained", "", 2},
 		{"killed", []string{"--kill"}, "", nil, exitDone, "%s is drained", "", 2},
 		{"Ctrl-C", nil, running, func(f *followed, _ *gatedJob, _ string) { f.interrupt(t) }, exitInterrupted, "", "interrupted; %s goes on draining", 1},

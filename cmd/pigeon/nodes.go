@@ -137,7 +137,7 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 	for i := range states {
 		s := &states[i]
 		if !reached(s) {
-			fmt.Fprintf(w, "%d\tits master cannot be reached%s\n", s.Group, since(s.Master))
+			fmt.Fprintf(w, "%d%s\tits master cannot be reached%s\n", s.Group, strings.Repeat("\t-", 11), since(s.Master)) // fewer cells would end the columns
 			continue
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d of %d\t%d of %d\t%d\t%.3f s\t%d\t%.3f s\t%d\t%d\t%d\n",

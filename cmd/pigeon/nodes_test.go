@@ -67,7 +67,7 @@ func TestNodesNobodyAnswers(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var out strings.Builder
-	if err := printGroups(&out, []api.MasterState{gone}); err != nil || !strings.Contains(fields(out.String()), "1 its master cannot be reached for 1m30s: connection refused") {
+	if err := printGroups(&out, []api.MasterState{gone}); err != nil || !strings.Contains(fields(out.String()), "1"+strings.Repeat(" -", 11)+" its master cannot be reached for 1m30s: connection refused") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -82,5 +82,38 @@ func TestMastersOfGroups(t *testing.T) {
 	out.Reset()
 	if err := printGroups(&out, []api.MasterState{{Epoch: 3}}); err != nil || strings.Contains(out.String(), "ROLE") {
 		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
+
+// A group whose master cannot be reached leaves the columns of the others aligned.
+func TestGroupsStayAligned(t *testing.T) {
+	up := func(group int) api.MasterState {
+		return api.MasterState{Group: group, Epoch: 1, Workers: 1000, QueuedShort: 1_000_000}
+	}
+	gone := api.MasterState{Group: 1, Master: &api.DaemonState{Name: "1", State: api.StateUnreachable, Reason: "connection refused"}}
+	var out strings.Builder
+	if err := printGroups(&out, []api.MasterState{up(0), gone, up(2)}); err != nil {
+		t.Fatal(err)
+	}
+	aligned(t, out.String(), "SHORT QUEUE")
+	out.Reset()
+	e := &api.Explanation{Groups: []api.GroupShare{{Group: 0, Reachable: true, AheadShort: 1_000_000}, {Group: 1}, {Group: 2, Reachable: true, Serving: 7}}}
+	if err := printExplanation(&out, e); err != nil {
+		t.Fatal(err)
+	}
+	aligned(t, out.String(), "SHORT QUEUE")
+}
+
+// aligned fails unless each of the last three lines of a text has a cell that begins where the
+// heading does.
+func aligned(t *testing.T, text, heading string) {
+	t.Helper()
+	list := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	head := list[len(list)-4]
+	at := strings.Index(head, heading)
+	for _, line := range list[len(list)-3:] {
+		if at < 1 || len(line) <= at || line[at] == ' ' || line[at-1] != ' ' {
+			t.Errorf("%q is not aligned in\n%s", line, text)
+		}
 	}
 }

@@ -15,8 +15,8 @@ func pkiInitCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Make an authority for a cluster",
 		Long: `Makes a certificate authority in a folder of mode 0700: its certificate ca.pem, which is no
-secret, its key ca.key, and crl.pem, the list of revoked certificates. Who has ca.key can be
-every daemon and every user of the cluster: keep the folder on one machine, and a backup of it.`,
+secret, its key ca.key, and crl.pem, the list of revoked certificates. Anyone who has ca.key can
+impersonate every daemon and user of the cluster: keep the folder on one machine, and a backup of it.`,
 		Example: "  pigeon pki init\n  pigeon pki init --dir pki --cluster prod",
 		Args:    cobra.NoArgs,
 	}

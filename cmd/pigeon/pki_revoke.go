@@ -18,7 +18,7 @@ import (
 func pkiRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke [SERIAL]...",
-		Short: "Have certificates count no more",
+		Short: "Revoke certificates",
 		Long: `Puts certificates on the list crl.pem in the folder of the authority: those with the serial
 numbers, and all of a role and name. Daemons whose tls_crl names the file read it again when it
 changes, and refuse them from then on, on open connections too; on other machines it counts

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -68,8 +69,8 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
 	fs.StringVar(&f.history, "history", "", "file for every task's life, one JSON object per event")
-	fs.IntVar(&f.runs, "runs", 1, "repeat every run so often")
-	fs.BoolVar(&f.compare, "compare-sim", false, "set the live runs beside the simulation of the same workload and seed")
+	fs.IntVar(&f.runs, "runs", 1, "number of repetitions of every run")
+	fs.BoolVar(&f.compare, "compare-sim", false, "compare the live runs with the simulation of the same workload and seed")
 	fs.DurationVar(&f.delay, "delay", 100*time.Microsecond, "one-way delay of a message in that simulation: what a hop takes on this machine")
 	fs.StringVar(&f.out, "out", "", "base path of files for the comparison: .jsonl, .md, .svg and .png")
 	fs.StringVar(&f.title, "title", "", "heading of the comparison (default: the trace)")
@@ -91,7 +92,8 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	return cmd
 }
 
-// check returns the runs that the flags ask for; its refusals are wrong use.
+// check returns the runs that the flags ask for; its refusals are wrong use, but that a running
+// cluster does not answer is a failure.
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	err := cmp.Or(local.Isolation(f.isolation).Check(), checkSpeedup(f.speedup), checkRuns(f.runs), checkDelay(f.delay))
 	if err == nil {
@@ -108,7 +110,7 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 			return nil, wrongUse(err)
 		}
 		if err := f.adopt(cmd.Context()); err != nil {
-			return nil, wrongUse(err)
+			return nil, err
 		}
 	}
 	f.workload.options.Speedup = f.speedup
@@ -176,12 +178,23 @@ func (f *replayFlags) checkShares() error {
 
 // adopt sets the sizes to those of the running cluster.
 func (f *replayFlags) adopt(ctx context.Context) error {
-	sizes, err := replay.GroupsOf(ctx, f.frontends[0])
+	sizes, err := groupsOf(ctx, f.frontends)
 	if err != nil {
 		return err
 	}
 	f.sizes, f.desc.Frontends = sizes, len(f.frontends)
 	return nil
+}
+
+// groupsOf returns the sizes of the groups of a running cluster, as its first frontend reports them.
+// Only an address that is none is wrong use.
+func groupsOf(ctx context.Context, frontends []string) ([]int, error) {
+	for _, address := range frontends {
+		if _, err := wire.ParseAddress(address); err != nil {
+			return nil, wrongUse(fmt.Errorf("--frontend %q is no host:port; nothing was submitted", address))
+		}
+	}
+	return replay.GroupsOf(ctx, frontends[0])
 }
 
 // replayShow makes the runs and prints their results.

@@ -60,7 +60,7 @@ func (h *hostFlags) adopt(e *experimentFlags) error {
 	}
 	for _, flag := range hostsDecide {
 		if e.flags.Changed(flag) {
-			return fmt.Errorf("--%s is set beside --hosts %s, which says how many there are; nothing was run; leave --%s out, or change the inventory", flag, h.file, flag)
+			return fmt.Errorf("--%s is set with --hosts %s, which says how many there are; nothing was run; leave --%s out, or change the inventory", flag, h.file, flag)
 		}
 	}
 	for _, flag := range hostsLack {

@@ -30,7 +30,7 @@ func TestHostsRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"replay --hosts " + filepath.Join(dir, "absent.yaml"):                                                     "absent.yaml",
 		"replay --hosts " + write("none.yaml", "hosts:\n"+master+"  - {name: n, roles: [node], slots: 1}\n"):      "no host has the role frontend",
-		"replay --hosts " + good + " --workers 5":                                                                 "--workers is set beside --hosts",
+		"replay --hosts " + good + " --workers 5":                                                                 "--workers is set with --hosts",
 		"replay --hosts " + good + " --isolation process":                                                         "--isolation is not for clusters on hosts",
 		"replay --hosts " + good + " --parallel 0":                                                                "--parallel is 0",
 		"replay --hosts " + good + "," + good:                                                                     "name one host inventory",

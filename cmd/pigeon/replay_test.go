@@ -30,7 +30,8 @@ func TestReplay(t *testing.T) {
 		{"replay --speedup 0", exitUsage, "", "--speedup"},
 		{"replay --runs 0", exitUsage, "", "--runs"},
 		{"replay --trace absent.tr", exitUsage, "", "absent.tr"},
-		{"replay --frontend 127.0.0.1:1", exitUsage, "", "127.0.0.1:1"},
+		{"replay --frontend 127.0.0.1", exitUsage, "", `--frontend "127.0.0.1" is no host:port`},
+		{"replay --frontend 127.0.0.1:1", exitFailed, "", "127.0.0.1:1"},
 		{"replay --seeds 2 --history " + history, exitUsage, "", "--history"},
 		{"replay more", exitUsage, "", "more"},
 	} {
@@ -88,7 +89,8 @@ func TestBench(t *testing.T) {
 		{"bench launch --nodes 4", exitUsage, "", "--nodes"},
 		{"bench launch --workers 7", exitUsage, "", "--workers"},
 		{"bench launch --isolation none", exitUsage, "", "none"},
-		{"bench launch --frontend 127.0.0.1:1", exitUsage, "", "127.0.0.1:1"},
+		{"bench launch --frontend 127.0.0.1", exitUsage, "", `--frontend "127.0.0.1" is no host:port`},
+		{"bench launch --frontend 127.0.0.1:1", exitFailed, "", "127.0.0.1:1"},
 		{"bench table --runs 0", exitUsage, "", "--runs"},
 		{"bench table --only nonesuch", exitUsage, "", "nonesuch"},
 	} {

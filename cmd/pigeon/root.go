@@ -65,10 +65,10 @@ func verbs(roles []role) []*cobra.Command {
 func newRoot(roles []role) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pigeon",
-		Short: "A two-layer job scheduler for short interactive jobs beside long batch jobs",
-		Long: `Pigeon schedules short interactive jobs beside long batch jobs on one cluster.
-Applications hand jobs to frontends, frontends split them over group masters, and
-a master hands a task to a worker the moment one is free.`,
+		Short: "A two-layer job scheduler for short interactive jobs alongside long batch jobs",
+		Long: `Pigeon schedules short interactive jobs alongside long batch jobs on one cluster.
+Applications submit jobs to frontends, frontends split them among group masters, and
+a master gives a task to a worker as soon as one is idle.`,
 		Example: `  pigeon dev                             a whole cluster, here and now
   pigeon run -- echo hello               a program on it
   pigeon status                          where the newest jobs stand
@@ -135,11 +135,15 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%q is unknown to %q%s", word, cmd.CommandPath(), suggestion(cmd, nearest.Close(word, names)))
+	return notThere(cmd, strconv.Quote(word), "verb", nearest.Close(word, names))
 }
 
-// explainFlag turns an error of pflag into wrong use that names the nearest flag.
+// explainFlag turns an error of pflag into wrong use that names the nearest flag, or why a value
+// is refused.
 func explainFlag(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return wrongUse(explainValue(invalid))
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return wrongUse(err)
@@ -158,18 +162,20 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	})
 	given := unknown.GetSpecifiedName()
 	if unknown.GetSpecifiedShortnames() != "" {
-		return wrongUse(fmt.Errorf("flag -%s is unknown to %q; it takes %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
+		return wrongUse(fmt.Errorf("-%s is not a flag of %q; its flags are %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
 	}
-	return wrongUse(fmt.Errorf("flag --%s is unknown to %q%s", given, cmd.CommandPath(), suggestion(cmd, nearest.Close("--"+given, names))))
+	return wrongUse(notThere(cmd, "--"+given, "flag", nearest.Close("--"+given, names)))
 }
 
-// suggestion names the word that was perhaps meant.
-func suggestion(cmd *cobra.Command, meant string) string {
+// notThere is the error for a verb or a flag that a command does not have. It names the one that was
+// perhaps meant, "" where none is near.
+func notThere(cmd *cobra.Command, given, kind, meant string) error {
+	what := fmt.Sprintf("%s is not a %s of %q", given, kind, cmd.CommandPath())
 	if meant == "" {
-		return fmt.Sprintf(" and like nothing that it knows; '%s --help' lists that", cmd.CommandPath())
+		return fmt.Errorf("%s, and resembles none; see '%s --help'", what, cmd.CommandPath())
 	}
 	if !strings.HasPrefix(meant, "--") {
 		meant = strconv.Quote(meant)
 	}
-	return "; the nearest it knows is " + meant
+	return fmt.Errorf("%s; the nearest is %s", what, meant)
 }

@@ -24,8 +24,11 @@ func runCommand() *cobra.Command {
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
-reason, and when bytes of its output are missing, with their number). When it waits for more than a second, standard error says why. The job is
-cancelled by Ctrl-C, and when the terminal is closed or nobody reads its output any more.
+reason, and when it succeeded and bytes of its output are missing, with their number).
+When it waits for more than a second, standard error says why. When the program is started
+again after a part of its output was passed on, standard error says so, and the output of
+the new attempt follows from its beginning. The job is cancelled by Ctrl-C, and when the
+terminal is closed or nobody reads its output any more.
 
 The program gets standard input when that is a file or a pipe, and with -i also when it is
 a terminal; it reads end-of-file when that has ended. A task that is started again gets all
@@ -79,16 +82,22 @@ type jobToRun struct {
 func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, to string) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
-	job, _, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
+	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return err
+	}
+	if duplicate {
+		sayKnown(cmd.ErrOrStderr(), job.ID)
+		if in != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: standard input is what the job got when it was accepted, as far as it has any; this one may not be read")
+		}
 	}
 	ctx, stopInput := forwardInput(ctx, job, in)
 	defer stopInput()
 	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
-	skip := sayMissing(cmd.ErrOrStderr())
-	out := &taskOutput{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout()), skip: skip}
-	errs := &taskOutput{job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr()), skip: skip}
+	skip, again := sayMissing(cmd.ErrOrStderr()), sayAgain(cmd.ErrOrStderr())
+	out := &taskOutput{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout()), skip: skip, again: again}
+	errs := &taskOutput{job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr()), skip: skip, again: again}
 	s, err := follow(ctx, job, []*taskOutput{out, errs}, notice.observe)
 	switch {
 	case inputFault(ctx) != nil && err != nil:
@@ -144,7 +153,8 @@ func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput, obse
 			observe(ctx, job, &s)
 		}
 		for _, t := range outputs {
-			if err := t.copyNew(ctx, job, s.State == api.StateCompleted); err != nil && !mayBeAbsent(err, s.State) {
+			must := s.State.Ended() && t.hasOutput(ctx, job, s.State)
+			if err := t.copyNew(ctx, job, must); err != nil && (must || !hasProblem(err, api.NotReady, api.NotFound)) {
 				return s, fmt.Errorf("its output could not be read: %w", err)
 			}
 		}
@@ -154,11 +164,26 @@ func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput, obse
 	}
 }
 
-// mayBeAbsent reports whether an error about output is expected: the task may have no
-// output yet, or have left none if it did not complete. The output of a completed task
-// must exist.
-func mayBeAbsent(err error, s api.State) bool {
-	return s != api.StateCompleted && hasProblem(err, api.NotReady, api.NotFound)
+// hasOutput reports whether the task of a job that has ended must have output, which may be empty: it
+// completed, or a part was copied, or its program failed. A task that did not complete may never
+// have started.
+func (t *taskOutput) hasOutput(ctx context.Context, job *frontends.Job, s api.State) bool {
+	switch {
+	case s == api.StateCancelled: // where it ran may not be known any more
+		return false
+	case s == api.StateCompleted, t.current != 0, t.offset > 0:
+		return true
+	}
+	e, err := job.Explain(ctx)
+	if err != nil {
+		return false
+	}
+	for i := range e.Tasks {
+		if e.Tasks[i].Task == t.task {
+			return e.Tasks[i].Exit > 0
+		}
+	}
+	return false
 }
 
 func hasProblem(err error, kinds ...api.Problem) bool {

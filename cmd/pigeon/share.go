@@ -22,7 +22,7 @@ func (e *experimentFlags) readShares(d *experiment.Description) (err error) {
 		return err
 	}
 	if len(e.shares) > 0 || e.flags.Changed("half-life") {
-		return fmt.Errorf("--owners-file %s is set beside --share or --half-life; nothing was run; write all into the file", d.OwnersFile)
+		return fmt.Errorf("--owners-file %s is set with --share or --half-life; nothing was run; write all into the file", d.OwnersFile)
 	}
 	f, err := owners.Load(d.OwnersFile)
 	if err != nil {

@@ -55,7 +55,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 	fs.StringVar(&own.history, "history", "", "file for every task's life, one JSON object per event")
 	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
 	fs.StringVar(&own.watch, "watch", "", "HTML file that plays the runs side by side: workers, queues and time")
-	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, which no policy passes")
+	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, as a reference, which is no bound")
 	faults := addFaultFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := faults.check(fs, *output); err != nil {

@@ -35,7 +35,7 @@ func sparkCommand() *cobra.Command {
 		Long: `Runs the programs of your own Spark (SPARK_HOME, else spark-submit in PATH, else the
 pyspark of the Python in use) with Pigeon as their cluster manager. Several
 applications share the cluster task by task.`,
-		Example: `  pigeon spark setup ./spark            a Spark, for who has none
+		Example: `  pigeon spark setup ./spark            install Spark, if you have none
   pigeon spark submit job.py
   pigeon spark sql -e 'select 1'`,
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // stageFlag is --stage of submit and run.
@@ -50,6 +51,9 @@ func stage(arguments []string, errs io.Writer) (s staged, err error) {
 
 // add adds one argument. A path that holds = must be followed by =NAME.
 func (s *staged) add(argument string, errs io.Writer) error {
+	if argument == "" {
+		return errors.New("it is empty; name a file or a folder, . for this one")
+	}
 	from, name := argument, ""
 	if at := strings.LastIndexByte(argument, '='); at >= 0 {
 		if from, name = argument[:at], argument[at+1:]; name == "" {
@@ -96,7 +100,7 @@ func (s *staged) addFolder(folder, name string, errs io.Writer) error {
 		return s.addFile(at, path.Join(name, filepath.ToSlash(below)))
 	})
 	if left > 0 && err == nil {
-		fmt.Fprintf(errs, "pigeon: --%s %s: %d links and others that are no regular files are left out\n", stageFlag, folder, left)
+		fmt.Fprintf(errs, "pigeon: --%s %s: %s left out that are no regular files, such as links\n", stageFlag, folder, sched.Count(left, "entry is", "entries are"))
 	}
 	return err
 }

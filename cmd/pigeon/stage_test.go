@@ -70,7 +70,7 @@ func TestStage(t *testing.T) {
 		if err == nil && got != c.want || err != nil && !strings.Contains(got, c.want) {
 			t.Errorf("%q: %s, want %s", c.arguments, got, c.want)
 		}
-		if left := strings.Contains(errs.String(), "1 links and others"); left != (slices.Contains([]string{"in", "in/", "in=.", "in/=other/"}, c.arguments[0])) {
+		if left := strings.Contains(errs.String(), "1 entry is left out"); left != (slices.Contains([]string{"in", "in/", "in=.", "in/=other/"}, c.arguments[0])) {
 			t.Errorf("%q says %q", c.arguments, errs.String())
 		}
 	}

@@ -26,7 +26,7 @@ func statusCommand() *cobra.Command {
 are. The beginning of an id names a job when no other id begins so. Of one job, also its
 tasks that run, failed or were tried again, and the end of what failed tasks wrote to
 standard error; JSON has the tasks of every job that is named. The exit status is 0 when
-they could be looked up, also if they failed.
+they were found, even if they failed.
 
 The flags select jobs, which the frontends do: a list is short however many there are.
 With --owner, the jobs of that owner and of those below it: team shows team/alice. --user
@@ -46,12 +46,12 @@ owner. In --name, * stands for any text. On a terminal, columns are cut to its w
 	fs := cmd.Flags()
 	fs.IntVar(&which.limit, "limit", 20, "without a job: how many of the newest")
 	fs.StringSliceVar(&which.filter.States, "state", nil, fmt.Sprintf("without a job: those in this state, or in one of several: %s", stateNames()))
-	fs.StringVar(&which.filter.User, "user", "", "without a job: those that this user submitted")
-	fs.StringVar(&which.filter.Name, "name", "", "without a job: those of this name; * stands for any text")
+	addFilledText(fs, &which.filter.User, "user", "give the name of a user", "without a job: those that this user submitted")
+	addFilledText(fs, &which.filter.Name, "name", "give a name", "without a job: those of this name; * stands for any text")
 	fs.StringVar(&which.filter.Class, "class", "", "without a job: short or long ones")
-	fs.DurationVar(&which.filter.Since, "since", 0, "without a job: those submitted so long ago at most (0 = at any time)")
-	again := fs.BoolP("watch", "w", false, "show it again and again until Ctrl-C")
-	every := fs.Duration("every", 2*time.Second, "with --watch: how often")
+	fs.DurationVar(&which.filter.Since, "since", 0, "without a job: those submitted within this time (0 = at any time)")
+	again := fs.BoolP("watch", "w", false, "refresh until Ctrl-C")
+	every := fs.Duration("every", 2*time.Second, "with --watch: interval between refreshes")
 	addClientFlags(cmd)
 	// The setting of this name is for whom jobs run that are submitted; it selects none.
 	addOwnerFlag(cmd)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -107,7 +108,7 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 		return nil, false, wrongUse(err)
 	}
 	array, tasks, most := api.Array{}, f.tasks, 0
-	if f.array != "" {
+	if cmd.Flags().Changed("array") {
 		if array, tasks, most, err = api.ParseArray(f.array); err != nil {
 			return nil, false, wrongUse(fmt.Errorf("--array: %w", err))
 		}
@@ -205,7 +206,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	} else {
 		_, err = fmt.Fprintln(out, id)
 		if duplicate {
-			fmt.Fprintf(cmd.ErrOrStderr(), "job %s is known already; nothing new was accepted\n", id)
+			sayKnown(cmd.ErrOrStderr(), id)
 		}
 	}
 	if err != nil || !f.wait {
@@ -226,6 +227,11 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	return err
 }
 
+// sayKnown says that the job of a key had been accepted before.
+func sayKnown(w io.Writer, id string) {
+	fmt.Fprintf(w, "job %s is known already; nothing new was accepted\n", id)
+}
+
 // waitAndPrint waits for a job, with its progress on w; one that did not complete is exit status
 // 1.
 func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report func(api.Status) error) error {
@@ -244,7 +250,7 @@ func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report f
 
 // printEnd prints in a line how a job ended.
 func printEnd(w io.Writer, s *api.Status) error {
-	line := fmt.Sprintf("job %s %s after %.3f s, %d of %d tasks completed", s.Job, s.State, s.Seconds, s.Completed, s.Tasks)
+	line := fmt.Sprintf("job %s %s after %.3f s, %d of %s completed", s.Job, s.State, s.Seconds, s.Completed, sched.Count(s.Tasks, "task", "tasks"))
 	if s.Reason != "" {
 		line += ": " + s.Reason
 	}

@@ -43,7 +43,7 @@ func addTokensFlag(cmd *cobra.Command) *string {
 	if set := os.Getenv(tokensVariable); set != "" {
 		file = set
 	}
-	return cmd.Flags().String("file", file, "file of the tokens, the daemons' tokens_file (default $"+tokensVariable+", else "+tokensFile+")")
+	return cmd.Flags().String("file", file, "file of the tokens, the daemons' tokens_file; $"+tokensVariable+" names another default")
 }
 
 // tokenLine is what the verbs of "pigeon token" print of a token with -o json.
@@ -106,7 +106,7 @@ user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/t
 	user := cmd.Flags().String("user", "", "whose token it is: the name under which jobs are submitted")
 	role := cmd.Flags().String("role", "", "viewer, user, operator or admin (each may do what the one before it may)")
 	ttl := lifetime(90 * 24 * time.Hour)
-	cmd.Flags().Var(&ttl, "ttl", "how long it is good; 0: until it is revoked")
+	cmd.Flags().Var(&ttl, "ttl", "how long it is valid; 0: until it is revoked")
 	out := cmd.Flags().String("out", "", "file for the token, instead of standard output")
 	for _, required := range []string{"user", "role"} {
 		_ = cmd.MarkFlagRequired(required) // it fails only for a flag that does not exist
@@ -191,7 +191,7 @@ func tokenListCommand() *cobra.Command {
 
 func tokenRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "revoke ID...", Short: "Have tokens count no more", Args: cobra.MinimumNArgs(1),
+		Use: "revoke ID...", Short: "Revoke tokens", Args: cobra.MinimumNArgs(1),
 		Long: `Revokes tokens by their ids. Daemons read the file again within seconds, and refuse the next
 call with such a token, on open connections too. Jobs that it submitted go on.`,
 		Example: "  pigeon token revoke 0123456789ab\n  pigeon token revoke --file ./tokens 0123456789ab",

@@ -84,7 +84,7 @@ the other. With -o json, one object for each.`,
 	}
 	output := addOutput(cmd)
 	once := cmd.Flags().Bool("once", false, "show it once")
-	every := cmd.Flags().Duration("every", time.Second, "how often it is drawn")
+	every := cmd.Flags().Duration("every", time.Second, "interval between refreshes")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *every < leastEvery {

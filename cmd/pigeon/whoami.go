@@ -25,7 +25,7 @@ func whoamiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "whoami",
 		GroupID: groupAccess,
-		Short:   "Show whom the frontends take you for",
+		Short:   "Show your identity at each frontend",
 		Long: `Asks each frontend whom it takes the caller for: a user with a role, and how that was proven. On
 this machine the kernel says whose process calls; frontends on other machines are shown a token
 (--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).

@@ -26,7 +26,7 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.Uint64Var(&w.options.Seed, "seed", 1, "seed of all that is drawn")
 	fs.Float64Var(&w.options.Load, "load", 0, "rescale arrivals so that work / (workers x span of arrivals) is this (0 = as in the file)")
 	fs.IntVar(&w.options.Resample, "resample", 0, "draw so many jobs with replacement, with Poisson arrivals (0 = off)")
-	fs.IntVar(&w.options.Jobs, "jobs", 0, "the first so many jobs (0 = all)")
+	fs.IntVar(&w.options.Jobs, "jobs", 0, "only the first N jobs (0 = all)")
 	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
 	fs.StringVar(&w.names, "names", "", "give jobs the names of N recurring works, jobs of like durations: N[,odd=0.1] (the share of jobs with another name)")

@@ -28,7 +28,7 @@ const (
 	PassMessages   Action = "pass a message to an application" // a node says whose application it is
 	ServeTasks     Action = "run tasks of an application in a backend"
 	UseGrants      Action = "take grants as an executor" // the executor's own token proves who it is
-	ManageNodes    Action = "drain, resume and forget nodes"
+	ManageNodes    Action = "drain, resume or forget nodes"
 )
 
 // What daemons do among each other.

@@ -139,9 +139,22 @@ func TestClassOf(t *testing.T) {
 }
 
 func TestError(t *testing.T) {
-	e := &api.Error{What: "it is full", Subject: "queue 3", Tried: "adding one", Next: "wait", RetryAfter: time.Second}
-	if got, want := e.Error(), "queue 3: it is full (while adding one); wait; retry after 1s"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, c := range []struct {
+		next  string
+		after time.Duration
+		want  string
+	}{
+		{"wait", 0, "; wait"},
+		{"wait", time.Second, "; wait; retry after 1 s"},
+		{"", 1500 * time.Millisecond, "; retry after 1.5 s"},
+		{"check it, then try again", 16546141, "; check it, then try again after 17 ms"},
+		{"submit it again with the same key", time.Minute, "; submit it again with the same key; wait 60 s before that"},
+		{"try again", time.Nanosecond, "; try again after 1 ms"},
+	} {
+		e := &api.Error{What: "it is full", Subject: "queue 3", Tried: "adding one", Next: c.next, RetryAfter: c.after}
+		if got, want := e.Error(), "queue 3: it is full (while adding one)"+c.want; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	if got := (&api.Error{What: "no"}).Error(); got != "no" {
 		t.Errorf("%q", got)

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -47,9 +48,26 @@ func (e *Error) Error() string {
 		s += "; " + e.Next
 	}
 	if e.RetryAfter > 0 {
-		s += fmt.Sprintf("; retry after %v", e.RetryAfter)
+		s += retryAfter(e.Next, e.RetryAfter)
 	}
 	return s
+}
+
+// retryAfter returns what follows the next step: when to do it, or that what was tried is to be
+// tried again then, unless the next step says so.
+func retryAfter(next string, wait time.Duration) string {
+	milliseconds := (wait + time.Millisecond - 1) / time.Millisecond
+	after := fmt.Sprintf("%d ms", milliseconds)
+	if milliseconds >= 1000 {
+		after = fmt.Sprintf("%g s", float64(milliseconds)/1000)
+	}
+	switch {
+	case strings.HasSuffix(next, " again"):
+		return " after " + after
+	case strings.Contains(next, " again"):
+		return "; wait " + after + " before that"
+	}
+	return "; retry after " + after
 }
 
 // Reason returns what happened by an error, without what was tried and what to do next; ""

@@ -15,7 +15,7 @@ type JobUsage struct {
 	Tasks       int     `json:"tasks"`               // how many it had
 	Completed   int     `json:"completed"`           // tasks that completed
 	Failed      int     `json:"failed"`              // tasks that failed
-	Attempts    int     `json:"attempts"`            // launches that a worker accepted
+	Attempts    int     `json:"attempts"`            // attempts that have a number: the first of each task, and one for each time that a task was tried again
 	Again       int     `json:"again"`               // attempts that failed, were lost or were given back, and were followed by another one
 	SlotSeconds float64 `json:"slot_seconds"`        // of the attempts whose results count: for how long they had a slot
 	LostSeconds float64 `json:"lost_slot_seconds"`   // of attempts whose results do not count: failed and tried again, given back, or ended with a cancelled job

@@ -124,7 +124,7 @@ type Status struct {
 	Running   int     `json:"running"`              // tasks that run
 	Completed int     `json:"completed"`            // tasks that completed
 	Failed    int     `json:"failed"`               // tasks that failed
-	Attempts  int     `json:"attempts"`             // launches that a worker accepted
+	Attempts  int     `json:"attempts"`             // attempts that have a number: the first of each task, and one for each time that a task was tried again
 	Submitted float64 `json:"submitted"`            // when its frontend accepted it, in Unix seconds
 	Ended     float64 `json:"ended"`                // when its last task ended, in Unix seconds; 0: not yet
 	Reason    string  `json:"reason"`               // why it failed or was cancelled, or for what it is held
@@ -155,6 +155,11 @@ type TaskFile struct {
 	Path       string `json:"path"`                 // relative to the folder, with / between names
 	Size       int64  `json:"size"`                 // bytes
 	Executable bool   `json:"executable,omitempty"` // by its user
+}
+
+// UnlistedFiles is the last line of a list of files that lacks some.
+type UnlistedFiles struct {
+	Unlisted int `json:"unlisted,omitempty"` // files whose names are not UTF-8
 }
 
 // Explanation is why a job waits, or why it ended as it did.

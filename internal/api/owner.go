@@ -60,6 +60,13 @@ func nameFault(name string) string {
 	switch {
 	case len(name) > MaxNameBytes:
 		return fmt.Sprintf("has %d bytes, more than the limit of %d", len(name), MaxNameBytes)
+	}
+	return textFault(name)
+}
+
+// textFault returns why a name is no text, "" when it is.
+func textFault(name string) string {
+	switch {
 	case !utf8.ValidString(name):
 		return "is not valid UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):

@@ -57,6 +57,9 @@ func (r *Request) Validate() error {
 	if what, next := r.afterFault(); what != "" {
 		return r.bad(what, next)
 	}
+	if what := textFault(r.Key); what != "" { // commands and JSON name the job by it
+		return r.bad(fmt.Sprintf("its key %q %s", r.Key, what), "use one of text")
+	}
 	if r.MaxRunning < 0 {
 		return r.bad(fmt.Sprintf("its max_running is %d", r.MaxRunning), "use 1 or more, or 0 for no limit")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
@@ -36,19 +37,61 @@ func (c *Client) Find(ctx context.Context, job string) (*Job, api.Status, error)
 	return j, s, err
 }
 
-// Each makes a request at every frontend of the options once one of them answers, and returns
-// what went wrong. A standby's refusal is left out when its leader is one of them.
+// Each makes a request at every frontend of the options that answers, one after another, once one of
+// them does, and returns what went wrong. A standby's refusal is left out when its leader is one of
+// them.
 func (c *Client) Each(ctx context.Context, request func(*Frontend) error) error {
-	if err := c.Any(ctx, func(ctx context.Context, f *Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
-		return err
+	var silent map[*Frontend]error
+	if len(c.Frontends()) > 1 {
+		silent = c.identifyAll(ctx)
+	}
+	if len(silent) == len(c.Frontends()) || len(c.Frontends()) == 1 {
+		if err := c.Any(ctx, func(ctx context.Context, f *Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
+			return err
+		}
+		clear(silent) // at least one answers by now, and the others are asked once more
 	}
 	var failed error
 	for _, f := range c.Frontends() {
-		if err := request(f); err != nil && !c.IsStandby(err) {
+		err := silent[f]
+		if err == nil {
+			err = request(f)
+		}
+		if err != nil && !c.IsStandby(err) {
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
+}
+
+// identifyAll calls all frontends of the options at the same time, and returns the errors of those that
+// do not answer: one that hangs costs a query firstAnswer, and not the time of each of its requests.
+func (c *Client) identifyAll(ctx context.Context) (silent map[*Frontend]error) {
+	ctx, cancel := context.WithTimeout(ctx, min(c.opts.Timeout, firstAnswer))
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		calls   sync.WaitGroup
+		answers bool
+	)
+	silent = map[*Frontend]error{}
+	for _, f := range c.Frontends() {
+		calls.Go(func() {
+			_, err := f.Identify(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if unanswered(err) || ctx.Err() != nil && err != nil {
+				silent[f] = err
+			} else {
+				answers = true
+			}
+		})
+	}
+	calls.Wait()
+	if answers {
+		c.heard()
+	}
+	return silent
 }
 
 // IsStandby reports whether an error is the refusal of a standby whose leader is one of the

@@ -3,6 +3,7 @@ package frontends_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,28 @@ func TestEachFrontendIsAsked(t *testing.T) {
 		})
 		if len(asked) != 1 || asked[0] != "a:1" || err == nil {
 			t.Errorf("asked %v, %v", asked, err)
+		}
+	})
+}
+
+// A frontend that hangs delays a query by the time of one answer, and none of the query's requests is
+// made there.
+func TestEachWithAFrontendThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start("hung:1", &process{journal: newJournal("f0"), hangs: true})
+		w.start("a:1", &process{journal: newJournal("f1")})
+		c, _ := w.client("hung:1", "a:1")
+		for range 2 { // such as top, again and again
+			var asked []string
+			began := time.Now()
+			err := c.Each(t.Context(), func(f *frontends.Frontend) error {
+				asked = append(asked, f.Address)
+				return nil
+			})
+			if took := time.Since(began); took > 3*time.Second || !slices.Equal(asked, []string{"a:1"}) || err == nil {
+				t.Errorf("after %v, asked %v: %v", took, asked, err)
+			}
 		}
 	})
 }

@@ -60,6 +60,7 @@ type process struct {
 	standby bool
 	submit  func(accept func() (string, bool, error)) (string, bool, error)
 	status  func(job string) (api.Status, error)
+	hangs   bool // it answers nobody who asks who it is
 
 	pipes *servertest.Pipes
 	conns []net.Conn    // guarded by the world's mutex
@@ -159,6 +160,9 @@ func (p *process) refuse() error {
 }
 
 func (p *process) Identify(context.Context) (api.FrontendIdentity, error) {
+	if p.hangs {
+		<-p.gone
+	}
 	return api.FrontendIdentity{Name: p.journal.name, SharedKeys: p.shared}, p.refuse()
 }
 

@@ -910,6 +910,7 @@ func logChunkTo(v LogChunk) *published.TLogChunk {
 		Ended:   v.Ended,
 		Missing: v.Missing,
 		Why:     v.Why,
+		Attempt: n32(v.Attempt),
 	}
 }
 
@@ -923,6 +924,7 @@ func logChunkFrom(t *published.TLogChunk) (v LogChunk) {
 		Ended:   t.Ended,
 		Missing: t.Missing,
 		Why:     t.Why,
+		Attempt: int(t.Attempt),
 	}
 }
 

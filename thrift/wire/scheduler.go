@@ -101,6 +101,7 @@ type LogChunk struct {
 	Ended   bool   // no more will come
 	Missing int64  // bytes from the offset on that are not kept; the kept output continues after them
 	Why     string // they are not kept
+	Attempt int    // whose output it is; 0 from a node of an earlier version
 }
 
 // SchedulerProcessor serves SchedulerService, the published methods and ours.

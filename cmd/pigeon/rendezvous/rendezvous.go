@@ -55,9 +55,6 @@ type Notice struct {
 // Publish announces d to the commands of this user, until Withdraw or the end of the
 // process. The error is a *TakenError, or about the file.
 func Publish(path string, d Dev) (*Notice, error) {
-	if err := ownFolder(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
 	f, err := lock(path)
 	if err != nil {
 		return nil, err
@@ -77,12 +74,14 @@ func writeAll(f *os.File, text []byte) error {
 	return err
 }
 
-// Withdraw takes the notice back; calling it twice is safe.
+// Withdraw takes the notice back, and removes its folder unless something else is there; calling
+// it twice is safe.
 func (n *Notice) Withdraw() error {
 	if n.file == nil {
 		return nil
 	}
 	err := errors.Join(os.Remove(n.path), n.file.Close())
+	_ = os.Remove(filepath.Dir(n.path)) // one that is not empty stays
 	n.file = nil
 	return err
 }
@@ -127,14 +126,21 @@ func read(f *os.File) (d Dev, err error) {
 	return d, json.Unmarshal(text, &d)
 }
 
-// tries bounds how often lock starts again because the file was withdrawn in
+// tries bounds how often lock starts again because the file, or its folder too, was withdrawn in
 // between.
 const tries = 10
 
-// lock opens the file and takes its lock for as long as it is open.
+// lock makes the folder, opens the file and takes its lock for as long as it is open.
 func lock(path string) (*os.File, error) {
 	for range tries {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		err := ownFolder(filepath.Dir(path))
+		var f *os.File
+		if err == nil {
+			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +179,7 @@ func isLocked(f *os.File) (bool, error) {
 // ownFolder makes the folder, and refuses one in which another user could have
 // put the file.
 func ownFolder(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // it was there, and may have been removed again
 		return err
 	}
 	return checkFolder(dir)

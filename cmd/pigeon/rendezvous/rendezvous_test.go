@@ -2,10 +2,12 @@ package rendezvous
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -41,6 +43,48 @@ func TestPublishFindWithdraw(t *testing.T) {
 	if _, err := Find(path); !errors.Is(err, ErrNone) {
 		t.Errorf("after: %v", err)
 	}
+	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// TestFolderOfOthers: a folder with other files is left.
+func TestFolderOfOthers(t *testing.T) {
+	path := here(t)
+	n, err := Publish(path, Dev{PID: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(filepath.Dir(path), "other")
+	if err := errors.Join(os.WriteFile(other, nil, 0o600), n.Withdraw()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(other); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestComingAndGoing: devs that come while others remove the folder are announced all the same, or
+// find another one.
+func TestComingAndGoing(t *testing.T) {
+	path := here(t)
+	var all sync.WaitGroup
+	for pid := range 4 {
+		all.Go(func() {
+			for range 50 {
+				n, err := Publish(path, Dev{PID: pid})
+				if err == nil {
+					err = n.Withdraw()
+				} else if _, taken := errors.AsType[*TakenError](err); taken {
+					err = nil
+				}
+				if err != nil && !strings.Contains(err.Error(), "others come and go too fast") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestStale: the file of a process that ended without withdrawing it is not

@@ -22,8 +22,8 @@ var errTooMany = fmt.Errorf("it holds more than %d files and folders", maxListed
 
 // List returns a piece of the list of the regular files in an attempt's working folder, as Read
 // does of a stream: a JSON object of [api.TaskFile] a line, in the order of a walk. It leaves out
-// whatever is not a regular file, files that do not belong to the user of the folder, and names
-// that are not UTF-8.
+// whatever is not a regular file, and files that do not belong to the user of the folder. Names that
+// are not UTF-8 are only counted, in a last line.
 func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error) {
 	return s.ofFolder(id, offset, limit, "listing its files", func(in *os.Root, owner int, c *Chunk) error {
 		text, err := list(in, owner)
@@ -112,13 +112,17 @@ func list(in *os.Root, owner int) ([]byte, error) {
 	if in == nil {
 		return text, nil
 	}
-	seen := 0
+	seen, unnamed := 0, 0
 	err := fs.WalkDir(in.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if seen++; seen > maxListed {
 			return errTooMany
 		}
-		if err != nil || !d.Type().IsRegular() || !fs.ValidPath(name) {
+		if err != nil || !d.Type().IsRegular() {
 			return nil //nolint:nilerr // gone meanwhile, or locked by its owner
+		}
+		if !fs.ValidPath(name) {
+			unnamed++
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil || files.Owner(info) != owner {
@@ -128,6 +132,11 @@ func list(in *os.Root, owner int) ([]byte, error) {
 		text = append(append(text, line...), '\n')
 		return err
 	})
+	if unnamed > 0 && err == nil {
+		var line []byte
+		line, err = json.Marshal(api.UnlistedFiles{Unlisted: unnamed})
+		text = append(append(text, line...), '\n')
+	}
 	return text, err
 }
 

@@ -17,6 +17,12 @@ import (
 
 // left returns what is listed of an attempt, read in pieces of a few bytes.
 func left(t *testing.T, s *Store, id sched.AttemptID) (found []api.TaskFile) {
+	found, _ = listed(t, s, id)
+	return found
+}
+
+// listed returns the list and how many files are left out.
+func listed(t *testing.T, s *Store, id sched.AttemptID) (found []api.TaskFile, unnamed int) {
 	t.Helper()
 	var text []byte
 	for {
@@ -28,11 +34,16 @@ func left(t *testing.T, s *Store, id sched.AttemptID) (found []api.TaskFile) {
 		text = append(text, c.Data...)
 	}
 	for line := range strings.Lines(string(text)) {
-		var f api.TaskFile
+		var f struct {
+			api.TaskFile
+			api.UnlistedFiles
+		}
 		must(t, json.Unmarshal([]byte(line), &f))
-		found = append(found, f)
+		if unnamed += f.Unlisted; f.Path != "" {
+			found = append(found, f.TaskFile)
+		}
 	}
-	return found
+	return found, unnamed
 }
 
 // The files in a working folder are listed and read, also while the attempt runs. Links and
@@ -61,8 +72,8 @@ func TestFilesThatATaskLeft(t *testing.T) {
 	must(t, os.Symlink(filepath.Dir(secret), filepath.Join(f.Folder, "folder")))
 	must(t, syscall.Mkfifo(filepath.Join(f.Folder, "pipe"), 0o600))
 	want := []api.TaskFile{{Path: "a/b/out.txt", Size: 10}, {Path: "run", Executable: true}}
-	if got := left(t, s, id); !slices.Equal(got, want) {
-		t.Errorf("listed %+v, want %+v", got, want)
+	if got, unnamed := listed(t, s, id); !slices.Equal(got, want) || unnamed != 1 {
+		t.Errorf("listed %+v, want %+v; %d are left out", got, want, unnamed)
 	}
 	if c, err := s.ReadFile(id, "a/b/out.txt", 3, 4); err != nil || string(c.Data) != "3456" || c.Size != 10 || c.Ended {
 		t.Errorf("read %+v, %v", c, err)

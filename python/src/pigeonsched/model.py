@@ -78,6 +78,7 @@ class LogPiece:
     ended: bool
     missing: int = 0  # bytes from the offset on that are not kept; the stream continues after them
     why: str = ""  # they are not kept
+    attempt: int = 0  # whose output it is; 0 from a node of an earlier version
 
 
 @dataclasses.dataclass(frozen=True)

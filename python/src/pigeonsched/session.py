@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import getpass
 import json
+import logging
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +17,8 @@ from pigeonsched.frontends import SHORT_RETRY, Call, Frontend, Frontends
 from pigeonsched.links import Network
 from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece, TaskFile
 from pigeonsched.settings import Settings
+
+_LOG = logging.getLogger("pigeonsched")
 
 MAX_TASKS = 100_000  # of a job
 WAIT = 10.0  # longest call that waits for a job, so that the loss of its frontend is noticed
@@ -135,10 +138,11 @@ class JobSession:
 
     async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False) -> bytes:
         """Returns what a task has written so far; attempt 0 is the latest."""
-        data = bytearray()
+        data, current = bytearray(), 0
         while True:
             piece = await self.log_piece(task, attempt, stream, len(data), ended)
-            if piece.size < len(data):  # a newer attempt has replaced it
+            replaced, current = _is_of_another(piece, current, len(data)), piece.attempt
+            if replaced:
                 data.clear()
                 continue
             if not piece.data:
@@ -149,13 +153,17 @@ class JobSession:
         """Returns the files that a task left in its working folder."""
         text = await self.logs(task, attempt, "files")
         try:
-            return [TaskFile(f["path"], f["size"], f.get("executable", False)) for f in map(json.loads, text.splitlines())]
+            lines = list(map(json.loads, text.splitlines()))
+            if lines and (unnamed := lines[-1].get("unlisted", 0)):
+                _LOG.warning("files of task %d of job %s whose names are not UTF-8 are left out: %d", task, self.id, unnamed)
+                lines.pop()
+            return [TaskFile(f["path"], f["size"], f.get("executable", False)) for f in lines]
         except (ValueError, KeyError) as e:
             raise PigeonError("the list changed while it was read", subject=f"files of task {task} of job {self.id}", tried="listing them", advice="try again when the task has ended", problem=Problem.NOT_READY) from e
 
     async def follow(self, task: int, stream: str) -> AsyncIterator[bytes]:
-        """Yields what a task writes until the job has ended."""
-        offset = 0
+        """Yields what a task writes until the job has ended. The output of another attempt begins with a warning in the log."""
+        offset, current = 0, 0
         while True:
             s = await self.wait_for(_POLL)
             while True:
@@ -165,7 +173,10 @@ class JobSession:
                     if s.state == "completed" or e.problem not in (Problem.NOT_READY, Problem.NOT_FOUND):
                         raise
                     break
-                if piece.size < offset:
+                replaced, current = _is_of_another(piece, current, offset), piece.attempt
+                if replaced:
+                    if offset:
+                        _LOG.warning("task %d of job %s was started again; the %s of attempt %d follows, from its beginning", task, self.id, stream, current)
                     offset = 0
                     continue
                 if not piece.data:
@@ -187,6 +198,13 @@ class JobSession:
                 problem=Problem.INTERNAL,
             )
         return await self.logs(task, ended=True)
+
+
+def _is_of_another(piece: LogPiece, current: int, offset: int) -> bool:
+    """Whether a piece belongs to another attempt than what was read before, up to the offset."""
+    if not piece.attempt:  # a node of an earlier version
+        return piece.size < offset
+    return current not in (0, piece.attempt)
 
 
 def _user() -> str:

@@ -101,7 +101,7 @@ def status(s: Any) -> JobStatus:
 
 def log_piece(c: Any) -> LogPiece:
     data = c.data or b""
-    return LogPiece(data, c.size or 0, bool(c.ended), c.missing or 0, c.why or "")
+    return LogPiece(data, c.size or 0, bool(c.ended), c.missing or 0, c.why or "", c.attempt or 0)
 
 
 def identity(i: Any) -> Identity:

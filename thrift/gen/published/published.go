@@ -13109,12 +13109,14 @@ func (p *TFrontendIdentity) String() string {
 //   - Ended
 //   - Missing
 //   - Why
+//   - Attempt
 type TLogChunk struct {
 	Data    []byte `thrift:"data,1" db:"data" json:"data"`
 	Size    int64  `thrift:"size,2" db:"size" json:"size"`
 	Ended   bool   `thrift:"ended,3" db:"ended" json:"ended"`
 	Missing int64  `thrift:"missing,4" db:"missing" json:"missing"`
 	Why     string `thrift:"why,5" db:"why" json:"why"`
+	Attempt int32  `thrift:"attempt,6" db:"attempt" json:"attempt"`
 }
 
 func NewTLogChunk() *TLogChunk {
@@ -13144,12 +13146,22 @@ var TLogChunk_Why_DEFAULT string = ""
 func (p *TLogChunk) GetWhy() string {
 	return p.Why
 }
+
+var TLogChunk_Attempt_DEFAULT int32 = 0
+
+func (p *TLogChunk) GetAttempt() int32 {
+	return p.Attempt
+}
 func (p *TLogChunk) IsSetMissing() bool {
 	return p.Missing != TLogChunk_Missing_DEFAULT
 }
 
 func (p *TLogChunk) IsSetWhy() bool {
 	return p.Why != TLogChunk_Why_DEFAULT
+}
+
+func (p *TLogChunk) IsSetAttempt() bool {
+	return p.Attempt != TLogChunk_Attempt_DEFAULT
 }
 
 func (p *TLogChunk) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -13209,6 +13221,16 @@ func (p *TLogChunk) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 5:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -13276,6 +13298,15 @@ func (p *TLogChunk) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TLogChunk) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
+}
+
 func (p *TLogChunk) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TLogChunk"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -13294,6 +13325,9 @@ func (p *TLogChunk) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13375,6 +13409,21 @@ func (p *TLogChunk) writeField5(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TLogChunk) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAttempt() {
+		if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:attempt: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.attempt (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:attempt: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TLogChunk) Equals(other *TLogChunk) bool {
 	if p == other {
 		return true
@@ -13394,6 +13443,9 @@ func (p *TLogChunk) Equals(other *TLogChunk) bool {
 		return false
 	}
 	if p.Why != other.Why {
+		return false
+	}
+	if p.Attempt != other.Attempt {
 		return false
 	}
 	return true

@@ -4181,16 +4181,18 @@ class TLogChunk(object):
      - ended
      - missing
      - why
+     - attempt
 
     """
 
 
-    def __init__(self, data=None, size=None, ended=None, missing=0, why="",):
+    def __init__(self, data=None, size=None, ended=None, missing=0, why="", attempt=0,):
         self.data = data
         self.size = size
         self.ended = ended
         self.missing = missing
         self.why = why
+        self.attempt = attempt
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4226,6 +4228,11 @@ class TLogChunk(object):
                     self.why = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.I32:
+                    self.attempt = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4255,6 +4262,10 @@ class TLogChunk(object):
         if self.why is not None:
             oprot.writeFieldBegin('why', TType.STRING, 5)
             oprot.writeString(self.why.encode('utf-8') if sys.version_info[0] == 2 else self.why)
+            oprot.writeFieldEnd()
+        if self.attempt is not None:
+            oprot.writeFieldBegin('attempt', TType.I32, 6)
+            oprot.writeI32(self.attempt)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6224,6 +6235,7 @@ TLogChunk.thrift_spec = (
     (3, TType.BOOL, 'ended', None, None, ),  # 3
     (4, TType.I64, 'missing', None, 0, ),  # 4
     (5, TType.STRING, 'why', 'UTF8', "", ),  # 5
+    (6, TType.I32, 'attempt', None, 0, ),  # 6
 )
 all_structs.append(TInput)
 TInput.thrift_spec = (

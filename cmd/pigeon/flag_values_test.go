@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRefusedValues: an error about the value of a flag is about the value, and names what is
+// possible.
+func TestRefusedValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, want string }{
+		{"submit --sleep 9999999h", `invalid argument "9999999h" for "--sleep" flag: it is too large; use 2562047h or less`},
+		{"status --since 9999999h", "it is too large; use 2562047h or less"},
+		{"status --since 1.5h2m9999999999h", "it is too large"},
+		{"status --since soon", `must be a duration like "30s"`},
+		{"status --since 9999999", `must be a duration like "30s"`},
+		{"submit --memory 99999999T -- true", `"99999999T" is too large; use 1P or less`},
+		{"submit --memory 1e999G -- true", `"1e999G" is too large`},
+		{"submit --memory 2P -- true", `"2P" is too large; use 1P or less`},
+		{"submit --memory infG -- true", "is no size"},
+		{"submit --memory -1G -- true", "is no size"},
+		{"submit --time-limit 9999999h -- true", `"9999999h" is too large; use 8760h0m0s or less`},
+		{"sim --group-sizes a", `invalid argument "a" for "--group-sizes" flag: "a" is no whole number; write such numbers with commas between`},
+		{"sim --group-sizes 3,99999999999999999999", `"99999999999999999999" is too large`},
+		{"compare --loads 0.5,b", `"b" is no number; write numbers with commas between`},
+
+		{"history --job=", `invalid argument "" for "--job" flag: it is empty; give the id of a job, or leave the flag out`},
+		{"history --name=", "it is empty"},
+		{"events --job=", "it is empty"},
+		{"events --node=", "it is empty"},
+		{"status --user=", "it is empty"},
+		{"status --name=", "it is empty"},
+		{"submit --wait --collect= -- true", `for "--collect" flag: it is empty; name a folder`},
+		{"run --collect= -- true", "it is empty"},
+	} {
+		code, out, errs := pigeon(t, strings.Fields(c.args)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) {
+			t.Errorf("pigeon %s: status %d, %s%s\nwant %s", c.args, code, out, errs, c.want)
+		}
+	}
+}
+
+// A duration in a script's lines or a job file is explained likewise.
+func TestRefusedValuesOfJobs(t *testing.T) {
+	if _, _, err := asked(t, "sleep: 9999999h\n", "--file", "-"); err == nil || !strings.Contains(err.Error(), `line 1: sleep "9999999h": it is too large; use 2562047h or less`) {
+		t.Errorf("a job file: %v", err)
+	}
+	script := write(t, "job.sh", "#!/bin/sh\n#PIGEON --estimate 9999999h\n")
+	if _, _, err := asked(t, "", script); err == nil || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), "it is too large") {
+		t.Errorf("a script: %v", err)
+	}
+}
+
+// TestHelpNamesDefaultsOnce: the default of a flag is not shown twice.
+func TestHelpNamesDefaultsOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ verb, flag, want string }{
+		{"files", "--task int", "(default: all)"},
+		{"token list", "--file string", "(default "},
+		{"history", "--job string", ""},
+	} {
+		_, out, _ := pigeon(t, append(strings.Fields(c.verb), "--help")...)
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, c.flag) && (!strings.Contains(line, c.want) || strings.Count(line, "default:")+strings.Count(line, "(default ") > 1 || c.want == "" && strings.Contains(line, "(default")) {
+				t.Errorf("pigeon %s: %s", c.verb, line)
+			}
+		}
+		if !strings.Contains(out, c.flag) {
+			t.Errorf("pigeon %s has no %s:\n%s", c.verb, c.flag, out)
+		}
+	}
+}
+
+// TestHelpOfPeers: the help lists the peers that can be measured.
+func TestHelpOfPeers(t *testing.T) {
+	t.Parallel()
+	if _, out, _ := pigeon(t, "bench", "reuther", "--help"); strings.Contains(out, "nomad") || !strings.Contains(out, "pigeon, pigeon-dir, xargs") {
+		t.Error(out)
+	}
+}
+
+// TestNoHint: a cluster that does not answer is a failure, not wrong use.
+func TestNoHint(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"replay", "bench latency", "bench launch"} {
+		code, _, errs := pigeon(t, append(strings.Fields(verb), "--frontend", "127.0.0.1:1")...)
+		if code != exitFailed || strings.Contains(errs, "--help") || !strings.Contains(errs, "127.0.0.1:1") {
+			t.Errorf("pigeon %s: status %d: %s", verb, code, errs)
+		}
+	}
+}
