@@ -6,7 +6,10 @@
 // cannot determine is a finding too.
 package doctor
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // Status of a finding.
 type Status string
@@ -65,16 +68,33 @@ func Checks(o Options) []Check {
 	return checks
 }
 
-// Run makes the checks one after another, reports each finding as it comes, and
-// stops early when ctx ends. It returns the worst status.
+// Run makes all checks at the same time, which mostly wait (for timers, a disk, an answer), and
+// reports the findings in the order of the checks, each once it and those before it are there. It
+// ends early with ctx, and returns the worst status.
 func Run(ctx context.Context, checks []Check, report func(Finding) error) (Status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	findings := make([]chan Finding, len(checks))
+	for i, c := range checks {
+		findings[i] = make(chan Finding, 1)
+		running.Go(func() {
+			f := c.Run(ctx)
+			f.Check = c.Name
+			findings[i] <- f
+		})
+	}
 	worst := Good
-	for _, c := range checks {
+	for _, finding := range findings {
+		var f Finding
+		select {
+		case f = <-finding:
+		case <-ctx.Done():
+		}
 		if ctx.Err() != nil {
 			return worst, ctx.Err()
 		}
-		f := c.Run(ctx)
-		f.Check = c.Name
 		if f.Status == Bad || worst == Good {
 			worst = f.Status
 		}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,11 +115,22 @@ func TestWorstStatus(t *testing.T) {
 	}
 }
 
+// An interruption ends the checks that wait, and nothing more is reported.
 func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	calls := 0
-	one := Check{"x", func(context.Context) Finding { calls++; cancel(); return Finding{} }}
-	if _, err := Run(ctx, []Check{one, one}, func(Finding) error { return nil }); !errors.Is(err, context.Canceled) || calls != 1 {
-		t.Errorf("%d calls, %v", calls, err)
+	first := Check{"first", func(context.Context) Finding { return Finding{} }}
+	waits := Check{"waits", func(ctx context.Context) Finding { <-ctx.Done(); return Finding{} }}
+	var reported []string
+	_, err := Run(ctx, []Check{first, waits, first}, func(f Finding) error {
+		reported = append(reported, f.Check)
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || !slices.Equal(reported, []string{"first"}) {
+		t.Errorf("reported %v, %v", reported, err)
+	}
+	failed := errors.New("cannot be printed")
+	if _, err := Run(t.Context(), []Check{first, waits}, func(Finding) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("%v", err)
 	}
 }
