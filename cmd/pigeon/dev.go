@@ -129,17 +129,13 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	return f
 }
 
-// devMost is how many groups, nodes of each and frontends a cluster on one machine has at most; the
-// package cluster refuses more.
-const devMost = 250
-
 // check refuses options that cannot work, before anything is started.
 func (f *devFlags) check() error {
-	if f.groups < 1 || f.nodes < f.groups || f.groups > devMost || f.nodes > devMost*f.groups {
-		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group 1 to %d nodes, and have at most %[3]d groups", f.nodes, f.groups, devMost)
+	if f.groups < 1 || f.nodes < f.groups || f.groups > cluster.MaxGroups || f.nodes > cluster.MaxNodes*f.groups {
+		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group 1 to %d nodes, and have at most %d groups", f.nodes, f.groups, cluster.MaxNodes, cluster.MaxGroups)
 	}
-	if f.spec.Slots < 1 || f.spec.Frontends < 1 || f.spec.Frontends > devMost {
-		return fmt.Errorf("--slots %d must be 1 or more, and --frontends %d from 1 to %d", f.spec.Slots, f.spec.Frontends, devMost)
+	if f.spec.Slots < 1 || f.spec.Frontends < 1 || f.spec.Frontends > cluster.MaxFrontends {
+		return fmt.Errorf("--slots %d must be 1 or more, and --frontends %d from 1 to %d", f.spec.Slots, f.spec.Frontends, cluster.MaxFrontends)
 	}
 	if err := f.checkSettings(); err != nil {
 		return err

@@ -33,6 +33,8 @@ func TestRefusedValues(t *testing.T) {
 		{"status --name=", "it is empty"},
 		{"submit --wait --collect= -- true", `for "--collect" flag: it is empty; name a folder`},
 		{"run --collect= -- true", "it is empty"},
+		{"run --stage= -- true", "it is empty; name a file or a folder"},
+		{"submit --array= -- true", `"" are no indices`},
 	} {
 		code, out, errs := pigeon(t, strings.Fields(c.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -43,23 +42,11 @@ func (b *bytesFlag) Set(text string) error {
 	switch {
 	case err == nil && n == 0:
 		err = errors.New("a task needs some memory; leave the flag out for no limit")
-	case n > api.MaxMemory || err != nil && tooManyBytes(text):
+	case n > api.MaxMemory || errors.Is(err, api.ErrSizeTooLarge):
 		return fmt.Errorf("%q is too large; use %s or less", text, api.FormatBytes(api.MaxMemory))
 	}
 	*b = bytesFlag(n)
 	return err
-}
-
-// tooManyBytes reports whether a text has the form of a size that [api.ParseBytes] refuses because
-// it is too large.
-func tooManyBytes(text string) bool {
-	number := strings.TrimRight(text, "KMGTPkmgtpiIbB")
-	_, err := api.ParseBytes("1" + text[len(number):])
-	if err != nil {
-		return false
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	return errors.Is(err, strconv.ErrRange) || err == nil && n > 1 && !math.IsInf(n, 1)
 }
 
 // timeLimitFlag is a duration, as Go or Slurm writes it.

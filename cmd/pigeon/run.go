@@ -89,7 +89,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	if duplicate {
 		sayKnown(cmd.ErrOrStderr(), job.ID)
 		if in != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: standard input is what the job got when it was accepted, as far as it has any; this one may not be read")
+			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: the job has read, or will read, the input that it was given first; this standard input may be ignored")
 		}
 	}
 	ctx, stopInput := forwardInput(ctx, job, in)

@@ -81,10 +81,11 @@ func (c *committer) run() {
 }
 
 // writeWaiting writes what waits, and returns for how long ends of tasks may be gathered, 0 when
-// nothing waits. Those that are due are written in any case.
+// nothing waits. Those that are due are written in any case. A clock that was set back makes nobody
+// wait longer.
 func (c *committer) writeWaiting(due bool) time.Duration {
 	for ; ; due = false {
-		if rest := gatherFor - c.now().Sub(c.synced); rest > 0 && !due && c.queue.patient() {
+		if rest := min(gatherFor-c.now().Sub(c.synced), gatherFor); rest > 0 && !due && c.queue.patient() {
 			return rest
 		}
 		tickets := c.queue.next()

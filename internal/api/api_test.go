@@ -43,6 +43,8 @@ func TestValidate(t *testing.T) {
 		"one task too many":               {func(r *api.Request) { r.Tasks = request(api.MaxTasks + 1).Tasks }, "100001 tasks"},
 		"no task":                         {func(r *api.Request) { r.Tasks = nil }, "no task"},
 		"a long key":                      {func(r *api.Request) { r.Key = long }, "longer than 256"},
+		"a key in no UTF-8":               {func(r *api.Request) { r.Key = "k\xff" }, "is not valid UTF-8"},
+		"a key of two lines":              {func(r *api.Request) { r.Key = "k\nl" }, "contains a control character"},
 		"a long application":              {func(r *api.Request) { r.App = long }, "longer than 256"},
 		"a long task id":                  {func(r *api.Request) { r.Tasks[1].ID = long }, "longer than 256"},
 		"a long user":                     {func(r *api.Request) { r.User = long }, "longer than 256"},

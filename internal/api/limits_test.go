@@ -19,7 +19,7 @@ func TestParseBytes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"2048": "has no unit", "": "is no size", "G": "is no size", "-1G": "is no size", "2X": "is no size", "2GG": "is no size", "NaNG": "is no size",
-		"1e300P": "is no size", "infG": "is no size", "2 cats": "is no size",
+		"1e300P": "is too large a size", "1e999M": "is too large a size", "9999999P": "is too large a size", "-1e999M": "is no size", "infG": "is no size", "2 cats": "is no size",
 	} {
 		if got, err := ParseBytes(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is read as %d (%v), want the error %q", text, got, err, want)

@@ -1,11 +1,15 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 )
+
+// ErrSizeTooLarge is the error of a size that is larger than any that [ParseBytes] reads.
+var ErrSizeTooLarge = errors.New("is too large a size")
 
 // sizeUnits are the letters of units of bytes, each 1024 times the one before.
 const sizeUnits = "KMGTP"
@@ -33,7 +37,10 @@ func ParseBytes(text string) (int64, error) {
 		factor = math.Pow(1024, float64(at+1))
 	}
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n >= 0) || n*factor > math.MaxInt64/2 {
+	switch {
+	case errors.Is(err, strconv.ErrRange) && n > 0, err == nil && n*factor > math.MaxInt64/2 && !math.IsInf(n, 1):
+		return 0, fmt.Errorf("%q %w", text, ErrSizeTooLarge)
+	case err != nil || !(n >= 0) || math.IsInf(n, 1):
 		return 0, fmt.Errorf("%q is no size; write a number and a unit, such as 512M or 2G", text)
 	}
 	return int64(n * factor), nil

@@ -182,17 +182,17 @@ func (s *Spec) crossGroup() bool {
 
 // Bounds of a cluster on one machine.
 const (
-	maxGroups    = 250 // they are the third byte of a node's address
-	maxNodes     = 250 // of a group: the fourth byte
-	maxFrontends = 250
+	MaxGroups    = 250 // they are the third byte of a node's address
+	MaxNodes     = 250 // of a group: the fourth byte
+	MaxFrontends = 250
 )
 
 func (s Spec) check() error {
 	switch {
-	case len(s.Groups) == 0 || len(s.Groups) > maxGroups:
-		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d; nothing was started", maxGroups, len(s.Groups))
-	case s.Frontends < 1 || s.Frontends > maxFrontends:
-		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d; nothing was started", maxFrontends, s.Frontends)
+	case len(s.Groups) == 0 || len(s.Groups) > MaxGroups:
+		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d; nothing was started", MaxGroups, len(s.Groups))
+	case s.Frontends < 1 || s.Frontends > MaxFrontends:
+		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d; nothing was started", MaxFrontends, s.Frontends)
 	}
 	if err := s.Isolation.Check(); err != nil {
 		return fmt.Errorf("%w; nothing was started", err)
@@ -204,8 +204,8 @@ func (s Spec) check() error {
 		return err
 	}
 	for g, size := range s.Groups {
-		if size < 1 || size > maxNodes {
-			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; use fewer nodes with more slots each", g, maxNodes, size)
+		if size < 1 || size > MaxNodes {
+			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; use fewer nodes with more slots each", g, MaxNodes, size)
 		}
 	}
 	p, err := s.policy()
