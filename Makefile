@@ -288,14 +288,16 @@ roles: need-go ## the table of docs/security.md from internal/access
 json: need-go ## docs/json.md from the types that commands print
 	$(GO) test ./cmd/pigeon -run '^TestJSONPage$$' -update
 
-generate: need-thrift need-go ## Go, Java and Python from the Thrift IDL (needs thrift 0.17.0), and configs/
+generate: need-thrift need-go ## Go, Java and Python from the Thrift IDL (needs thrift 0.17.0), the encoding of the guard's messages, and configs/
 	thrift/generate.sh
 	sh tools/spark-thrift.sh
+	GO=$(GO) sh tools/messages.sh
 	@$(MAKE) --no-print-directory configs
 
-generate-check: need-thrift ## check that the committed code is what the IDL generates
+generate-check: need-thrift need-go ## check that the committed code is what the IDL, and the guard's messages, generate
 	thrift/generate.sh check
 	sh tools/spark-thrift.sh check
+	GO=$(GO) sh tools/messages.sh check
 
 clean: ## remove what make produced
 	rm -rf bin $(OUT)

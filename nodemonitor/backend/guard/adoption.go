@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,12 +62,12 @@ func (c *Client) Adopt() (*Adoption, error) {
 
 func (c *Client) adopt(g *instance) (*Adoption, error) {
 	_ = g.conn.SetDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the calls below then do
-	err := g.enc.Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup})
-	if err = errors.Join(err, g.out.Flush()); err != nil {
+	if err := gob.NewEncoder(g.conn).Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup}); err != nil {
 		return nil, err
 	}
 	var w welcome
-	if err := g.dec.Decode(&w); err != nil {
+	dec := gob.NewDecoder(g.in)
+	if err := dec.Decode(&w); err != nil {
 		return nil, &RefusedError{Why: "it ended: " + err.Error(), Ends: true} // its grace was over
 	}
 	p, err := openFormer(w.Pid)
@@ -85,7 +86,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	g.process = p
 	a := &Adoption{Kept: w.Kept, Held: make([]Held, w.Held)}
 	for i := range a.Held {
-		if err := g.dec.Decode(&a.Held[i]); err != nil {
+		if err := dec.Decode(&a.Held[i]); err != nil {
 			return nil, err
 		}
 	}

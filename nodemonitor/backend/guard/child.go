@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child is one attempt's process. Only the server's loop touches it, except for the streams,
-// which belong to the outputs until both have ended.
+// child is one attempt's process. Only the server's loop touches it, except for what a stream has
+// left to a goroutine.
 type child struct {
 	handle Handle
 	mark   string
@@ -16,7 +16,9 @@ type child struct {
 
 	confined confinement // from the fork on
 
-	pid     int // 0 before the fork; also the number of its session and group
+	pid     int    // 0 before the fork; also the number of its session and group
+	pidfd   int    // readable from its end on; -1 where the kernel has none
+	key     uint64 // of the pidfd in the poller
 	started time.Time
 	killed  bool // Kill came before the end
 	forced  bool // the grace after it is over
@@ -26,18 +28,18 @@ type child struct {
 	heldSince  time.Time     // while it is suspended
 	heldBefore time.Duration // for how long it was suspended before
 
-	exited      bool   // and nothing is left of the group
-	final       *Event // its last event, while no client has received it
-	event       Event  // Ended, filled in bit by bit from the exit on
-	input       *input // nil for a process that takes none
-	streams     *streams
+	exited      bool        // and nothing is left of the group
+	final       *Event      // its last event, while no client has received it
+	event       Event       // Ended, filled in bit by bit from the exit on
+	input       *input      // nil for a process that takes none
+	streams     [2]stream   // stdout and stderr
 	open        int         // what is awaited after the exit: the ends of the streams, the use of a cgroup
 	pipeTimeout *time.Timer // closes the pipes
 }
 
 // fork starts the process in a session of its own. It must run on the thread
 // that lives as long as the guard: the parent-death signal is that thread's.
-func (c *child) fork(p plan, null int) error {
+func (c *child) fork(p plan, null int, pidfd bool) error {
 	stdin := null
 	if c.spec.Stdin {
 		own, err := c.openInput()
@@ -54,6 +56,9 @@ func (c *child) fork(p plan, null int) error {
 	}
 	c.started = time.Now()
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()}
+	if c.pidfd = -1; pidfd {
+		attr.PidFD = &c.pidfd
+	}
 	c.confined = p.confined
 	pid, err := c.confined.start(attr, c.spec.As, func() (int, error) {
 		return c.spec.As.fork(p, &syscall.ProcAttr{
@@ -68,13 +73,11 @@ func (c *child) fork(p plan, null int) error {
 	if err != nil {
 		c.closeInput()
 		_, _ = unix.Close(read[0]), unix.Close(read[1])
+		c.closePidfd()
 		return err
 	}
 	c.pid = pid
-	c.streams = &streams{}
-	for i := range c.streams.each {
-		c.streams.each[i].child, c.streams.each[i].fd = c, read[i]
-	}
+	c.streams[0].fd, c.streams[1].fd = read[0], read[1]
 	return nil
 }
 

@@ -6,13 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InputState is how far a process has received its standard input.
-type InputState struct {
-	Taken   int64 // bytes in all
-	Writing bool  // the last of them are not in the pipe yet, which has no room
-	Closed  bool  // it takes no more: it reads no more, has received the end, or has ended
-}
-
 // input is the standard input of a process that takes one. The guard has the only writing end of
 // its pipe, so the process reads end-of-file when the input has ended, and not before. The
 // server's loop owns it; one goroutine, write, has what is being written.
@@ -76,13 +69,13 @@ func (s *server) write(c *child, in *input) {
 		if len(p.data) > 0 {
 			_, err = in.pipe.Write(p.data) // a process that reads no more is EPIPE
 		}
-		s.todo <- func() {
+		s.poll.post(func() {
 			in.Writing = false
 			if p.last || err != nil {
 				c.closeInput()
 			}
 			s.tellInput(c)
-		}
+		})
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *server) kill(c *child, grace time.Duration) {
 		c.signal(syscall.SIGTERM)
 		c.signal(syscall.SIGCONT) // a stopped process would not see the other
 		if c.grace == nil {
-			c.grace = time.AfterFunc(grace, func() { s.todo <- func() { s.force(c) } })
+			c.grace = s.poll.after(grace, func() { s.force(c) })
 		}
 	}
 }
@@ -47,6 +47,7 @@ func (s *server) reap() {
 			continue
 		}
 		delete(s.byPid, pid)
+		s.unwatch(c)
 		patient := c.killed && !c.forced
 		if !patient {
 			c.signal(syscall.SIGKILL)
@@ -77,7 +78,11 @@ func (s *server) exit(c *child) {
 	c.event.Ran = time.Since(c.started)
 	if c.open > 0 {
 		// An escaped child may hold the pipes open forever.
-		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- func() { s.outputs.expire(c) } })
+		c.pipeTimeout = s.poll.after(pipeWait, func() {
+			for i := range c.streams {
+				c.streams[i].expire()
+			}
+		})
 	}
 	s.measure(c)
 	s.sweepSoon()

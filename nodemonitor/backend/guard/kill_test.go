@@ -22,10 +22,15 @@ func TestEndBeforeTheKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(null)
+	poll, err := newPoller()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = unix.Close(poll.epoll), unix.Close(poll.wake) }()
 	for _, grace := range []time.Duration{0, time.Second} {
-		s := &server{handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, sweeping: true}
+		s := &server{poll: poll, handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, sweeping: true}
 		c := &child{handle: 1, spec: &Spec{}}
-		if err := c.fork(plan{path: "/bin/sh", argv: []string{"sh", "-c", "exit 0"}, dir: "/"}, null); err != nil {
+		if err := c.fork(plan{path: "/bin/sh", argv: []string{"sh", "-c", "exit 0"}, dir: "/"}, null, true); err != nil {
 			t.Fatal(err)
 		}
 		s.handles[1], s.byPid[c.pid] = c, c
@@ -35,8 +40,8 @@ func TestEndBeforeTheKill(t *testing.T) {
 		if !c.exited || c.event.Killed || !c.event.Status.Exited() || c.event.Status.ExitStatus() != 0 {
 			t.Errorf("grace %v: exited %v, %+v", grace, c.exited, c.event)
 		}
-		for i := range c.streams.each {
-			_ = unix.Close(c.streams.each[i].fd)
+		for i := range c.streams {
+			_ = unix.Close(c.streams[i].fd)
 		}
 	}
 }

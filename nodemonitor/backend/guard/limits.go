@@ -15,19 +15,6 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
-// Limits are what a process, with all that it starts, may use. A value of 0 is no limit.
-// Where no cgroup was delegated, the memory is that of each process, a weight becomes a nice
-// value, processes are those of its user, if that is not the guard's (Spec.As), and processors are
-// not limited ([Client.Enforces]).
-type Limits struct {
-	Memory    int64   // bytes
-	CPUs      float64 // processors
-	Processes int     // processes and threads
-	// Weight is the share of the processor where others want it too: 100 is the usual one, 10 a
-	// tenth of it. 0 leaves it as it is.
-	Weight int
-}
-
 // usualWeight is the weight of a process for which none is stated.
 const usualWeight = 100
 
@@ -187,7 +174,7 @@ func (s *server) measure(c *child) {
 	g := c.confined.group
 	s.removing.Go(func() {
 		u := g.Usage()
-		go func() { s.todo <- func() { s.measured(c, u) } }()
+		s.poll.post(func() { s.measured(c, u) })
 		remove(g)
 	})
 }

@@ -1,9 +1,7 @@
 package guard
 
 import (
-	"encoding/gob"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -40,10 +38,14 @@ func Register() {
 // everything it started, and returns the exit status.
 // It changes process-wide state (signals, child reaping) and starts processes
 // from the calling thread, so it must be the only thing the process does.
-func Main() int {
-	runtime.LockOSThread() // parent-death signals come from this thread
-	conn, err := inherited()
-	if err != nil {
+func Main() int { return runGuard(true) }
+
+// runGuard is Main. Without pidfds it learns the ends of processes by signals.
+func runGuard(pidfds bool) int {
+	runtime.LockOSThread()     // parent-death signals come from this thread
+	unix.CloseOnExec(socketFD) // the processes to be started do not get it
+	unix.CloseOnExec(listenFD) // where there is one
+	if _, err := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
 		fmt.Fprintf(os.Stderr, "pigeon %s: descriptor %d is no socket (%v); this verb is started by a node monitor only, use `pigeon nodemonitor`\n", Verb, socketFD, err)
 		return 2
 	}
@@ -66,21 +68,23 @@ func Main() int {
 	// ends when its socket does. The signals are caught, not ignored: the processes that it
 	// starts would inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	exits := make(chan os.Signal, 1)
-	signal.Notify(exits, syscall.SIGCHLD)
 
-	s := &server{
-		null: null, env: ownPath(), open: createLog,
-		todo: make(chan func(), waiting), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
-	}
-	if s.outputs, err = newOutputs(s.drained); err != nil {
-		fmt.Fprintf(os.Stderr, "pigeon %s: cannot wait for outputs: %v; raise the limit of open files\n", Verb, err)
+	poll, err := newPoller()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: cannot wait for processes and their outputs: %v; raise the limit of open files\n", Verb, err)
 		return 1
 	}
-	if err := s.first(conn); err != nil {
+	s := &server{
+		poll: poll, null: null, env: ownPath(), open: createLog,
+		handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
+	}
+	if !pidfds {
+		s.listen()
+	}
+	if err := s.first(socketFD); err != nil {
 		return 0 // its client has ended already
 	}
-	s.loop(exits)
+	s.loop()
 	s.reapAll()
 	s.removeGroups()
 	return 0
@@ -93,24 +97,4 @@ func ownPath() []string {
 		return []string{"PATH=" + path}
 	}
 	return nil
-}
-
-// inherited returns the socket and keeps it from the processes to be started.
-func inherited() (net.Conn, error) {
-	unix.CloseOnExec(socketFD)
-	unix.CloseOnExec(listenFD) // where there is one
-	f := os.NewFile(socketFD, "guard-socket")
-	defer func() { _ = f.Close() }() // FileConn has its own copy
-	return net.FileConn(f)
-}
-
-func receive(dec *gob.Decoder, requests chan<- request) {
-	defer close(requests)
-	for {
-		var q request
-		if dec.Decode(&q) != nil {
-			return // the client is gone
-		}
-		requests <- q
-	}
 }

@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if deep := os.Getenv(unregistered); deep != "" {
 		careless(deep)
 	}
+	if len(os.Args) > 1 && os.Args[1] == bySignals {
+		os.Exit(runGuard(false))
+	}
 	Register()
 	if len(os.Args) > 1 && os.Args[1] == "victim" {
 		victim(os.Args[2:])
@@ -28,6 +31,9 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// bySignals is the verb of a guard that does as on a kernel without pidfds.
+const bySignals = "guard-by-signals"
 
 // victim runs one shell script under a guard and waits to be killed. With a folder and a
 // grace before it the guard waits for a successor.

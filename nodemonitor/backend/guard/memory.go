@@ -5,8 +5,8 @@ import "time"
 // version is that of the protocol between clients and guards of different builds. A guard of
 // version 1 does not know Spec.As and Spec.Limits: it would run
 // everything as its own user, without limits. One of version 2 does not know Spec.Stdin: it would
-// give a process an empty input.
-const version = 3
+// give a process an empty input. Version 3 had another encoding.
+const version = 4
 
 // greeting is the first message of a client.
 type greeting struct {
@@ -52,7 +52,7 @@ type memory struct {
 }
 
 // held lists the processes whose end no client has seen.
-func (s *server) held() (list []any) {
+func (s *server) held() (list []Held) {
 	for _, c := range s.handles {
 		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0, Suspended: c.held, Stopped: c.heldBefore, End: c.final}
 		if c.held {

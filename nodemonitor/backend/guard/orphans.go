@@ -3,7 +3,6 @@ package guard
 import (
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +23,7 @@ func (s *server) sweepSoon() {
 func (s *server) sweepAgain() {
 	if !s.sweeping {
 		s.sweeping = true
-		time.AfterFunc(sweepEvery, func() { s.todo <- s.sweep })
+		s.poll.after(sweepEvery, s.sweep)
 	}
 }
 

@@ -1,8 +1,7 @@
 package guard
 
 import (
-	"bytes"
-	"encoding/gob"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -52,11 +51,26 @@ func FuzzParseProc(f *testing.F) {
 
 // FuzzReceive holds the guard's decoder to ending, whatever it reads.
 func FuzzReceive(f *testing.F) {
-	f.Add([]byte{0x03, 0x01, 0x02, 0x03})
+	start, err := appendFrame(nil, &request{Op: opStart, Handle: 1, Spec: &Spec{Argv: []string{"true"}, Env: []string{"A=1"}, As: &User{UID: 1}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(start)
+	f.Add(append(start, 0, 0, 0, 1, 0x90))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		requests := make(chan request)
-		go receive(gob.NewDecoder(bytes.NewReader(data)), requests)
-		for range requests { // until it gives up
+		for {
+			message, rest, err := cutFrame(data)
+			if err != nil || message == nil {
+				return
+			}
+			var r, again request
+			if decode(&r, message) == nil {
+				b, err := appendFrame(nil, &r)
+				if err != nil || decode(&again, b[frameHead:]) != nil || !reflect.DeepEqual(r, again) {
+					t.Fatalf("%+v was read again as %+v (%v)", r, again, err)
+				}
+			}
+			data = rest
 		}
 	})
 }

@@ -65,6 +65,21 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir, key: key, remembered: remembered, reused: reused}, nil
 }
 
+// prepareQuickly prepares a process whose folder and program are those of processes that ended a
+// moment ago. What it does not check makes the fork fail, and is checked then.
+func prepareQuickly(spec *Spec, own []string, mark string, found *programs) (p plan, ok bool) {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Script != nil || !spec.MakeDir || spec.Spare == "" {
+		return plan{}, false
+	}
+	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
+	key := keyOf(spec, variable(env, "PATH"))
+	path := found.get(key)
+	if path == "" || !spec.reuse() {
+		return plan{}, false
+	}
+	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir, key: key, remembered: true, reused: true}, true
+}
+
 // makeFolder makes the process's own working folder, which only its user may enter.
 func makeFolder(spec *Spec) *Fault {
 	if !spec.MakeDir {

@@ -27,9 +27,8 @@ const patience = 10 * time.Second
 type instance struct {
 	process guardProcess
 	conn    net.Conn
-	out     *bufio.Writer // to conn; used by send alone
-	enc     *gob.Encoder  // to out; likewise
-	dec     *gob.Decoder  // used by receive alone
+	in      *bufio.Reader // of conn; used by receive alone
+	out     []byte        // requests to be written; used by send alone
 	gone    chan struct{} // closed when receive has ended
 	follow  func()        // starts the delivery of the events of a guard that was adopted
 	left    atomic.Bool   // the connection ends, the guard does not
@@ -95,8 +94,7 @@ func (c *Client) spawn() (*instance, error) {
 }
 
 func newInstance(p guardProcess, conn net.Conn) *instance {
-	out := bufio.NewWriter(impatient{conn})
-	return &instance{process: p, conn: conn, out: out, enc: gob.NewEncoder(out), dec: gob.NewDecoder(conn), gone: make(chan struct{}), follow: func() {}}
+	return &instance{process: p, conn: conn, in: bufio.NewReader(conn), gone: make(chan struct{}), follow: func() {}}
 }
 
 func socketPair() (net.Conn, *os.File, error) {
@@ -154,9 +152,14 @@ func listen(folder string) (f *os.File, err error) {
 // behind.
 func (c *Client) receive(g *instance) {
 	defer close(g.gone)
+	var buf []byte
 	for {
+		var err error
+		if buf, err = readFrame(g.in, buf); err != nil {
+			break
+		}
 		var e Event
-		if g.dec.Decode(&e) != nil {
+		if decode(&e, buf) != nil {
 			break
 		}
 		c.deliver(e)
@@ -181,16 +184,32 @@ func (c *Client) receive(g *instance) {
 }
 
 // greet sends the first message.
-func (g *instance) greet(m greeting) {
-	g.check(g.enc.Encode(m))
-	g.flush()
-}
+func (g *instance) greet(m greeting) { g.check(gob.NewEncoder(impatient{g.conn}).Encode(m)) }
+
+// sendAtOnce is how many bytes of requests are gathered.
+const sendAtOnce = 64 << 10
 
 // write sends a request, at the latest with the next flush.
-func (g *instance) write(r *request) { g.check(g.enc.Encode(r)) }
+func (g *instance) write(r *request) {
+	var err error
+	if g.out, err = appendFrame(g.out, r); err != nil {
+		g.check(err)
+	} else if len(g.out) >= sendAtOnce {
+		g.flush()
+	}
+}
 
 // flush sends what was written.
-func (g *instance) flush() { g.check(g.out.Flush()) }
+func (g *instance) flush() {
+	if len(g.out) == 0 {
+		return
+	}
+	_, err := impatient{g.conn}.Write(g.out)
+	g.check(err)
+	if g.out = g.out[:0]; cap(g.out) > 4*sendAtOnce {
+		g.out = nil
+	}
+}
 
 // check kills a guard that does not read its requests: receive then ends what it ran.
 func (g *instance) check(err error) {

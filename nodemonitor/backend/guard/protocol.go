@@ -5,6 +5,15 @@ import (
 	"time"
 )
 
+//go:generate sh ../../../tools/messages.sh
+
+// What follows the greetings are messages of the types of this file. Their fields are encoded in
+// the order in which they stand here, without names: whoever changes them raises version.
+//
+//msgp:tuple Spec Script User Limits request Event Output Fault InputState
+//msgp:shim syscall.WaitStatus as:uint32 using:uint32/syscall.WaitStatus
+//msgp:limit arrays:2000000
+
 // Spec is a process to start.
 type Spec struct {
 	Argv    []string // program and arguments; the program is searched in the PATH of its environment
@@ -42,6 +51,19 @@ type Script struct {
 type User struct {
 	UID, GID uint32
 	Groups   []uint32
+}
+
+// Limits are what a process, with all that it starts, may use. A value of 0 is no limit.
+// Where no cgroup was delegated, the memory is that of each process, a weight becomes a nice
+// value, processes are those of its user, if that is not the guard's (Spec.As), and processors are
+// not limited ([Client.Enforces]).
+type Limits struct {
+	Memory    int64   // bytes
+	CPUs      float64 // processors
+	Processes int     // processes and threads
+	// Weight is the share of the processor where others want it too: 100 is the usual one, 10 a
+	// tenth of it. 0 leaves it as it is.
+	Weight int
 }
 
 // Handle names a started process between a client and its guards.
@@ -110,6 +132,13 @@ type Event struct {
 	AtProcessLimit bool
 	Fault          *Fault     // Refused, Lost
 	Input          InputState // Input
+}
+
+// InputState is how far a process has received its standard input.
+type InputState struct {
+	Taken   int64 // bytes in all
+	Writing bool  // the last of them are not in the pipe yet, which has no room
+	Closed  bool  // it takes no more: it reads no more, has received the end, or has ended
 }
 
 // Output describes the end of one stream.

@@ -1,7 +1,7 @@
 package guard
 
 import (
-	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -14,52 +14,69 @@ const (
 	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
 
-// waiting is how much may wait for the loop before a poster has to wait: a wake-up of its thread
-// costs more than most of what it then does.
-const waiting = 64
+const (
+	startsAtOnce = 8    // processes started before ends and requests are served again
+	orphansEvery = 1000 // milliseconds; orphans that have ended are reaped at the latest then,
+	groupsEvery  = 20   // and after so many while the rest of a group is in its grace
+)
 
-// server is the guard's state. One goroutine, locked to its thread, owns it and
-// runs loop; others only post functions for it to run.
+// server is the guard's state. One goroutine, locked to its thread, owns it and runs loop; others
+// only post functions for it to run.
 type server struct {
+	poll     *poller
 	null     int      // /dev/null, the stdin of a process that takes none
 	env      []string // the part of the guard's own that processes have
 	open     opener
-	outputs  *outputs
 	programs programs
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
 	removing sync.WaitGroup // of cgroups
 	session
 	memory
 
-	todo     chan func() // posted by timers and by the goroutines of attempts
 	handles  map[Handle]*child
+	starts   []*child // to be started, in the order of their requests
 	byPid    map[int]*child
 	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
+	exits    bool            // children may have ended
+	signaled bool            // the kernel has no pidfds: ends are known by SIGCHLD
 	sweeping bool            // a sweep is due
 	retries  int             // how often it may be repeated for unmarked processes
 }
 
-// loop serves until its client ends for good, or is gone for longer than the grace.
-func (s *server) loop(exits <-chan os.Signal) {
+// loop serves until its client ends for good, or is gone for longer than the grace. It starts
+// a few processes at a time: an end that is not reported keeps a slot from its next task.
+func (s *server) loop() {
 	for !s.over {
-		select {
-		case r, ok := <-s.requests:
-			if ok {
-				s.handle(r)
-			} else {
-				s.clientGone()
-			}
-		case f := <-s.todo:
-			f()
-		case <-exits:
+		if quiet := s.poll.wait(s.patience()); quiet || s.exits {
+			s.exits = false
 			s.reap()
-		case <-s.expired:
-			return
+		}
+		n := min(startsAtOnce, len(s.starts))
+		for _, c := range s.starts[:n] {
+			s.start(c)
+		}
+		s.starts = slices.Delete(s.starts, 0, n)
+		if s.link != nil {
+			s.link.flush()
 		}
 	}
 }
 
-func (s *server) handle(r request) {
+// patience returns for how many milliseconds the loop may wait. The signal of the end of an orphan
+// interrupts it, except one that comes just before.
+func (s *server) patience() int {
+	switch {
+	case len(s.starts) > 0:
+		return 0
+	case len(s.draining) > 0:
+		return groupsEvery
+	case len(s.handles) > 0:
+		return orphansEvery
+	}
+	return -1
+}
+
+func (s *server) handle(r *request) {
 	c := s.handles[r.Handle]
 	switch {
 	case r.Op == opKeep:
@@ -67,8 +84,10 @@ func (s *server) handle(r request) {
 	case r.Op == opEnd:
 		s.ending = true
 	case r.Op == opStart && c == nil && r.Spec != nil:
+		c = &child{handle: r.Handle, mark: r.Mark, spec: r.Spec}
 		s.last = max(s.last, r.Handle)
-		s.start(&child{handle: r.Handle, mark: r.Mark, spec: r.Spec})
+		s.handles[c.handle] = c
+		s.starts = append(s.starts, c)
 	case c == nil: // it has ended
 	case r.Op == opKill:
 		s.kill(c, r.Grace)
@@ -76,7 +95,7 @@ func (s *server) handle(r request) {
 		c.hold(true)
 		c.signal(syscall.SIGSTOP)
 	case r.Op == opInput:
-		s.feed(c, &r)
+		s.feed(c, r)
 	case r.Op == opResume:
 		c.hold(false)
 		c.signal(syscall.SIGCONT)
@@ -85,11 +104,21 @@ func (s *server) handle(r request) {
 	}
 }
 
-// start looks up the program and its folder concurrently with the loop: a file system that hangs
-// delays only that attempt.
+// start starts a process. Where that needs more of the file system than to rename a folder next to
+// it, it is done concurrently with the loop: a file system that hangs delays only that attempt.
 func (s *server) start(c *child) {
-	s.handles[c.handle] = c
-	s.prepare(c, &s.programs)
+	if s.tree != nil && c.spec.Limits.bounded() {
+		s.prepare(c, &s.programs)
+		return
+	}
+	p, ok := prepareQuickly(c.spec, s.env, c.mark, &s.programs)
+	if !ok {
+		s.prepare(c, &s.programs)
+		return
+	}
+	var fault *Fault
+	p.confined, fault = confine(s.tree, c.spec.Limits, c.mark)
+	s.launch(c, p, fault)
 }
 
 func (s *server) prepare(c *child, found *programs) {
@@ -99,7 +128,7 @@ func (s *server) prepare(c *child, found *programs) {
 		if fault == nil {
 			p.confined, fault = confine(tree, c.spec.Limits, c.mark)
 		}
-		s.todo <- func() { s.launch(c, p, fault) }
+		s.poll.post(func() { s.launch(c, p, fault) })
 	}()
 }
 
@@ -113,7 +142,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		s.finish(c, Event{Kind: Refused, Fault: fault})
 		return
 	}
-	if err := c.fork(p, s.null); err != nil {
+	if err := c.fork(p, s.null, !s.signaled); err != nil {
 		s.drop(&p.confined)
 		if p.remembered { // it may have gone meanwhile
 			s.programs.forget(p.key)
@@ -124,6 +153,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		return
 	}
 	s.byPid[c.pid] = c
+	s.watch(c)
 	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
@@ -132,27 +162,6 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		go s.write(c, c.input)
 	}
 	s.drain(c)
-}
-
-// drain has both streams of a process read, concurrently with the loop, to which the outputs
-// report once that they have ended.
-func (s *server) drain(c *child) {
-	c.open++
-	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
-		c.streams.each[i].sink = sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open, room: diskHasRoom}
-	}
-	s.outputs.add(c)
-}
-
-// drained is called by the outputs.
-func (s *server) drained(children []*child) {
-	s.todo <- func() {
-		for _, c := range children {
-			c.open--
-			c.event.Output, c.event.Tail = c.streams.ends, c.streams.tails[1]
-			s.finishIfEnded(c)
-		}
-	}
 }
 
 // finishIfEnded sends the last event once the process and both its streams have ended.

@@ -1,10 +1,16 @@
 package guard
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/gob"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,23 +18,22 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
-// session is the connection of a guard to its client.
+// session is what connects a guard to its clients, one after another.
 //
 //	served ──the client is gone──▶ waiting ──another client──▶ served
 //	   └──opEnd, no grace──▶ over ◀──the grace is over──┘
 type session struct {
-	requests chan request // nil while there is no client
-	events   *eventQueue  // likewise
-	ending   bool         // the client ends for good
-	over     bool
-	expired  <-chan time.Time // the grace of a guard without a client
+	link   *link // nil while there is no client
+	served int   // clients so far
+	ending bool  // the client ends for good
+	over   bool
 }
 
-// first serves the client that started this guard.
-func (s *server) first(conn net.Conn) error {
-	dec := gob.NewDecoder(conn)
+// first serves the client that started this guard, at the socket.
+func (s *server) first(socket int) error {
+	in := bufio.NewReader(blocking(socket))
 	var g greeting
-	if err := dec.Decode(&g); err != nil {
+	if err := gob.NewDecoder(in).Decode(&g); err != nil {
 		return err
 	}
 	s.owner, s.token, s.tree = g.Owner, g.Token, cgroup.At(g.Cgroup)
@@ -40,8 +45,31 @@ func (s *server) first(conn net.Conn) error {
 		s.grace = g.Grace
 		go s.accept(l)
 	}
-	s.serve(conn, dec)
-	return nil
+	return s.serve(socket, rest(in), nil)
+}
+
+// blocking reads from a descriptor that blocks. Unlike a file it never closes it.
+type blocking int
+
+func (fd blocking) Read(p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(fd), p)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+// rest returns what a reader has read from a socket and not yet returned.
+func rest(in *bufio.Reader) []byte {
+	b, _ := in.Peek(in.Buffered())
+	return slices.Clone(b)
 }
 
 // listener returns the socket for later clients.
@@ -51,35 +79,41 @@ func listener() (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// serve serves a client from now on, and sends it the first messages.
-func (s *server) serve(conn net.Conn, dec *gob.Decoder, first ...any) {
-	s.requests, s.events, s.expired = make(chan request, waiting), newEventQueue(), nil
-	go receive(dec, s.requests)
-	events := s.events
-	go func() {
-		events.send(conn, first...)
-		_ = conn.Close() // the client is gone; this ends receive, too
-	}()
+// serve serves a client from now on, of which received has been read already, and sends it the first
+// bytes.
+func (s *server) serve(socket int, received, first []byte) error {
+	l, err := newLink(s, socket, received)
+	if err != nil {
+		_ = unix.Close(socket) // the client sees the end
+		return err
+	}
+	s.link, s.served = l, s.served+1
+	l.out = first
+	if l.handle() != nil {
+		l.fail()
+	}
+	return nil
 }
 
 // tell sends an event to the client, if there is one.
 func (s *server) tell(e Event) {
-	if s.events != nil {
-		s.events.put(e)
+	if s.link != nil {
+		s.link.put(&e)
 	}
 }
 
 // clientGone is called when the connection has ended, however that happened.
 func (s *server) clientGone() {
-	s.events.close()
-	s.requests, s.events = nil, nil
+	s.link.close()
+	s.link = nil
 	if s.over = s.ending || s.grace == 0; s.over {
 		return
 	}
-	s.expired = time.After(s.grace)
+	served := s.served
+	s.poll.after(s.grace, func() { s.over = s.over || s.served == served })
 	_ = unix.Dup3(s.null, int(os.Stderr.Fd()), 0) // a reader of the client's error output now reads its end
 	for _, c := range s.handles {
-		if c.spec.Note == nil {
+		if len(c.spec.Note) == 0 {
 			s.kill(c, 0) // no other client would know what it is
 		}
 	}
@@ -104,15 +138,15 @@ func (s *server) greet(conn net.Conn) {
 		return
 	}
 	_ = conn.SetDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the read then does
-	dec := gob.NewDecoder(conn)
+	in := bufio.NewReader(conn)
 	var g greeting
-	if dec.Decode(&g) != nil {
+	if gob.NewDecoder(in).Decode(&g) != nil {
 		_ = conn.Close() // it is no client
 		return
 	}
 	_ = conn.SetDeadline(time.Time{}) // likewise
 	until := time.Now().Add(handoverWait)
-	s.todo <- func() { s.arrive(conn, dec, g, until) }
+	s.poll.post(func() { s.arrive(conn, rest(in), g, until) })
 }
 
 // handoverWait is how long a client waits for the end of the one before it, whose connection
@@ -120,30 +154,60 @@ func (s *server) greet(conn net.Conn) {
 const handoverWait = time.Second
 
 // arrive serves a client that has connected, or refuses it.
-func (s *server) arrive(conn net.Conn, dec *gob.Decoder, g greeting, until time.Time) {
-	if s.requests != nil && time.Now().Before(until) {
-		time.AfterFunc(10*time.Millisecond, func() { s.todo <- func() { s.arrive(conn, dec, g, until) } })
+func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.Time) {
+	if s.link != nil && time.Now().Before(until) {
+		s.poll.after(10*time.Millisecond, func() { s.arrive(conn, received, g, until) })
 		return
 	}
 	w := welcome{Version: version, Pid: os.Getpid(), Token: s.token, Last: s.last, Kept: s.kept}
 	switch {
 	case g.Owner != s.owner:
 		w.Refused = fmt.Sprintf("it runs processes of %s", s.owner)
-	case s.requests != nil:
+	case s.link != nil:
 		w.Refused = "another node monitor is connected to it"
 	case g.Version != version:
 		w.Refused, w.Ends = fmt.Sprintf("it speaks version %d of the protocol, and this node monitor version %d", version, g.Version), true
 	}
+	var held []Held
 	if w.Refused == "" {
-		held := s.held()
+		held = s.held()
 		w.Held, s.tree = len(held), cgroup.At(g.Cgroup)
-		s.serve(conn, dec, append([]any{w}, held...)...)
-		return
 	}
-	s.over = w.Ends
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // fails only on a closed socket
-	_ = gob.NewEncoder(conn).Encode(w)                     // a client that is gone needs no answer
-	_ = conn.Close()                                       // nothing follows
+	var first bytes.Buffer
+	enc := gob.NewEncoder(&first)
+	err := enc.Encode(w)
+	for i := range held {
+		err = errors.Join(err, enc.Encode(&held[i]))
+	}
+	if err == nil && w.Refused == "" {
+		var socket int
+		if socket, err = descriptor(conn); err == nil {
+			err = s.serve(socket, received, first.Bytes())
+		}
+	} else if s.over = w.Ends; err == nil {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // fails only on a closed socket
+		_, _ = conn.Write(first.Bytes())                       // a client that is gone needs no answer
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: a node monitor that connected is not served: %v; raise the limit of open files\n", Verb, err)
+	}
+	_ = conn.Close() // the link has a descriptor of its own
+}
+
+// descriptor returns another descriptor of a connection.
+func descriptor(conn net.Conn) (fd int, err error) {
+	u, ok := conn.(syscall.Conn)
+	if !ok {
+		return 0, fmt.Errorf("%T has no descriptor", conn)
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	if ctrl := raw.Control(func(own uintptr) { fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0) }); ctrl != nil {
+		return 0, ctrl
+	}
+	return fd, err
 }
 
 // credentials returns the user and the process at the other end of a Unix socket.

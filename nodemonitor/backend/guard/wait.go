@@ -2,6 +2,8 @@ package guard
 
 import (
 	"encoding/binary"
+	"os"
+	"os/signal"
 	"syscall"
 	"unsafe"
 
@@ -28,6 +30,55 @@ func endedChild() int {
 		raw := (*[unsafe.Sizeof(info)]byte)(unsafe.Pointer(&info))
 		return int(int32(binary.NativeEndian.Uint32(raw[pidOffset:])))
 	}
+}
+
+// exits is the source of all pidfds: children have ended.
+type exits struct{ s *server }
+
+func (e exits) ready(uint32) { e.s.exits = true }
+
+// watch has the loop reap a process when it has ended.
+func (s *server) watch(c *child) {
+	if c.pidfd >= 0 {
+		var err error
+		if c.key, err = s.poll.watch(c.pidfd, unix.EPOLLIN, exits{s}); err == nil {
+			return
+		}
+		c.closePidfd()
+	}
+	s.listen()
+}
+
+// unwatch ends that.
+func (s *server) unwatch(c *child) {
+	if c.pidfd >= 0 {
+		s.poll.forget(c.key)
+		c.closePidfd()
+	}
+}
+
+func (c *child) closePidfd() {
+	if c.pidfd >= 0 {
+		_ = unix.Close(c.pidfd)
+		c.pidfd = -1
+	}
+}
+
+// listen has children reaped whenever the signal of an end is received, from now on. Linux before
+// 5.3 has no pidfds that can be waited for; each signal costs several wake-ups of threads.
+func (s *server) listen() {
+	if s.signaled {
+		return
+	}
+	s.signaled = true
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGCHLD)
+	go func() {
+		for range ends {
+			s.poll.post(s.reap)
+		}
+	}()
+	s.poll.post(s.reap) // for those that ended before
 }
 
 // reapPid reaps one ended child.
