@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepRetries is how often a sweep that found an unmarked process is repeated: a process
-// that is being replaced (execve), or is ending, shows no environment for a moment; one
-// that wiped it never will.
+// sweepRetries is how often a sweep is repeated that has killed a process, or found an unmarked one: a
+// process that is being replaced (execve), or is ending, shows no environment for a moment; one that
+// wiped it never will.
 const sweepRetries = 3
 
 // sweepSoon schedules a sweep, one for several calls. It is due whenever an
@@ -27,26 +27,32 @@ func (s *server) sweepAgain() {
 	}
 }
 
-// sweep kills the adopted children whose attempt has ended.
+// sweep kills the adopted children whose attempt has ended. It also reaps those that the sweep before
+// has killed: their signals come while the loop does not wait.
 func (s *server) sweep() {
 	s.sweeping = false
+	s.reap()
 	living := make(map[string]bool, len(s.handles))
 	for _, c := range s.handles {
 		living[c.mark] = !c.exited // one whose output is awaited has ended
 	}
-	unmarked := false
+	again := false
+	s.strays = false
 	for _, pid := range childrenOf(os.Getpid()) {
 		if s.byPid[pid] != nil {
 			continue
 		}
+		s.strays = true
 		mark := markOf(pid)
-		if mark == "" {
-			unmarked = true
-		} else if !living[mark] {
+		if mark != "" && living[mark] {
+			continue
+		}
+		again = true
+		if mark != "" {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so its pid is not reused
 		}
 	}
-	if unmarked && s.retries > 0 {
+	if again && s.retries > 0 {
 		s.retries--
 		s.sweepAgain()
 	}

@@ -1,8 +1,8 @@
 package guard
 
 import (
-	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,9 +38,18 @@ func keyOf(s *Spec, path string) programKey {
 	}
 	k := programKey{path: path, name: name}
 	if s.As != nil {
-		k.user = fmt.Sprint(*s.As)
+		k.user = s.As.String()
 	}
 	return k
+}
+
+// String returns what distinguishes the user: the number, that of the group, and those of the others.
+func (u *User) String() string {
+	b := strconv.AppendUint(nil, uint64(u.UID), 10)
+	for _, g := range append([]uint32{u.GID}, u.Groups...) {
+		b = strconv.AppendUint(append(b, ':'), uint64(g), 10)
+	}
+	return string(b)
 }
 
 // get returns where the program was found, "" when it must be searched.

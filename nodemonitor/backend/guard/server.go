@@ -40,7 +40,8 @@ type server struct {
 	exits    bool            // children may have ended
 	signaled bool            // the kernel has no pidfds: ends are known by SIGCHLD
 	sweeping bool            // a sweep is due
-	retries  int             // how often it may be repeated for unmarked processes
+	retries  int             // how often it may be repeated
+	strays   bool            // the last one has found adopted children
 }
 
 // loop serves until its client ends for good, or is gone for longer than the grace. It starts
@@ -62,18 +63,24 @@ func (s *server) loop() {
 	}
 }
 
-// patience returns for how many milliseconds the loop may wait. The signal of the end of an orphan
-// interrupts it, except one that comes just before.
+// patience returns for how many milliseconds the loop may wait, -1 for any time. The signal of the
+// end of an orphan interrupts it, except one that comes just before.
 func (s *server) patience() int {
+	most := -1
 	switch {
 	case len(s.starts) > 0:
 		return 0
 	case len(s.draining) > 0:
-		return groupsEvery
-	case len(s.handles) > 0:
-		return orphansEvery
+		most = groupsEvery
+	case len(s.handles) > 0 || s.strays:
+		most = orphansEvery
 	}
-	return -1
+	if s.link != nil {
+		if events := s.link.patience(); events >= 0 && (most < 0 || events < most) {
+			return events
+		}
+	}
+	return most
 }
 
 func (s *server) handle(r *request) {
@@ -144,6 +151,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
 		s.drop(&p.confined)
+		s.sweepSoon() // it may have begun
 		if p.remembered { // it may have gone meanwhile
 			s.programs.forget(p.key)
 			s.prepare(c, nil)
@@ -154,11 +162,12 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	s.byPid[c.pid] = c
 	s.watch(c)
-	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused})
+	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused, Forked: monotonic()})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
 	if c.input != nil {
+		s.link.hurry() // its input waits for the start
 		go s.write(c, c.input)
 	}
 	s.drain(c)
