@@ -11,7 +11,7 @@ import (
 
 // StatusSettings are how a daemon's pages are reached, and where it writes its audit log.
 type StatusSettings struct {
-	HTTPHosts []string `mapstructure:"http_hosts" doc:"names without ports by which browsers and programs reach http, beside localhost, addresses, the host of http and advertise; a request by another name is refused, since a page of another site could have a browser make it"`
+	HTTPHosts []string `mapstructure:"http_hosts" doc:"names without ports by which browsers and programs reach http, in addition to localhost, addresses, the host of http and advertise; a request by another name is refused, since a page of another site could have a browser make it"`
 	AuditLog  string   `mapstructure:"audit_log" doc:"file to which is written who asked this daemon for what and whether it was allowed, as lines of JSON; mode 0600, 64 MiB and 5 earlier files of that size; empty: none"`
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	CRL           string        `mapstructure:"tls_crl" doc:"file with the lists of revoked certificates (PEM); empty: none"`
 	Cluster       string        `mapstructure:"cluster" doc:"name of Pigeon's cluster: of those that tls_ca signs, the certificates of its daemons are admitted, each with the permissions of its role and name"`
 	SecretFile    string        `mapstructure:"secret_file" doc:"file of mode 0600 with a secret of 16 bytes or more, which clients have in their URL (nats://SECRET@host:port), and the other servers of the cluster in theirs; not with tls_ca; empty: none"`
-	DaemonUsers   []string      `mapstructure:"daemon_users" doc:"users of this machine whose processes are admitted on loopback beside this server's own user and root"`
+	DaemonUsers   []string      `mapstructure:"daemon_users" doc:"users of this machine whose processes are admitted on loopback in addition to this server's own user and root"`
 	Insecure      bool          `mapstructure:"insecure" doc:"admit everybody who reaches this server, also off loopback: who does can read what tasks write and stop the cluster"`
 	ConfigFile    string        `mapstructure:"server_config" doc:"configuration file of NATS for what has no setting here, such as users and accounts; what is set here replaces what it says; empty: none"`
 	// Log is written with the warnings and errors of the server; nil: they are dropped.

@@ -74,7 +74,7 @@ type Quotas struct {
 	Quotas       []Quota `mapstructure:"quotas" doc:"what owners, each with all owners below it, may have unfinished at this frontend: a list of entries with owner (a path), tasks and bytes (0: no limit). Read again on SIGHUP and when the file changes"`
 	DefaultTasks int     `mapstructure:"default_tasks" doc:"quota of tasks of each owner of jobs that quotas does not name; 0: none. Read again as quotas"`
 	DefaultBytes int64   `mapstructure:"default_bytes" doc:"quota of bytes of each owner of jobs that quotas does not name; 0: none. Read again as quotas"`
-	Users        []User  `mapstructure:"owner_users" doc:"for which owners, beside the one of its own name, the jobs of a user may run: a list of entries with owner (a path, with all owners below it) and user; operators may name any owner. Read again as quotas"`
+	Users        []User  `mapstructure:"owner_users" doc:"for which owners, in addition to the one of its own name, the jobs of a user may run: a list of entries with owner (a path, with all owners below it) and user; operators may name any owner. Read again as quotas"`
 }
 
 // Equal reports whether two settings of quotas are the same.

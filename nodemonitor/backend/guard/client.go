@@ -54,10 +54,8 @@ type Client struct {
 	enforces  LimitState
 
 	mu      sync.Mutex
-	ready   *sync.Cond // prompt, closed or idle changed
+	ready   *sync.Cond // queue, closed or idle changed
 	queue   []request
-	prompt  bool // the queue is to be written now
-	later   bool // it is to be written soon
 	running map[Handle]*attempt
 	last    Handle
 	closed  bool // no Start any more
@@ -136,27 +134,7 @@ func (c *Client) request(r request) bool {
 // enqueue needs the lock.
 func (c *Client) enqueue(r request) {
 	c.queue = append(c.queue, r)
-	c.prompt = true
 	c.ready.Broadcast()
-}
-
-// forgetAfter is how long a guard may keep an end that was received, unless it is sent another
-// request before: each message by itself would wake both processes.
-const forgetAfter = 100 * time.Millisecond
-
-// forget has the guard forget a process that has ended. It needs the lock.
-func (c *Client) forget(h Handle) {
-	c.queue = append(c.queue, request{Op: opForget, Handle: h})
-	if c.later {
-		return
-	}
-	c.later = true
-	time.AfterFunc(forgetAfter, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.later, c.prompt = false, len(c.queue) > 0
-		c.ready.Broadcast()
-	})
 }
 
 func (c *Client) mark(h Handle) string { return fmt.Sprintf("%s.%d", c.token, h) }
@@ -193,10 +171,9 @@ func (c *Client) finish() {
 func (c *Client) next(last []request) []request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for !c.prompt && !c.ended {
+	for len(c.queue) == 0 && !c.ended {
 		c.ready.Wait()
 	}
-	c.prompt = false
 	if c.ended && (!c.left || len(c.queue) == 0) {
 		return nil
 	}
@@ -304,7 +281,7 @@ func (c *Client) deliver(e Event) {
 	c.mu.Lock()
 	delete(c.running, e.Handle)
 	if c.opts.Grace > 0 && e.Kind != Lost {
-		c.forget(e.Handle)
+		c.enqueue(request{Op: opForget, Handle: e.Handle})
 	}
 	c.mu.Unlock()
 	c.ready.Broadcast()

@@ -31,7 +31,19 @@
 //	                             the next attempt
 //
 // Every process that is orphaned below the guard becomes the guard's child and
-// is reaped by it, so no zombie stays.
+// is reaped by it, so no zombie stays for longer than a second.
+//
+// # The loop
+//
+// One goroutine, on the thread that forks, waits with one call of the kernel for everything and
+// does everything:
+//
+//	client ── requests ──▶┐
+//	pidfds ── ends ──────▶│ poller ──▶ loop ──▶ fork, kill, reap ──▶ events ──▶ client
+//	pipes ── outputs ────▶│             │▲
+//	timers, goroutines ──▶┘             ▼│ posted
+//	                          goroutines for what may block: other
+//	                          folders, streams with bytes, inputs
 //
 // # Clients that follow
 //

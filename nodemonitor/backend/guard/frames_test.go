@@ -26,7 +26,7 @@ func TestLayoutOfMessages(t *testing.T) {
 		},
 	}
 	end := Event{
-		Kind: Ended, Handle: 300, Pid: 12, Reused: true, Forked: time.Minute, Status: 0x100, Killed: true, Never: true, Ran: time.Second, Tail: []byte("t"),
+		Kind: Ended, Handle: 300, Pid: 12, Reused: true, Status: 0x100, Killed: true, Never: true, Ran: time.Second, Tail: []byte("t"),
 		Output: [2]Output{{Kept: 1, Dropped: 2, Fault: "f"}, {}}, Peak: 1 << 40, OutOfMemory: true, AtProcessLimit: true,
 		Fault: &Fault{"what", "next"}, Input: InputState{Taken: 5, Writing: true, Closed: true},
 	}
@@ -38,7 +38,7 @@ func TestLayoutOfMessages(t *testing.T) {
 		want string
 	}{
 		"request":          {&all, "000000519901cd012c9e91a47472756591a3413d31a22f64c3a22f73a22f6fa22f650902c4016e93010291039404cb3fe0000000000000060a93a22f66a178c4022321c3a36d2e31d23b9aca00c4016b07c40164c3"},
-		"event":            {&end, "00000043dc001002cd012c0cc3d30000000df8475800cd0100c3c3d23b9aca00c4017492930102a166930000a0d30000010000000000c3c392a477686174a46e6578749305c3c3"},
+		"event":            {&end, "000000389f02cd012c0cc3cd0100c3c3d23b9aca00c4017492930102a166930000a0d30000010000000000c3c392a477686174a46e6578749305c3c3"},
 		"request of zeros": {&request{}, "0000000c990000c0a000c40000c400c2"},
 	} {
 		frame, err := appendFrame(nil, tc.message)

@@ -1,17 +1,11 @@
 package guard
 
 import (
-	"time"
-
 	"golang.org/x/sys/unix"
 )
 
-const (
-	readAtOnce = 64 << 10 // bytes read from a client before other sources are served
-	// startsAfter is for how long events of starts are gathered: nothing waits for them, and each
-	// message by itself would wake the client.
-	startsAfter = 10 * time.Millisecond
-)
+// readAtOnce is how much is read from a client before other sources are served.
+const readAtOnce = 64 << 10
 
 // link is the connection of a guard to its client, a socket that does not block. Only the loop
 // touches it.
@@ -20,9 +14,8 @@ type link struct {
 	fd  int
 	key uint64 // in the poller
 
-	in  []byte    // what was received of requests that are not complete
-	out []byte    // events to be sent: two for each process, and those of its input
-	due time.Time // when they are to be sent at the latest; zero for now
+	in  []byte // what was received of requests that are not complete
+	out []byte // events to be sent: two for each process, and those of its input
 	// waits is set while the socket has no room for what is in out.
 	waits bool
 }
@@ -46,36 +39,16 @@ func (l *link) close() {
 // put adds an event to those that flush sends.
 func (l *link) put(e *Event) {
 	out, err := appendFrame(l.out, e)
-	switch {
-	case err != nil:
+	if err != nil {
 		l.fail()
 		return
-	case e.Kind != Started:
-		l.due = time.Time{}
-	case len(l.out) == 0:
-		l.due = time.Now().Add(startsAfter)
 	}
 	l.out = out
 }
 
-// hurry has the next flush send everything.
-func (l *link) hurry() {
-	if l != nil {
-		l.due = time.Time{}
-	}
-}
-
-// patience returns for how many milliseconds events may be gathered, -1 for any time.
-func (l *link) patience() int {
-	if len(l.out) == 0 || l.waits {
-		return -1
-	}
-	return int(max(time.Until(l.due), 0).Milliseconds())
-}
-
-// flush sends what is due, without waiting.
+// flush sends what is there, without waiting.
 func (l *link) flush() {
-	if l.waits || len(l.out) > 0 && !l.due.IsZero() && time.Until(l.due) >= time.Millisecond {
+	if l.waits {
 		return
 	}
 	for len(l.out) > 0 {

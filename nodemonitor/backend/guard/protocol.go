@@ -119,7 +119,6 @@ type Event struct {
 
 	Pid    int                // Started
 	Reused bool               // Started: Spec.Spare has become its folder
-	Forked time.Duration      // Started: when, by the monotonic clock of the machine
 	Status syscall.WaitStatus // Ended
 	Killed bool               // Ended: Kill came before the end
 	Never  bool               // Ended: Kill came before the beginning

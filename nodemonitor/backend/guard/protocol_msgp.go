@@ -16,13 +16,12 @@ const (
 // MarshalMsg implements msgp.Marshaler
 func (z *Event) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
-	// array header, size 16
-	o = append(o, 0xdc, 0x0, 0x10)
+	// array header, size 15
+	o = append(o, 0x9f)
 	o = msgp.AppendUint8(o, uint8(z.Kind))
 	o = msgp.AppendUint64(o, uint64(z.Handle))
 	o = msgp.AppendInt(o, z.Pid)
 	o = msgp.AppendBool(o, z.Reused)
-	o = msgp.AppendDuration(o, z.Forked)
 	o = msgp.AppendUint32(o, uint32(z.Status))
 	o = msgp.AppendBool(o, z.Killed)
 	o = msgp.AppendBool(o, z.Never)
@@ -63,8 +62,8 @@ func (z *Event) UnmarshalMsg(bts []byte) (o []byte, err error) {
 		err = msgp.WrapError(err)
 		return
 	}
-	if zb0001 != 16 {
-		err = msgp.ArrayError{Wanted: 16, Got: zb0001}
+	if zb0001 != 15 {
+		err = msgp.ArrayError{Wanted: 15, Got: zb0001}
 		return
 	}
 	{
@@ -93,11 +92,6 @@ func (z *Event) UnmarshalMsg(bts []byte) (o []byte, err error) {
 	z.Reused, bts, err = msgp.ReadBoolBytes(bts)
 	if err != nil {
 		err = msgp.WrapError(err, "Reused")
-		return
-	}
-	z.Forked, bts, err = msgp.ReadDurationBytes(bts)
-	if err != nil {
-		err = msgp.WrapError(err, "Forked")
 		return
 	}
 	{
@@ -259,7 +253,7 @@ func (z *Event) UnmarshalMsg(bts []byte) (o []byte, err error) {
 
 // Msgsize returns an upper bound estimate of the number of bytes occupied by the serialized message
 func (z *Event) Msgsize() (s int) {
-	s = 3 + msgp.Uint8Size + msgp.Uint64Size + msgp.IntSize + msgp.BoolSize + msgp.DurationSize + msgp.Uint32Size + msgp.BoolSize + msgp.BoolSize + msgp.DurationSize + msgp.BytesPrefixSize + len(z.Tail) + msgp.ArrayHeaderSize
+	s = 1 + msgp.Uint8Size + msgp.Uint64Size + msgp.IntSize + msgp.BoolSize + msgp.Uint32Size + msgp.BoolSize + msgp.BoolSize + msgp.DurationSize + msgp.BytesPrefixSize + len(z.Tail) + msgp.ArrayHeaderSize
 	for za0001 := range z.Output {
 		s += 1 + msgp.Int64Size + msgp.Int64Size + msgp.StringPrefixSize + len(z.Output[za0001].Fault)
 	}

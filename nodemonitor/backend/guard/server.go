@@ -66,21 +66,15 @@ func (s *server) loop() {
 // patience returns for how many milliseconds the loop may wait, -1 for any time. The signal of the
 // end of an orphan interrupts it, except one that comes just before.
 func (s *server) patience() int {
-	most := -1
 	switch {
 	case len(s.starts) > 0:
 		return 0
 	case len(s.draining) > 0:
-		most = groupsEvery
+		return groupsEvery
 	case len(s.handles) > 0 || s.strays:
-		most = orphansEvery
+		return orphansEvery
 	}
-	if s.link != nil {
-		if events := s.link.patience(); events >= 0 && (most < 0 || events < most) {
-			return events
-		}
-	}
-	return most
+	return -1
 }
 
 func (s *server) handle(r *request) {
@@ -151,7 +145,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
 		s.drop(&p.confined)
-		s.sweepSoon() // it may have begun
+		s.sweepSoon()     // it may have begun
 		if p.remembered { // it may have gone meanwhile
 			s.programs.forget(p.key)
 			s.prepare(c, nil)
@@ -162,12 +156,11 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	s.byPid[c.pid] = c
 	s.watch(c)
-	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused, Forked: monotonic()})
+	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
 	if c.input != nil {
-		s.link.hurry() // its input waits for the start
 		go s.write(c, c.input)
 	}
 	s.drain(c)

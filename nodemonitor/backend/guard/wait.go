@@ -5,21 +5,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// monotonic returns the time of the machine's monotonic clock, which is the same in all processes.
-func monotonic() time.Duration {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // every kernel has it
-	return time.Duration(t.Nano())
-}
-
-// Since returns how long ago the process was started, for its event Started.
-func (e *Event) Since() time.Duration { return max(monotonic()-e.Forked, 0) }
 
 // pidOffset is where siginfo_t, as waitid fills it, holds the pid: after three
 // ints, at the alignment of a pointer.

@@ -69,7 +69,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
-		r.started = time.Now().Add(-e.Since())
+		r.started = time.Now()
 		if e.Reused {
 			r.b.cfg.Logs.Taken(r.spare)
 		}
