@@ -1,6 +1,9 @@
 package guard
 
 import (
+	"fmt"
+	"os"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -111,7 +114,11 @@ func (l *link) receive() bool {
 		return false
 	}
 	l.in = l.in[:had+n]
-	return l.handle() == nil
+	if err := l.handle(); err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: a request of the node monitor cannot be read: %v; its connection is closed as if it had ended, and tasks that no other one can take over are killed; report this\n", Verb, err)
+		return false
+	}
+	return true
 }
 
 // handle handles the complete requests of those that were received.

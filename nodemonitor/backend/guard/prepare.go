@@ -35,9 +35,8 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
 		return plan{}, &Fault{What: "it names no program to run", Next: "give the program and its arguments"}
 	}
-	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
-	reused := spec.reuse()
-	if !reused {
+	p := newPlan(spec, own, mark)
+	if p.reused = spec.reuse(); !p.reused {
 		if f := makeFolder(spec); f != nil {
 			return plan{}, f
 		}
@@ -45,14 +44,13 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 	if f := spec.writeScript(); f != nil {
 		return plan{}, f
 	}
-	key := keyOf(spec, variable(env, "PATH"))
-	path := found.get(key)
-	remembered := path != ""
-	if !remembered || !spec.isOwnFolder() {
+	p.path = found.get(p.key)
+	p.remembered = p.path != ""
+	if !p.remembered || !spec.isOwnFolder() {
 		var f *Fault
 		if err := spec.As.look(func() {
-			if f = checkFolder(spec); f == nil && !remembered {
-				path, f = findProgram(spec, variable(env, "PATH"))
+			if f = checkFolder(spec); f == nil && !p.remembered {
+				p.path, f = findProgram(spec, variable(p.env, "PATH"))
 			}
 		}); err != nil {
 			f = faultOf("the guard could not become "+spec.who(), err)
@@ -60,9 +58,15 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 		if f != nil {
 			return plan{}, f
 		}
-		found.put(key, path)
+		found.put(p.key, p.path)
 	}
-	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir, key: key, remembered: remembered, reused: reused}, nil
+	return p, nil
+}
+
+// newPlan returns what needs no file system.
+func newPlan(spec *Spec, own []string, mark string) plan {
+	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
+	return plan{argv: spec.Argv, env: env, dir: spec.Dir, key: keyOf(spec, variable(env, "PATH"))}
 }
 
 // prepareQuickly prepares a process whose folder and program are those of processes that ended a
@@ -71,13 +75,12 @@ func prepareQuickly(spec *Spec, own []string, mark string, found *programs) (p p
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Script != nil || !spec.MakeDir || spec.Spare == "" {
 		return plan{}, false
 	}
-	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
-	key := keyOf(spec, variable(env, "PATH"))
-	path := found.get(key)
-	if path == "" || !spec.reuse() {
+	p = newPlan(spec, own, mark)
+	if p.path = found.get(p.key); p.path == "" || !spec.reuse() {
 		return plan{}, false
 	}
-	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir, key: key, remembered: true, reused: true}, true
+	p.remembered, p.reused = true, true
+	return p, true
 }
 
 // makeFolder makes the process's own working folder, which only its user may enter.
