@@ -214,13 +214,13 @@ test-spark-cli: spark-wheel ## 'pigeon spark' with a real Spark; on a cluster to
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark' -v -count 1 -timeout 20m
 
 test-spark-lines: build spark spark-wheels ## applications on every line of Spark, features on 4.1; writes docs/spark-lines.md (an hour)
-	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/applications -v -count 1 -timeout 3h \
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/applications -v -count 1 -timeout 3h \
 		-full -lines '$(LINES)' -table $(abspath docs/spark-lines.md)
 
 test-spark-faults: build spark ## kill or stop every process of a Spark application in each phase; bad input (half an hour)
 	@$(MAKE) --no-print-directory spark-wheels LINES=4.1
-	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/refusals -v -count 1 -timeout 1h
-	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/faults -v -count 1 -timeout 3h -full
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/refusals -v -count 1 -timeout 1h
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/faults -v -count 1 -timeout 3h -full
 
 SUITES = python3 -B tools/spark-suites/run.py
 test-spark-suites: build spark ## a choice of Spark's own tests on real daemons (four minutes)
@@ -258,7 +258,7 @@ jaeger: build need-go ## Jaeger from its Go module alongside 'pigeon dev', which
 
 test-jaeger: need-go ## 1,000 jobs in a real Jaeger while daemons are killed: a tree for each (builds Jaeger the first time)
 	@$(MAKE) --no-print-directory $(JAEGER)
-	PIGEON_JAEGER=$(abspath $(JAEGER)) $(GO) test ./internal/cluster -run '^TestJaeger$$' -v -count 1 -timeout 20m
+	PIGEON_JAEGER=$(abspath $(JAEGER)) $(GO) test ./cluster -run '^TestJaeger$$' -v -count 1 -timeout 20m
 
 ##@ Release
 

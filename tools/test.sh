@@ -51,7 +51,7 @@ gotest() {
 }
 
 # Import path and folder of each package with tests, but for those on a real Spark.
-tested=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | grep . | grep -v '/internal/sparktest[/ ]')
+tested=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | grep . | grep -v '/sparkplugin/sparktest[/ ]')
 
 # The race detector has nothing to find in a package that starts no goroutine, calls no
 # server and has no parallel tests, and makes simulations ten times as long.
@@ -136,7 +136,7 @@ with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" go
 # The jar and a PySpark, for tests with a real Spark.
 real_spark() { $make spark SPARK_LINES=4.0 && $make spark-wheel; }
 
-one_application() { real_spark && gotest -count 1 -run '^TestHarness$' ./internal/sparktest; }
+one_application() { real_spark && gotest -count 1 -run '^TestHarness$' ./sparkplugin/sparktest; }
 
 summary() {
 	printf '\n== all passed\n%s' "$times"
@@ -197,7 +197,7 @@ long)
 	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall|TestInstalledHost'
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites
-		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./internal/sparktest/...
+		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./sparkplugin/sparktest/...
 	fi
 	summary
 	;;

@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
-	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
-	"github.com/pigeon-sched/pigeon/internal/sparktest"
+	"github.com/pigeon-sched/pigeon/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/sparkplugin/sparktest"
 )
 
 // TestMain: this test binary is the daemons, their guards and the programs of tasks.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // fleet is how many daemons of each role a run has.

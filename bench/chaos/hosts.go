@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // hosts gives every daemon a host of the network. Host 0 is this program's, which no fault

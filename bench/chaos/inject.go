@@ -9,8 +9,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
 // stopWithin bounds how long a daemon may take to end after SIGTERM.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // TestOneFaultEndsADaemon: a fault that comes while another one has ended its victim does not

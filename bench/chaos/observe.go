@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // recoveriesOf adds how long it took from faults to the next start of a task that they hit.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // ofStandbys injects a fault that only a cluster with standbys survives, and returns the names

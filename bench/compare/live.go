@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 

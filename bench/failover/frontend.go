@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
 // The job that outlives its frontend.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // The daemons of a cluster that failures happen to.

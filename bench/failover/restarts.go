@@ -10,7 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 const (

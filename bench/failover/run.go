@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/fairness"
-	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

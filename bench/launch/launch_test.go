@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
-	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

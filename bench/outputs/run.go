@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/thrift/client"

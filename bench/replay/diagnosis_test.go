@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )

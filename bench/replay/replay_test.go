@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
-	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"

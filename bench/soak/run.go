@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"golang.org/x/sync/errgroup"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // sample is the measures of a daemon at one moment.

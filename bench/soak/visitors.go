@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
 // visitors are the nodes that come and go, one event every half to one and a half seconds:

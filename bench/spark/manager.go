@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/nodemonitor"

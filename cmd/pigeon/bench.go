@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	local "github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/compare"
-	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

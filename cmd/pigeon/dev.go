@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/access"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	local "github.com/pigeon-sched/pigeon/cluster"
 )
 
 // tiny is a workload and cluster that takes a fraction of a second.

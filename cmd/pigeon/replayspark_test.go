@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	local "github.com/pigeon-sched/pigeon/internal/cluster"
+	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 

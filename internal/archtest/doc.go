@@ -2,8 +2,10 @@
 // package may import which, and what a pure package may not contain. There is
 // nothing to import here.
 //
-//	cmd                                                               layer 6
-//	frontend  master  nodemonitor  bench  internal/cluster            layer 5
+//	cmd                                                               layer 8
+//	bench  sparkplugin/sparktest                                      layer 7
+//	cluster                                                           layer 6
+//	frontend  master  nodemonitor                                     layer 5
 //	thrift  internal/runloop, link, telemetry, config and the rest    layer 4
 //	internal/policy                                                   layer 3
 //	internal/queue  internal/ledger  internal/membership/protocol     layer 2

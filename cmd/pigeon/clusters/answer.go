@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
 // The questions that a host answers during a replay.
