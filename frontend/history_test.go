@@ -92,8 +92,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestLostSlotTime: the time for which a cancelled job's tasks had slots counts as lost, also
-// when it becomes known after the end of the job.
+// TestLostSlotTime: the time for which a cancelled job's tasks had slots counts as lost, and the
+// job as started, also when that becomes known after the end of the job.
 func TestLostSlotTime(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -114,7 +114,7 @@ func TestLostSlotTime(t *testing.T) {
 		j = p.Jobs[0]
 		return j.LostSeconds > 0
 	})
-	if j.State != api.StateCancelled || j.SlotSeconds != 0 || j.Reason == "" {
+	if j.State != api.StateCancelled || j.SlotSeconds != 0 || j.Reason == "" || !j.Started || j.Wait <= 0 || j.LongestWait != j.Wait || j.Wait > j.Ended-j.Submitted {
 		t.Errorf("%+v", j)
 	}
 }

@@ -13,8 +13,9 @@ import (
 // wait.
 type Usage interface {
 	Add(*api.JobUsage)
-	// AddLost adds time that an attempt of a job, known by its submission too, had a slot in vain.
-	AddLost(job string, submitted float64, lost time.Duration)
+	// AddLost adds time that an attempt of a job, known by its submission too, had a slot in vain, and
+	// how long the job had waited when that attempt started.
+	AddLost(job string, submitted float64, lost, wait time.Duration)
 }
 
 // vain is an attempt that had a slot and whose result does not count.
@@ -36,7 +37,6 @@ func UsageOf(s *api.Status, u *journal.Usage) *api.JobUsage {
 // started counts the start of an attempt, so long after its job began to wait: after the
 // submission, or after the end of the jobs that it was held for.
 func (j *Job) started(wait time.Duration) {
-	wait = max(wait, 0)
 	if u := &j.usage; !u.Started {
 		u.Started, u.Wait, u.LongestWait = true, wait, wait
 	} else {
@@ -50,8 +50,11 @@ func occupied(report *wire.Item) time.Duration {
 }
 
 // reportedStart counts the start of the attempt that a report is about.
-func (t *records) reportedStart(j *Job, report *wire.Item) {
-	j.started(time.Duration(t.opts.Clock.Now()-j.due) - report.Elapsed)
+func (t *records) reportedStart(j *Job, report *wire.Item) { j.started(t.waited(j, report)) }
+
+// waited returns how long a job had waited when the attempt started that a report is about.
+func (t *records) waited(j *Job, report *wire.Item) time.Duration {
+	return max(time.Duration(t.opts.Clock.Now()-j.due)-report.Elapsed, 0)
 }
 
 // countAccepted counts the attempt of a result that was accepted.
@@ -107,9 +110,10 @@ func (t *Table) Unused(report *wire.Item) {
 	switch {
 	case lost == 0:
 	case !j.Ended:
+		t.reportedStart(j, report)
 		j.usage.Lost += lost
 	case t.opts.Usage != nil:
-		t.opts.Usage.AddLost(j.Status.Job, j.Status.Submitted, lost)
+		t.opts.Usage.AddLost(j.Status.Job, j.Status.Submitted, lost, t.waited(j, report))
 	}
 }
 
@@ -124,7 +128,7 @@ func (j *Job) restoreUsage(r *journal.Record) {
 		if j.Status.Released > 0 {
 			from = int64(j.Status.Released * 1e9)
 		}
-		j.started(time.Duration(r.At-from) - r.Elapsed)
+		j.started(max(time.Duration(r.At-from)-r.Elapsed, 0))
 	default:
 	}
 }

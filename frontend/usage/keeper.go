@@ -47,11 +47,15 @@ type Keeper struct {
 	stats    stats
 }
 
-// entry is a job that ended, or more time that an attempt of one had a slot in vain.
+// entry is a job that ended, or, where late is not nil, what has become known of one since.
 type entry struct {
 	job  *api.JobUsage
-	lost time.Duration
+	late *late
 }
+
+// late is of an attempt that had a slot in vain: for how long, and how long its job had waited when
+// it started.
+type late struct{ lost, wait time.Duration }
 
 // stats are counted since the start.
 type stats struct {
@@ -75,10 +79,10 @@ func New(o Options) *Keeper {
 // Add adds a job that ended, without waiting. A nil keeper keeps nothing.
 func (k *Keeper) Add(j *api.JobUsage) { k.add(entry{job: j}) }
 
-// AddLost adds to a job the time for which an attempt had a slot in vain, which became known after
-// the job's end.
-func (k *Keeper) AddLost(job string, submitted float64, lost time.Duration) {
-	k.add(entry{&api.JobUsage{Job: job, Submitted: submitted}, lost})
+// AddLost adds to a job the time for which an attempt had a slot in vain, and how long the job had
+// waited when that attempt started, which became known after the job's end.
+func (k *Keeper) AddLost(job string, submitted float64, lost, wait time.Duration) {
+	k.add(entry{&api.JobUsage{Job: job, Submitted: submitted}, &late{lost, wait}})
 }
 
 func (k *Keeper) add(e entry) {

@@ -103,15 +103,32 @@ func TestJobsAreKeptOnce(t *testing.T) {
 		k.stop()
 		k = start(t, path)
 	}
-	k.AddLost("a", want.Submitted, 2*time.Second)
-	k.Add(want)
-	if got := k.ask(t, api.HistoryQuery{}).Jobs[0].LostSeconds; got != 2.25 {
-		t.Errorf("%v slot-seconds are lost", got)
-	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
+}
+
+// TestLateReports: what nodes report of a job's attempts after its end is added to it, and stays
+// when the job is written again.
+func TestLateReports(t *testing.T) {
+	k := start(t, filepath.Join(t.TempDir(), "history.db"))
+	waited := job("waited", 0)
+	early := job("early", 1, func(j *api.JobUsage) { // cancelled before a start was reported
+		j.Started, j.Wait, j.LongestWait, j.LostSeconds = false, 0, 0, 0
+	})
+	k.Add(waited)
+	k.Add(early)
+	k.AddLost("waited", waited.Submitted, 2*time.Second, 9*time.Second)
+	k.AddLost("early", early.Submitted, 3*time.Second, 2*time.Second)
+	k.AddLost("early", early.Submitted, time.Second, time.Second)
+	k.AddLost("unknown", 1, time.Second, time.Second)
+	k.Add(waited)
+	k.Add(early)
+	want := []api.JobUsage{*waited, *early}
+	want[0].LostSeconds, want[0].LongestWait = 2.25, 9
+	want[1].LostSeconds, want[1].Started, want[1].Wait, want[1].LongestWait = 4, true, 1, 2
+	expect(t, "jobs", k.ask(t, api.HistoryQuery{}).Jobs, want)
 }
 
 // TestRefill: a keeper whose process was killed finds in the journal what it lacks, and what it

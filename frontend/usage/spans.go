@@ -86,16 +86,11 @@ func (c *changes) add(span, ended int64, k spanKey, s *sum) {
 }
 
 // addJob adds a job to its hour and its day.
-func (c *changes) addJob(j *api.JobUsage) {
-	s := sum{
-		jobs: 1, tasks: int64(j.Tasks), failed: int64(j.Failed), attempts: int64(j.Attempts), again: int64(j.Again),
-		slot: micros(j.SlotSeconds), lost: micros(j.LostSeconds),
-	}
-	if j.Started {
-		s.started, s.wait, s.longest = 1, micros(j.Wait), micros(j.LongestWait)
-		s.count(int64(api.WaitBucket(j.Wait)), 1)
-	}
-	c.addBoth(micros(j.Ended), spanKey{owner: j.Owner, submitter: j.Submitter, class: j.Class, state: string(j.State)}, &s)
+func (c *changes) addJob(j *api.JobUsage) { c.addOf(j, sumOf(j)) }
+
+// addOf adds a sum to the hour and the day in which a job ended.
+func (c *changes) addOf(j *api.JobUsage, s *sum) {
+	c.addBoth(micros(j.Ended), spanKey{owner: j.Owner, submitter: j.Submitter, class: j.Class, state: string(j.State)}, s)
 }
 
 func (c *changes) addBoth(ended int64, k spanKey, s *sum) {

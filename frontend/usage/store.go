@@ -41,7 +41,6 @@ const columns = "job, submitted, ended, name, owner, submitter, app, class, stat
 const (
 	insert  = "INSERT INTO jobs (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, submitted) DO NOTHING"
 	replace = "REPLACE INTO jobs (" + columns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-	addLost = "UPDATE jobs SET lost = lost + ? WHERE job = ? AND submitted = ? RETURNING ended, owner, submitter, class, state"
 )
 
 // maxReason bounds what is kept of a reason, in bytes.
@@ -167,8 +166,8 @@ func (s *store) put(tx *sql.Tx, batch []entry, again bool) error {
 	defer func() { _ = put.Close() }() // the transaction reports what went wrong
 	c := s.changes()
 	for _, e := range batch {
-		if e.lost > 0 {
-			if err := c.addLost(tx, e); err != nil {
+		if e.late != nil {
+			if err := c.addLate(tx, e); err != nil {
 				return err
 			}
 			continue
@@ -192,26 +191,46 @@ func (s *store) put(tx *sql.Tx, batch []entry, again bool) error {
 	return c.apply(tx)
 }
 
-// addLost adds to a job the time for which an attempt had a slot in vain.
-func (c *changes) addLost(tx *sql.Tx, e entry) error {
-	var k spanKey
-	var ended int64
-	lost := e.lost.Microseconds()
-	err := tx.QueryRow(addLost, lost, e.job.Job, micros(e.job.Submitted)).Scan(&ended, &k.owner, &k.submitter, &k.class, &k.state)
+// addLate adds to a job what has become known of one of its attempts.
+func (c *changes) addLate(tx *sql.Tx, e entry) error {
+	had, err := read(tx, e.job)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it has been removed
 	}
-	c.addBoth(ended, k, &sum{lost: lost})
+	if err != nil {
+		return err
+	}
+	has, wait := had, e.late.wait.Seconds()
+	has.LostSeconds += e.late.lost.Seconds()
+	addWaits(&has, wait, wait)
+	c.addOf(&had, since(&had, &has))
+	_, err = tx.Exec(replace, values(&has)...)
 	return err
 }
 
-// replace writes a job that is there. What is known to be lost is not forgotten.
+// addWaits adds the least and the greatest wait of tasks that have started.
+func addWaits(j *api.JobUsage, least, longest float64) {
+	if j.Started {
+		least, longest = min(least, j.Wait), max(longest, j.LongestWait)
+	}
+	j.Started, j.Wait, j.LongestWait = true, least, longest
+}
+
+// read returns a job as it is in the file; sql.ErrNoRows when it is not there.
+func read(tx *sql.Tx, j *api.JobUsage) (api.JobUsage, error) {
+	return scan(tx.QueryRow("SELECT "+columns+" FROM jobs WHERE job = ? AND submitted = ?", j.Job, micros(j.Submitted)))
+}
+
+// replace writes a job that is there. What has become known after its end is not forgotten.
 func (c *changes) replace(tx *sql.Tx, j api.JobUsage) error {
-	had, err := scan(tx.QueryRow("SELECT "+columns+" FROM jobs WHERE job = ? AND submitted = ?", j.Job, micros(j.Submitted)))
+	had, err := read(tx, &j)
 	if err != nil {
 		return err
 	}
 	j.LostSeconds = max(j.LostSeconds, had.LostSeconds)
+	if had.Started {
+		addWaits(&j, had.Wait, had.LongestWait)
+	}
 	if slices.Equal(values(&had), values(&j)) {
 		return nil
 	}

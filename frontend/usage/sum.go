@@ -43,6 +43,32 @@ func (s *sum) add(o *sum) {
 	}
 }
 
+// sumOf returns the sum over one job.
+func sumOf(j *api.JobUsage) *sum {
+	s := sum{
+		jobs: 1, tasks: int64(j.Tasks), failed: int64(j.Failed), attempts: int64(j.Attempts), again: int64(j.Again),
+		slot: micros(j.SlotSeconds), lost: micros(j.LostSeconds),
+	}
+	if j.Started {
+		s.started, s.wait, s.longest = 1, micros(j.Wait), micros(j.LongestWait)
+		s.count(int64(api.WaitBucket(j.Wait)), 1)
+	}
+	return &s
+}
+
+// since returns what is to be added to a sum that has the job as it was, for it to have the job as
+// it is. Its longest wait is not shorter than it was.
+func since(was, is *api.JobUsage) *sum {
+	s, before := sumOf(is), sumOf(was)
+	s.jobs, s.tasks, s.failed = s.jobs-before.jobs, s.tasks-before.tasks, s.failed-before.failed
+	s.attempts, s.again, s.slot, s.lost = s.attempts-before.attempts, s.again-before.again, s.slot-before.slot, s.lost-before.lost
+	s.started, s.wait = s.started-before.started, s.wait-before.wait
+	for _, w := range before.waits {
+		s.count(w.bucket, -w.jobs)
+	}
+	return s
+}
+
 func (s *sum) count(bucket, jobs int64) {
 	if n := len(s.waits); n == 0 || s.waits[n-1].bucket < bucket { // as counts are kept
 		s.waits = append(s.waits, waitCount{bucket, jobs})
@@ -52,7 +78,9 @@ func (s *sum) count(bucket, jobs int64) {
 	if !found {
 		s.waits = slices.Insert(s.waits, at, waitCount{bucket: bucket})
 	}
-	s.waits[at].jobs += jobs
+	if s.waits[at].jobs += jobs; s.waits[at].jobs == 0 {
+		s.waits = slices.Delete(s.waits, at, at+1)
+	}
 }
 
 // encodeWaits returns the counts of waits as they are kept: for each bucket its distance from the one

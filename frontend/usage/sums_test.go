@@ -37,7 +37,10 @@ func (h *randomHistory) entry() entry {
 	j := job(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(h.t, "job"), 0)
 	j.Submitted = float64(rapid.IntRange(1, 5).Draw(h.t, "submitted"))
 	if rapid.IntRange(0, 5).Draw(h.t, "kind") == 0 {
-		return entry{j, time.Duration(rapid.IntRange(1, 1000).Draw(h.t, "lost")) * time.Millisecond}
+		ms := func(label string, most int) time.Duration {
+			return time.Duration(rapid.IntRange(0, most).Draw(h.t, label)) * time.Millisecond
+		}
+		return entry{j, &late{lost: ms("lost", 1000), wait: ms("waited", 6000)}}
 	}
 	j.Ended = h.instant("ended")
 	j.Owner = rapid.SampledFrom([]string{"", "team", "team/alice", "team/bob", "other"}).Draw(h.t, "owner")

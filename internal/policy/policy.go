@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -112,7 +113,7 @@ func check(name string, p sched.Params) error {
 	case !isShare(p.Reserved):
 		return fmt.Errorf("policy %s: reserved is %v; use a share from 0 to below 1", name, p.Reserved)
 	case p.Cutoff <= 0:
-		return fmt.Errorf("policy %s: the cutoff is %d ns; use a duration above zero", name, p.Cutoff)
+		return fmt.Errorf("policy %s: the cutoff is %v; use a duration above zero", name, time.Duration(p.Cutoff))
 	}
 	return nil
 }
