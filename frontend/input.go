@@ -35,9 +35,10 @@ func (srv *schedulerService) TaskInput(ctx context.Context, r wire.InputRequest)
 		return wire.InputReply{}, err
 	}
 	defer func() { _ = pool.Close() }() // nothing follows
-	reply, err := wire.NewPeerClient(pool, srv.codec).AttemptInput(ctx, sched.AttemptID{Job: id, Attempt: at.attempt}, r.Piece)
+	attempt := sched.AttemptID{Job: id, Attempt: at.attempt}
+	reply, err := wire.NewPeerClient(pool, srv.codec).AttemptInput(ctx, attempt, r.Piece)
 	reply.Attempt, reply.Node = int(at.attempt), at.node
-	return reply, err
+	return reply, nameTask(err, attempt, r.Job)
 }
 
 // inputTask is the task of a job that takes standard input.

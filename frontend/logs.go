@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,10 +31,21 @@ func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wi
 		return wire.LogChunk{}, err
 	}
 	defer func() { _ = pool.Close() }() // nothing follows
-	return wire.NewPeerClient(pool, srv.codec).AttemptLog(ctx, wire.AttemptLogRequest{
-		Attempt: sched.AttemptID{Job: id, Task: int32(r.Task), Attempt: int32(r.Attempt)}, //nolint:gosec // checked by the edge
-		Stream:  r.Stream, Offset: r.Offset, Limit: r.Limit,
-	})
+	attempt := sched.AttemptID{Job: id, Task: int32(r.Task), Attempt: int32(r.Attempt)} //nolint:gosec // checked by the edge
+	c, err := wire.NewPeerClient(pool, srv.codec).AttemptLog(ctx, wire.AttemptLogRequest{Attempt: attempt, Stream: r.Stream, Offset: r.Offset, Limit: r.Limit})
+	return c, nameTask(err, attempt, r.Job)
+}
+
+// nameTask returns a node's error with the task as users know it: nodes know the number of a job,
+// not its id.
+func nameTask(err error, id sched.AttemptID, job string) error {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || !strings.HasPrefix(e.Subject, "attempt "+id.Job.String()) {
+		return err
+	}
+	named := *e
+	named.Subject = fmt.Sprintf("task %d of job %q", id.Task, job)
+	return &named
 }
 
 // dialNode returns a connection to a node for one call.

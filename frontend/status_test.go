@@ -175,20 +175,24 @@ func TestTaskLog(t *testing.T) {
 			t.Errorf("%s: %+v, %v", stream, c, err)
 		}
 	}
+	w.done(f, w.submit(f, sleeps("slept", 1, 0)))
 	w.submit(f, sleeps("busy", 1, time.Hour))
 	w.submit(f, sleeps("waits", 1, 0))
 	for _, c := range []struct {
 		request wire.LogRequest
 		problem api.Problem
+		message string // part of it
 	}{
-		{wire.LogRequest{Job: "unknown", Stream: "stdout"}, api.NotFound},
-		{wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}, api.NotFound},
-		{wire.LogRequest{Job: "job", Task: -1, Stream: "stdout"}, api.NotFound},
-		{wire.LogRequest{Job: "waits", Stream: "stdout"}, api.NotReady},
+		{wire.LogRequest{Job: "unknown", Stream: "stdout"}, api.NotFound, `job "unknown": no such job`},
+		{wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}, api.NotFound, "it has tasks 0 to 1, not 2"},
+		{wire.LogRequest{Job: "job", Task: -1, Stream: "stdout"}, api.NotFound, "it has tasks 0 to 1, not -1"},
+		{wire.LogRequest{Job: "job", Task: 1, Attempt: 7, Stream: "stdout"}, api.NotFound, `task 1 of job "job": this node has no logs of it`},
+		{wire.LogRequest{Job: "slept", Stream: "stdout"}, api.NotFound, "only programs have outputs"},
+		{wire.LogRequest{Job: "waits", Stream: "stdout"}, api.NotReady, "it has not started yet"},
 	} {
 		_, err := f.TaskLog(t.Context(), c.request)
 		var e *api.Error
-		if !errors.As(err, &e) || e.Problem != c.problem {
+		if !errors.As(err, &e) || e.Problem != c.problem || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%+v: %v", c.request, err)
 		}
 	}

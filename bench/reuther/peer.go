@@ -62,7 +62,6 @@ var constructors = []struct {
 	{"river", func(o Options) Peer { return &queue{name: "river", program: o.Peers, database: postgres} }},
 	{"slurm", func(Options) Peer { return &slurm{} }},
 	{"gridengine", func(Options) Peer { return &gridEngine{} }},
-	{"nomad", func(Options) Peer { return nomad{} }},
 }
 
 // Names of the peers that New knows, in the order of tables.

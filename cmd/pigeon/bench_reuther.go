@@ -45,7 +45,7 @@ and named; "make peers" installs what there is.`,
 	fs.IntVar(&plan.Multilevel, "multilevel", 0, "with each set, one whose launches run this many tasks, one after another")
 	fs.IntVar(&plan.Rounds, "rounds", 3, "measurements of each set, of which medians are taken")
 	fs.Uint64Var(&plan.Seed, "seed", 1, "seed of variable lengths")
-	peers := fs.StringSlice("peers", []string{"floor", "pigeon", "xargs", "parallel"}, "what is measured: "+strings.Join(measurable(), ", "))
+	peers := fs.StringSlice("peers", []string{"floor", "pigeon", "xargs", "parallel"}, "what is measured: "+strings.Join(reuther.Names(), ", "))
 	options := reuther.Options{}
 	fs.StringVar(&options.Peers, "peers-binary", "", "the program of the peers asynq and river (default: peers, beside this program)")
 	out := fs.String("out", "", "folder for report.md and figures")
@@ -88,11 +88,6 @@ and named; "make peers" installs what there is.`,
 		return r.WriteText(cmd.OutOrStdout())
 	}
 	return cmd
-}
-
-// measurable returns the peers that can be there: nomad has a name only to be reported as left out.
-func measurable() []string {
-	return slices.DeleteFunc(reuther.Names(), func(name string) bool { return name == "nomad" })
 }
 
 // given returns the command with the flags that select what is measured.

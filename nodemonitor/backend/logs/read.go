@@ -99,7 +99,7 @@ func (c *Chunk) fill(f *os.File, offset int64, limit int) error {
 }
 
 func (s *Store) missing(id sched.AttemptID) error {
-	next := "it may have run on another node, or not at all"
+	next := "it may have run on another node, or not at all; only programs have outputs, not tasks that sleep or those of an application"
 	if have := s.Attempts(id.Job, id.Task); len(have) > 0 {
 		next = fmt.Sprintf("the attempts at this task with logs here are %v", have)
 	}
