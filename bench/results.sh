@@ -59,7 +59,7 @@ if ! [ -s "$out/model.md" ]; then
 		printf '## The queueing model beside simulation\n\n`pigeon model --simulate 50000`, 30,000 workers, one seed; [what the columns are](compare.md#model).\n\n```\n'
 		cat "$out/model.txt"
 		"$pigeon" model --loads 0.808,0.909 >"$out/messages.txt"
-		printf '```\n\nMessages are load too, which the formulas do not know of: a worker of pigeon waits two delays for its next task. With that the loads are 0.808 and 0.909:\n\n```\n'
+		printf '```\n\nMessages add load that the formulas do not include: a worker of pigeon waits two message delays for its next task. With these delays the loads are 0.808 and 0.909:\n\n```\n'
 		cat "$out/messages.txt"
 		printf '```\n\n![Figure 3 of the paper: probability of service without queueing](results/figure3.png)\n\n'
 		printf '![Figure 4 of the paper: queueing time](results/figure4.png)\n'

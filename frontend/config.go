@@ -28,7 +28,7 @@ type Config struct {
 	InternalListen            string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
 	Masters                   []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
 	Data                      string   `mapstructure:"data" doc:"folder of the journal"`
-	Journal                   string   `mapstructure:"journal" doc:"local: what is accepted is on the disk of this machine alone, and waits for it when the machine is gone; replicated: it is in a JetStream stream on nats_replicas servers, and a standby of this frontend on another machine goes on with it"`
+	Journal                   string   `mapstructure:"journal" doc:"local: what is accepted is on the disk of this machine alone, and is not available while that machine is down; replicated: it is in a JetStream stream on nats_replicas servers, and a standby of this frontend on another machine goes on with it"`
 	JournalBytes              int64    `mapstructure:"journal_bytes" doc:"most bytes of the stream of a replicated journal, which every server reserves; new jobs are refused when less than a quarter is left. What is older than the last snapshot is removed, so it holds what was written lately, not what is unfinished"`
 	daemon.LeadershipSettings `mapstructure:",squash"`
 	NoSync                    bool   `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`

@@ -42,7 +42,7 @@ func newMetrics() *metrics {
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 
 		misdirected: m.Counter("reports_misdirected_total", "Batches of results refused because they are meant for another frontend, which served at this address before."),
-		disbelieved: m.Counter("reports_disbelieved_total", "Reports dropped because they had not the secret of the attempt's launch: of a sender that was not given the attempt, or of a version that knows no secrets."),
+		disbelieved: m.Counter("reports_disbelieved_total", "Reports dropped because they did not contain the secret of the attempt's launch: their sender did not receive the attempt, or runs a version without launch secrets."),
 		unknown:     daemon.NewKindRefusals(m),
 		inventories: m.Counter("inventories_total", "Messages of nodes about what they hold of this frontend."),
 		unwanted:    m.Counter("attempts_unwanted_total", "Attempts that nodes listed and that are not wanted: of jobs unknown here, of tasks that have ended, or of an earlier job under the same key."),

@@ -23,7 +23,7 @@ type Config struct {
 	Weight                    int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
 	MaxTasks                  int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
 	MaxBytes                  int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
-	LostAfter                 time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
+	LostAfter                 time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, and its tasks are tried elsewhere"`
 	owners.Shares             `mapstructure:",squash"`
 	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`

@@ -37,7 +37,7 @@ var refusedReasons = []string{
 
 // newRefusedHellos registers the counters of refused hellos, by reason.
 func newRefusedHellos(m *telemetry.Metrics) map[string]prometheus.Counter {
-	counters := m.Counters("hellos_refused_total", "Hellos of daemons that were refused, by reason; each is repeated until its cause is mended.", "reason", refusedReasons...)
+	counters := m.Counters("hellos_refused_total", "Hellos of daemons that were refused, by reason; a refused daemon repeats its hello until the cause is corrected.", "reason", refusedReasons...)
 	byReason := map[string]prometheus.Counter{}
 	for i, reason := range refusedReasons {
 		byReason[reason] = counters[i]

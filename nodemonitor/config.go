@@ -25,7 +25,7 @@ type Config struct {
 	Master           string        `mapstructure:"master" join:"/" doc:"host:port where the group's master serves node monitors; with standbys those of all: [a:20502, b:20502], or a:20502/b:20502"`
 	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
 	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
-	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
+	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and the time after which a result that was not acknowledged is sent again; the master counts a node as lost when it has received none for its lost_after (2s by default)"`
 	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
 	RestartGrace     time.Duration `mapstructure:"restart_grace" doc:"for how long exec tasks outlive this node monitor when it is killed, or stopped by SIGUSR2: one that is started again within it takes them over; 0s: they end with it"`
 	AccountSettings  `mapstructure:",squash"`

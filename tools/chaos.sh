@@ -84,7 +84,7 @@ for seed in $SEEDS; do
 done
 set --
 for result in "$folder"/*.json; do set -- "$@" --report "$result"; done
-"$pigeon" bench chaos "$@" --bugs docs/reliability-bugs.md > "$folder/page.md"
+"$pigeon" bench chaos "$@" > "$folder/page.md"
 mv "$folder/page.md" "$page"
 if [ -n "$failed" ]; then
 	echo "contradictions were found:$failed; logs and histories are kept in $folder" >&2

@@ -192,7 +192,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Report(&out, []string{path}, ""); err != nil {
+	if err := Report(&out, []string{path}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -203,7 +203,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, out.String())
 		}
 	}
-	if err := Report(&out, []string{path + "x"}, ""); err == nil {
+	if err := Report(&out, []string{path + "x"}); err == nil {
 		t.Error("a file that does not exist was read")
 	}
 }

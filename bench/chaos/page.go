@@ -27,8 +27,7 @@ var report = markdown.MustParse(reportText)
 type page struct {
 	Versions []version
 	Checks   []history.Check
-	LeftOut  []string
-	Bugs     string
+	LeftOut  []string // what, and in how many runs
 }
 
 // version is the runs of one program.
@@ -48,9 +47,8 @@ type failure struct {
 	First  string
 }
 
-// Report writes the page of results from files with the output of -o json. bugs is a
-// file that ends the page, "" for none.
-func Report(out io.Writer, files []string, bugs string) error {
+// Report writes the page of results from files with the output of -o json.
+func Report(out io.Writer, files []string) error {
 	var all []*Result
 	for _, path := range files {
 		of, err := readResults(path)
@@ -63,21 +61,17 @@ func Report(out io.Writer, files []string, bugs string) error {
 		return errors.New("the files hold no results; nothing was written")
 	}
 	p := page{Checks: history.Checks()}
-	if bugs != "" {
-		text, err := os.ReadFile(bugs)
-		if err != nil {
-			return fmt.Errorf("%w; nothing was written", err)
-		}
-		p.Bugs = strings.TrimSpace(string(text))
-	}
-	by := map[programs][]*Result{}
+	by, leftOut := map[programs][]*Result{}, map[string]int{}
 	for _, r := range all {
 		of := programs{r.Binary, r.Beside, r.Standbys}
 		by[of] = append(by[of], r)
-		p.LeftOut = append(p.LeftOut, r.LeftOut...)
+		for _, what := range r.LeftOut {
+			leftOut[what]++
+		}
 	}
-	slices.Sort(p.LeftOut)
-	p.LeftOut = slices.Compact(p.LeftOut)
+	for _, what := range slices.Sorted(maps.Keys(leftOut)) {
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s (%d of %d runs)", what, leftOut[what], len(all)))
+	}
 	for _, of := range slices.SortedFunc(maps.Keys(by), programs.compare) {
 		p.Versions = append(p.Versions, versionOf(of, by[of]))
 	}

@@ -11,7 +11,7 @@ import (
 type Result struct {
 	Policies   []Sum         `json:"policies"`   // in the order in which they were named
 	Violations []Violation   `json:"violations"` // the runs that violate a check
-	Took       time.Duration `json:"took_ns"`    // of all runs
+	Took       time.Duration `json:"took_ns"`    // of all runs, in nanoseconds
 }
 
 // Sum is what happened in the runs of one policy.

@@ -7,12 +7,10 @@ import (
 
 // Finding is a contradiction.
 type Finding struct {
-	Check string `json:"check"` // name of the check
-	What  string `json:"what"`  // a sentence
-	At    Time   `json:"-"`
-	// Faults is how many faults had begun then: the shortest known beginning of the
-	// programme of faults that led to it.
-	Faults int `json:"faults"`
+	Check  string `json:"check"` // name of the check
+	What   string `json:"what"`  // a sentence
+	At     Time   `json:"-"`
+	Faults int    `json:"faults"` // how many faults had begun then: the shortest known beginning of the programme of faults that led to it
 }
 
 // Check is a named check.
@@ -49,9 +47,9 @@ func Checks() []Check {
 		{EndsOnce, "a task runs to its end twice only when a node of it was lost, paused or partitioned, or was stopped while the first was ending or while no frontend could accept its result, or its job was not accepted yet", ranTwice},
 		{"reserved slots", "reserved workers run no long task", reservedSlots},
 		{"epochs rise", "the epoch and the sequence numbers of a slot never go back", epochsRise},
-		{"no worker leaked", "when all is healed and done every worker is idle and none asks", noWorkerLeaked},
-		{"work conservation", "no worker is idle beside a waiting task that it may take, for more than 2 s, when all is healed (where tasks wait at masters, and not for executors of Spark)", workConservation},
-		{"throughput", "five seconds after healing tasks end at the rate at which they arrive", throughput},
+		{"no worker leaked", "after all faults and all jobs have ended, every worker is idle and requests no task", noWorkerLeaked},
+		{"work conservation", "after all faults have ended, no worker stays idle for more than 2 s while a task waits that it may run (where tasks wait at masters, and not for executors of Spark)", workConservation},
+		{"throughput", "from five seconds after the last fault on, tasks end at the rate at which they arrive", throughput},
 		{"cancel is final", "no task of a cancelled job starts more than 2 s after the answer and the end of the faults", cancelIsFinal},
 		{"flat", "memory, goroutines and descriptors do not grow", flat},
 		{"processes", "daemons end when they are asked to, and only then", processes},

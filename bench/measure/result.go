@@ -3,34 +3,32 @@ package measure
 // Result is what a run prints: one JSON object. Times are seconds of the
 // workload's own time (a live run that was sped up is multiplied back).
 type Result struct {
-	Mode               string     `json:"mode"`                 // sim or live
-	Policy             string     `json:"policy"`               // as it was named
-	Trace              string     `json:"trace"`                // file or generator
-	Seed               uint64     `json:"seed"`                 // of all draws
-	Workers            int        `json:"workers"`              // of the cluster
-	Groups             int        `json:"groups"`               // of the cluster
-	Jobs               int        `json:"jobs"`                 // of the workload
-	Tasks              int        `json:"tasks"`                // of the workload
-	Load               Number     `json:"load"`                 // work / (workers x span of arrivals)
-	Short              Summary    `json:"short"`                // jobs that are short in truth
-	Long               Summary    `json:"long"`                 // jobs that are long in truth
-	All                Summary    `json:"all"`                  // all jobs
-	Completed          int        `json:"completed"`            // jobs that completed
-	Failed             int        `json:"failed"`               // jobs that failed; the others had not ended
-	Attempts           int64      `json:"attempts"`             // launches that a worker accepted
-	MessagesPerTask    Number     `json:"messages_per_task"`    // messages between cores; a batch of k tasks counts k
-	SuspensionsPerTask Number     `json:"suspensions_per_task"` // how often a running task was stopped for another one
-	Utilization        Number     `json:"utilization"`          // busy share of the workers' time over the makespan
-	Makespan           Number     `json:"makespan"`             // from the first arrival to the last completion
-	Wall               Number     `json:"wall"`                 // how long the run took
-	Events             int64      `json:"events"`               // of the simulator, or inputs of the cores of a live run
-	References         References `json:"bound"`                // completion times to set it against
-	// Of workloads whose jobs have owners.
-	Owners []OwnerResult `json:"owners,omitempty"` // by name, when jobs have owners
-	Others *ByClass      `json:"others,omitempty"` // completion times of the jobs of all owners but the one that floods
-	// OthersAlone is computed by a comparison.
-	OthersAlone *ByClass  `json:"others_alone,omitempty"` // the same in the same run without the flood
-	Fairness    *Fairness `json:"fairness,omitempty"`     // how the owners' use agrees with their weights
+	Mode               string        `json:"mode"`                   // sim or live
+	Policy             string        `json:"policy"`                 // as it was named
+	Trace              string        `json:"trace"`                  // file or generator
+	Seed               uint64        `json:"seed"`                   // of all draws
+	Workers            int           `json:"workers"`                // of the cluster
+	Groups             int           `json:"groups"`                 // of the cluster
+	Jobs               int           `json:"jobs"`                   // of the workload
+	Tasks              int           `json:"tasks"`                  // of the workload
+	Load               Number        `json:"load"`                   // work / (workers x span of arrivals)
+	Short              Summary       `json:"short"`                  // jobs that are short in truth
+	Long               Summary       `json:"long"`                   // jobs that are long in truth
+	All                Summary       `json:"all"`                    // all jobs
+	Completed          int           `json:"completed"`              // jobs that completed
+	Failed             int           `json:"failed"`                 // jobs that failed; the others had not ended
+	Attempts           int64         `json:"attempts"`               // launches that a worker accepted
+	MessagesPerTask    Number        `json:"messages_per_task"`      // messages between cores; a batch of k tasks counts k
+	SuspensionsPerTask Number        `json:"suspensions_per_task"`   // how often a running task was stopped for another one
+	Utilization        Number        `json:"utilization"`            // busy share of the workers' time over the makespan
+	Makespan           Number        `json:"makespan"`               // from the first arrival to the last completion
+	Wall               Number        `json:"wall"`                   // how long the run took
+	Events             int64         `json:"events"`                 // of the simulator, or inputs of the cores of a live run
+	References         References    `json:"bound"`                  // completion times to set it against
+	Owners             []OwnerResult `json:"owners,omitempty"`       // by name, when jobs have owners
+	Others             *ByClass      `json:"others,omitempty"`       // completion times of the jobs of all owners but the one that floods
+	OthersAlone        *ByClass      `json:"others_alone,omitempty"` // in a comparison, the same in the same run without the flood
+	Fairness           *Fairness     `json:"fairness,omitempty"`     // how the owners' use agrees with their weights
 	*Live
 	Hosts   []HostClock `json:"hosts,omitempty"`   // of a run on hosts, their clocks
 	Partial bool        `json:"partial,omitempty"` // the run was ended before its workload

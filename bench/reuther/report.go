@@ -45,7 +45,7 @@ func medianOf(values []float64) measure.Number { return median(slices.Sorted(sli
 // totals has a row for each set and peer, with its ratio to the floor where that was
 // measured.
 func (r *Result) totals() markdown.Table {
-	t := markdown.Table{Head: []string{"t", "n", "peer", "T_total", "from - to", "tasks/s", "to the floor", "processor a task (ms)", "to the floor", "U"}}
+	t := markdown.Table{Head: []string{"t", "n", "peer", "T_total", "from - to", "tasks/s", "divided by the floor's", "processor a task (ms)", "divided by the floor's", "U"}}
 	floor := slices.IndexFunc(r.Peers, func(p PeerResult) bool { return p.Name == "floor" })
 	for s := range r.Peers[0].Sets {
 		for _, p := range r.Peers {

@@ -18,7 +18,7 @@ type Result struct {
 	Slots    int             `json:"slots"`    // P
 	Work     measure.Number  `json:"work"`     // t x n
 	Machine  measure.Machine `json:"machine"`  // where it was measured
-	Began    time.Time       `json:"began"`    // in UTC
+	Began    time.Time       `json:"began"`    // RFC 3339, in UTC
 	LeftOut  []string        `json:"left_out"` // peers that are not installed, and why
 	Peers    []PeerResult    `json:"peers"`    // those that were measured
 	Variable bool            `json:"variable"` // whether sets with drawn durations are among them

@@ -16,7 +16,7 @@ func cancelCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Cancel jobs: drop their queued tasks and kill their running ones",
 		Long: `Cancels jobs: drops their queued tasks and kills their running ones. A job that has
-ended stays as it is. An application with executors of its own, as one of Spark, is
+ended stays as it is. An application with executors of its own, such as one of Spark, is
 stopped: its executors end, and its driver receives the reason.`,
 		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
 		Args:              cobra.MinimumNArgs(1),

@@ -70,10 +70,9 @@ and histories is kept then.`,
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
 	again := fs.String("again", "", "instead of a run, check one again whose folder was kept")
-	bugs := fs.String("bugs", "", "with --report: Markdown that ends the page")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(*report) > 0 {
-			return chaos.Report(cmd.OutOrStdout(), *report, *bugs)
+			return chaos.Report(cmd.OutOrStdout(), *report)
 		}
 		if *again != "" {
 			r, err := chaos.Again(*again)

@@ -30,7 +30,7 @@ type clientConfig struct {
 type clusterConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
-	RetryFor time.Duration `mapstructure:"retry_for" doc:"for how long run, submit and logs -f go on without an answer of their frontend, trying it and the others; at most 5s of it before the first answer, and for questions such as status; 0: each is tried once"`
+	RetryFor time.Duration `mapstructure:"retry_for" doc:"for how long run, submit and logs -f try their frontend and the others when it does not answer; before the first answer, and for queries such as status, at most 5s; 0: each is tried once"`
 
 	securityConfig `mapstructure:",squash"`
 }

@@ -105,8 +105,8 @@ func clusterPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan INVENTORY",
 		Short: "Check a host inventory and write each host's files into a folder",
-		Long: `Checks a host inventory and writes what its hosts shall have into a folder: hosts/NAME has
-the files of a host below its root, client.yaml how commands reach the cluster. With
+		Long: `Checks a host inventory and writes the files that its hosts must have into a folder: hosts/NAME
+has those of a host below its root, client.yaml how commands reach the cluster. With
 security: tls the folder authority has the cluster's own authority, which issues a certificate
 for each daemon; certificates are kept until a month before their end. The same inventory
 gives the same files. Nothing is sent to the hosts.`,
@@ -175,7 +175,7 @@ func clusterApply() *cobra.Command {
 	return hostsVerb("apply", "Make the hosts of an inventory match its plan",
 		`Makes the plan, compares each host with it, sends what differs (the program, files), and
 starts or restarts the daemons that it concerns: those that do not run at once, those that run
-one after another, each until it is ready. A second time it changes nothing and says so. A
+one after another, each until it is ready. A second run changes nothing and reports this. A
 failing host is reported and does not stop the others; the exit status is 1 then. To have another
 program on hosts that run one, use 'pigeon cluster upgrade'.`,
 		"  pigeon cluster apply inventory.yaml\n  pigeon cluster apply inventory.yaml --parallel 50 -o json",
@@ -185,10 +185,10 @@ program on hosts that run one, use 'pigeon cluster upgrade'.`,
 func clusterUpgrade() *cobra.Command {
 	return hostsVerb("upgrade", "Have the hosts of an inventory run another program, without losing what runs",
 		`Copies the program to all hosts, then restarts the daemons one after another in the order of
-docs/operations.md: NATS servers, masters (standbys before who leads), frontends, and node
+docs/operations.md: NATS servers, masters (standbys before the leader), frontends, and node
 monitors, which leave what runs to their next process. Each must be ready before the next one
-is restarted; one that does not come back ends the upgrade, and repeated it goes on there. A
-version that cannot work alongside the running one is refused before anything is changed.`,
+is restarted; if one does not become ready, the upgrade stops, and the same command continues
+from there. A version that cannot work alongside the running one is refused before anything is changed.`,
 		"  pigeon cluster upgrade inventory.yaml --program ./pigeon-1.3",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Upgrade(ctx) })
 }

@@ -234,8 +234,8 @@ func masterCommand() *cobra.Command {
 	return daemonVerb[master.Config]{
 		name: "master", short: "Run the master of a group: it queues tasks and hands them to idle workers",
 		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
-worker as soon as one is idle. It keeps nothing on disk: started again, its nodes and
-frontends report everything again. Policies other than Pigeon's have one master; under
+worker as soon as one is idle. It keeps nothing on disk: after a restart its
+nodes and frontends send it their state again. Policies other than Pigeon's have one master; under
 sparrow, peacock and random it only publishes the membership of nodes and frontends.
 
 With leadership: jetstream a group may have several masters. One of them leads; the

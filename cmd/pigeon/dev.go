@@ -54,7 +54,6 @@ type devLine struct {
 	Data      string          `json:"data"`      // folder of journals and outputs
 	Took      float64         `json:"took"`      // seconds from start to ready
 
-	// With --secure, what clients need.
 	TLSCA     string `json:"tls_ca,omitempty"`     // file with the certificate of the authority, with --secure
 	TokenFile string `json:"token_file,omitempty"` // file with the access token of the user who called, with --secure
 }

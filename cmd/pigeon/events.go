@@ -24,8 +24,9 @@ func eventsCommand() *cobra.Command {
 		Long: `Shows the newest events that the frontends keep, the oldest first: jobs submitted, started and
 ended, attempts that failed or were lost, nodes that came, left or drain, groups without a
 master, refused submissions. A task that completed has no event: see 'pigeon explain', traces
-and 'pigeon history'. What several frontends say of the same node or group is shown once, in
-JSON as each says it. Of others' jobs users see the id, the owner and the state.
+and 'pigeon history'. An event of a node or group that several frontends report is shown
+once; JSON has that of each. Of other users' jobs, users see only the id, the owner and the
+state.
 
 With --follow it goes on until Ctrl-C; what was missed, and which frontend does not answer, is
 said on standard error.`,

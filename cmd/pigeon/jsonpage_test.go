@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/check"
@@ -164,7 +165,7 @@ const jsonIntroduction = `# JSON of the commands
 Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 
 With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
-Keys are a contract: a later version may add some. Times and durations are numbers of seconds. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or, as ` + "`cpu_per_task`" + ` of a simulation, not measured.
+Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the table says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or, as ` + "`cpu_per_task`" + ` of a simulation, not measured.
 
 The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` (submitted, queued, launched, refused,
 started, suspended, resumed, ended, lost, reported, cancelled, completed, failed) and ` + "`where`" + ` (such as "worker 3").
@@ -258,6 +259,9 @@ func (w *jsonWriter) rows(t *testing.T, object reflect.Type, absent bool) {
 
 // kind names the JSON of a Go type.
 func (w *jsonWriter) kind(t reflect.Type) string {
+	if t == reflect.TypeFor[time.Time]() {
+		return "string"
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.kind(t.Elem())

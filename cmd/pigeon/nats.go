@@ -20,7 +20,7 @@ in the daemons' settings instead.
 
 It admits processes of its own user and of root on loopback; with tls_ca the daemons whose
 certificates that authority has signed, each with the permissions of its role and name;
-with secret_file who has the secret.`,
+with secret_file any process that presents the secret.`,
 		example: `  pigeon nats
   pigeon nats --listen 127.0.0.1:4333 -o json
   pigeon nats --name n1 --listen 10.0.0.1:4222 --jetstream --store-dir /var/lib/pigeon/nats --cluster-name pigeon --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222,10.0.0.2:6222,10.0.0.3:6222 --tls-ca ca.pem --tls-cert n1.pem --tls-key n1.key

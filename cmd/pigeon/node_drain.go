@@ -20,8 +20,7 @@ elsewhere; executors of applications leave when their application has others. Wi
 --deadline, what still runs then is given back and starts at once elsewhere, as the next
 attempt: no loss and no retry is counted. With --kill that is done at once.
 
-A drain outlives its node monitor: started again, that goes on draining, until 'pigeon node
-resume'. Draining a node again changes the deadline. --wait shows what still runs and
+A drain survives a restart of the node monitor; it ends with 'pigeon node resume'. Draining a node again changes the deadline. --wait shows what still runs and
 returns when all nodes are drained. When no other node can run the tasks of an
 application now, a warning names it.`,
 		Example: "  pigeon node drain n7 --wait\n  pigeon node drain n7 n8 --deadline 10m --wait\n  pigeon node drain n7 --kill -o json",

@@ -31,13 +31,13 @@ func sharesCommand() *cobra.Command {
 		Use:     "shares",
 		GroupID: groupWatch,
 		Short:   "Show what each owner is entitled to, uses and waits for",
-		Long: `Shows the tree of owners: the weight and the limits of each, the slots that it is
-entitled to with those that want some now, the slots that run its tasks, its waiting
+		Long: `Shows the tree of owners: the weight and the limits of each, the slots to which it is
+entitled, given the owners that want some now, the slots that run its tasks, its waiting
 tasks, the slot-seconds it has used, and by how many of them it is ahead of the owner
-of its level that is served next. Of pairs the first is of short tasks, the second of
-long ones. An owner's figures contain those of all owners below it. They are summed
-over the groups, each of which is shared by itself. Then the quotas, and settings that
-could not be read again.`,
+of its level that is served next. In a pair, the first figure is of short tasks, the
+second of long ones. An owner's figures contain those of all owners below it. They are summed
+over the groups, each of which is shared separately. The quotas follow, and settings
+that could not be read again.`,
 		Example: "  pigeon shares\n  pigeon shares --by-group\n  pigeon shares --group 1 -o json",
 		Args:    cobra.NoArgs,
 	}

@@ -33,9 +33,9 @@ func simCommand() *cobra.Command {
 		Long: `Runs the scheduling cores on an event heap, in virtual time: the very cores that
 the daemons run. One result for every policy and seed.
 
-With --faults SEED the run is checked instead of measured: messages are lost, come
-twice and late, daemons die, stand still, lose sight of each other and take each other
-for lost, jobs are cancelled and tasks fail. Each fault is printed as it happens, and
+With --faults SEED the run is checked instead of measured: messages are lost,
+repeated and delayed; daemons are killed, paused, cut off from each other, and counted as
+lost while they live; jobs are cancelled and tasks fail. Each fault is printed as it happens, and
 at the end whether every job has ended, with one result for each task, and the other
 things that must hold. When one does not, the exit status is 1, and a shortest command
 that shows it is printed. Without --jobs such a run has 30 jobs.`,

@@ -23,8 +23,8 @@ func statusCommand() *cobra.Command {
 		GroupID: groupWatch,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
-are. The beginning of an id names a job when no other id begins so. Of one job, also its
-tasks that run, failed or were tried again, and the end of what failed tasks wrote to
+are. The beginning of an id names a job when no other id begins so. For a single job it
+also shows the tasks that run, failed or were tried again, and the end of what failed tasks wrote to
 standard error; JSON has the tasks of every job that is named. The exit status is 0 when
 they were found, even if they failed.
 

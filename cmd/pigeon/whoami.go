@@ -26,7 +26,7 @@ func whoamiCommand() *cobra.Command {
 		Use:     "whoami",
 		GroupID: groupAccess,
 		Short:   "Show your identity at each frontend",
-		Long: `Asks each frontend whom it takes the caller for: a user with a role, and how that was proven. On
+		Long: `Asks each frontend how it identifies the caller: the user, the role and the proof. On
 this machine the kernel says whose process calls; frontends on other machines are shown a token
 (--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).
 What each role may do is in docs/security.md.`,

@@ -15,7 +15,7 @@ type Event struct {
 	Type      string `json:"type"`                // what happened, such as job_failed
 	Severity  string `json:"severity"`            // info, warning or error
 	Frontend  string `json:"frontend"`            // which learned it
-	Message   string `json:"message"`             // it in words
+	Message   string `json:"message"`             // what happened, as a sentence
 	Reason    string `json:"reason,omitempty"`    // a code, where there is one: of a failure, such as out_of_memory, or the limit of a refusal, such as quota
 	Job       string `json:"job,omitempty"`       // the job's id
 	Task      *int   `json:"task,omitempty"`      // its number in the job, from 0; left out when the event is about none

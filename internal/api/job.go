@@ -195,7 +195,6 @@ type GroupShare struct {
 	OldestShort float64 `json:"oldest_short"`  // the same, of the short ones
 	OldestLong  float64 `json:"oldest_long"`   // the same, of the long ones
 
-	// Reason is why tasks of the job wait there, "" when none do.
 	Reason WaitReason `json:"reason,omitempty"` // why tasks of the job wait there: master_unreachable, no_worker, workers_idle, reserved_idle or workers_busy
 }
 

@@ -18,7 +18,7 @@ type SecuritySettings struct {
 	TLSCRL      string   `mapstructure:"tls_crl" doc:"file with the authorities' lists of revoked certificates (CRL, PEM); read again when it changes; empty: none is revoked"`
 	TokensFile  string   `mapstructure:"tokens_file" doc:"file with the hashes of people's access tokens, which 'pigeon token' writes; read again when it changes; empty: no token is accepted"`
 	Insecure    bool     `mapstructure:"insecure" doc:"every caller may do everything, also of listeners that other machines reach; for closed networks and tests"`
-	LocalRole   string   `mapstructure:"local_role" doc:"role of this machine's users who call on loopback and are not the daemon's own user nor root: viewer, user, operator, admin, or none"`
+	LocalRole   string   `mapstructure:"local_role" doc:"role of this machine's users who call on loopback and are neither the daemon's own user nor root: viewer, user, operator, admin, or none"`
 	DaemonUsers []string `mapstructure:"daemon_users" doc:"users of this machine whose processes are taken for daemons of the cluster when they call on loopback, as those of the daemon's own user are"`
 }
 

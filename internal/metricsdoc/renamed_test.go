@@ -15,7 +15,6 @@ var renamed = []struct{ Old, New string }{
 	{"pigeon_master_busy_workers_general", `pigeon_master_busy_workers{kind="general"}`},
 	{"pigeon_master_busy_workers_reserved", `pigeon_master_busy_workers{kind="reserved"}`},
 	{"pigeon_master_garbled_notices_total", "pigeon_master_notices_unread_total"},
-	{"pigeon_master_garbled_notices_total", "pigeon_master_notices_unread_total"},
 	{"pigeon_master_neighbours", "pigeon_master_siblings"},
 	{"pigeon_nodemonitor_workers_general{state}", `pigeon_nodemonitor_workers{kind="general",state}`},
 	{"pigeon_nodemonitor_workers_reserved{state}", `pigeon_nodemonitor_workers{kind="reserved",state}`},

@@ -68,7 +68,7 @@ func (m *Metrics) OwnerCounter(name, help string, label Label) *OwnerCounter {
 }
 
 func (m *Metrics) ownerDesc(name, kind, help string, label Label) (desc *prometheus.Desc, columns []string) {
-	owner := Label{"owner", []string{"the 50 that counted most lately", OtherOwners}}
+	owner := Label{"owner", []string{"the 50 with the highest recent counts", OtherOwners}}
 	names, columns := []string{owner.Name}, []string{""}
 	labels := []Label{owner}
 	if len(label.Values) > 0 {

@@ -72,7 +72,7 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 		unpublished:   unpublished,
 		ignored:       m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
 		undeliverable: m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are no members any more."),
-		repeated:      m.Counter("requests_repeated_total", "Workers' requests for a task that were sent again for want of an answer."),
+		repeated:      m.Counter("requests_repeated_total", "Workers' requests for a task that were sent again because they were not answered."),
 		withdrawn:     m.Counter("attempts_withdrawn_total", "Attempts that a drain gave back: they waited here, or still ran at its deadline. They run elsewhere, and nothing is held against them."),
 	}
 }
