@@ -30,7 +30,8 @@ func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wi
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	defer func() { _ = pool.Close() }()                                                 // nothing follows
+	defer func() { _ = pool.Close() }() // nothing follows
+
 	attempt := sched.AttemptID{Job: id, Task: int32(r.Task), Attempt: int32(r.Attempt)} //nolint:gosec // checked by the edge
 	c, err := wire.NewPeerClient(pool, srv.codec).AttemptLog(ctx, wire.AttemptLogRequest{Attempt: attempt, Stream: r.Stream, Offset: r.Offset, Limit: r.Limit})
 	return c, nameTask(err, attempt, r.Job)

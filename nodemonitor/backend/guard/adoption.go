@@ -61,13 +61,16 @@ func (c *Client) Adopt() (*Adoption, error) {
 }
 
 func (c *Client) adopt(g *instance) (*Adoption, error) {
-	_ = g.conn.SetDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the calls below then do
+	_ = g.conn.SetDeadline(time.Now().Add(c.patience)) // fails only on a closed socket, as the calls below then do
 	if err := gob.NewEncoder(g.conn).Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup}); err != nil {
 		return nil, err
 	}
 	var w welcome
 	dec := gob.NewDecoder(g.in)
-	if err := dec.Decode(&w); err != nil {
+	switch err := dec.Decode(&w); {
+	case errors.Is(err, os.ErrDeadlineExceeded): // what it runs may still run
+		return nil, fmt.Errorf("the guard of the former node monitor has not answered within %v: see whether it is stopped, or its machine is overloaded", c.patience)
+	case err != nil:
 		return nil, &RefusedError{Why: "it ended: " + err.Error(), Ends: true} // its grace was over
 	}
 	p, err := openFormer(w.Pid)
@@ -87,6 +90,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	a := &Adoption{Kept: w.Kept, Held: make([]Held, w.Held)}
 	for i := range a.Held {
 		if err := dec.Decode(&a.Held[i]); err != nil {
+			p.close()
 			return nil, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
 // options are those of a client whose guard outlives it.
@@ -229,6 +230,87 @@ func TestAdoptedGuardKilled(t *testing.T) {
 	await.Until(t, "the process is gone", func() bool { return state(leader) == "" })
 	if e := start(t, c, shell("exit 3")).end(); e.Status.ExitStatus() != 3 {
 		t.Errorf("under the new guard: %+v", e)
+	}
+}
+
+// TestStoppedGuardHasNotEnded: a guard that does not answer is not reported as ended, and serves the
+// next client that waits for it.
+func TestStoppedGuardHasNotEnded(t *testing.T) {
+	folder := t.TempDir()
+	leader, guard := killVictim(t, folder, time.Minute, "sleep 1000", 0)
+	if err := syscall.Kill(guard, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it is stopped", func() bool { return state(guard) == "T" })
+	hasty := New(options(folder, time.Minute))
+	defer hasty.Close(0)
+	hasty.patience = 50 * time.Millisecond
+	var refused *RefusedError
+	if a, err := hasty.Adopt(); a != nil || err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), "has not answered") {
+		t.Errorf("adopting a stopped guard: %v, %v", a, err)
+	}
+	if err := syscall.Kill(guard, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	c, a := adopt(t, folder)
+	c.Follow(a)
+	if len(a.Held) != 1 || state(leader) == "" {
+		t.Errorf("the guard has kept %+v, and its process is %q", a.Held, state(leader))
+	}
+}
+
+// arrival lets a client with a greeting connect to a server, and returns the client's end.
+func arrival(t *testing.T, s *server, g greeting) net.Conn {
+	t.Helper()
+	ours, theirs, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ours.Close() }) // the test is over with it
+	conn, err := net.FileConn(theirs)
+	if err := errors.Join(err, theirs.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.arrive(conn, nil, g, time.Now())
+	return ours
+}
+
+// TestArrivals: a client that is gone gets no grace, the end of a guard is not undone by a client
+// that is refused, and the cgroup stays the same tree from one client to the next.
+func TestArrivals(t *testing.T) {
+	poll, err := newPoller()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = syscall.Close(poll.epoll), syscall.Close(poll.wake) }) // only waited on
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("memory\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := cgroup.At(root)
+	s := &server{poll: poll, tree: tree, memory: memory{owner: "n1"}, handles: map[Handle]*child{}}
+	s.over = true
+	arrival(t, s, greeting{Version: version, Owner: "n2"})
+	if !s.over || s.link != nil {
+		t.Error("a client of another owner has undone the end of the guard")
+	}
+	s.over = false
+	arrival(t, s, greeting{Version: version, Owner: "n1", Cgroup: root})
+	if s.link == nil || s.tree != tree {
+		t.Errorf("the link is %v, the tree %p, and was %p", s.link, s.tree, tree)
+	}
+	s.link.close()
+	s.link = nil
+	ours, theirs, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.FileConn(theirs)
+	if err := errors.Join(err, theirs.Close(), ours.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s.arrive(conn, nil, greeting{Version: version, Owner: "n1"}, time.Now()); s.link != nil || s.served != 1 {
+		t.Errorf("a client that has gone is served (%d so far)", s.served)
 	}
 }
 

@@ -52,6 +52,7 @@ type Client struct {
 	token     string // makes marks of different clients differ
 	gone      chan struct{}
 	enforces  LimitState
+	patience  time.Duration // for the answer of a guard that is to be adopted
 
 	mu      sync.Mutex
 	ready   *sync.Cond // queue, closed or idle changed
@@ -79,7 +80,7 @@ func New(o Options) *Client {
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 4096
 	}
-	c := &Client{opts: o, token: ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}}
+	c := &Client{opts: o, token: ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}, patience: patience}
 	if len(o.Command) == 0 {
 		c.opts.Command, c.startedAs, c.refused = childproc.OwnProgram(Verb, "guard.Register()")
 	}

@@ -58,7 +58,9 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 		if f != nil {
 			return plan{}, f
 		}
-		found.put(p.key, p.path)
+		if !p.remembered { // else it would never be searched again on a busy node
+			found.put(p.key, p.path)
+		}
 	}
 	return p, nil
 }

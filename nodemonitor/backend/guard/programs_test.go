@@ -10,7 +10,14 @@ import (
 // A program that was found a moment ago is searched again when it cannot be started: it is found
 // where it is now, or refused as if it had never been found.
 func TestProgramThatMoved(t *testing.T) {
-	c := client(t)
+	list := confinedClients(t)
+	t.Run("no limits", func(t *testing.T) { programThatMoved(t, client(t), Limits{}) })
+	for by, c := range list {
+		t.Run(by, func(t *testing.T) { programThatMoved(t, c, Limits{Memory: 1 << 30}) })
+	}
+}
+
+func programThatMoved(t *testing.T, c *Client, limits Limits) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	install := func(folder, text string) string {
@@ -26,7 +33,7 @@ func TestProgramThatMoved(t *testing.T) {
 	}
 	run := func(name string) Event {
 		t.Helper()
-		s := Spec{Argv: []string{name}, Env: []string{"PATH=" + first + ":" + second}, Dir: filepath.Join(dir, "work"), MakeDir: true}
+		s := Spec{Argv: []string{name}, Env: []string{"PATH=" + first + ":" + second}, Dir: filepath.Join(dir, "work"), MakeDir: true, Limits: limits}
 		return start(t, c, s).end()
 	}
 	found := install(first, "exit 1")
@@ -55,6 +62,25 @@ func TestProgramThatMoved(t *testing.T) {
 	}
 	if e := run("program"); e.Kind != Refused || !strings.Contains(e.Fault.What, "was not found in the PATH") {
 		t.Errorf("without it: %+v (%+v)", e, e.Fault)
+	}
+}
+
+// TestProgramIsSearchedAgain: use does not prolong the time for which a program is remembered.
+func TestProgramIsSearchedAgain(t *testing.T) {
+	var p programs
+	spec := &Spec{Argv: []string{"true"}, Dir: filepath.Join(t.TempDir(), "work"), MakeDir: true}
+	own := []string{"PATH=" + os.Getenv("PATH")}
+	if _, fault := prepare(spec, own, "mark", &p); fault != nil {
+		t.Fatal(fault)
+	}
+	k := keyOf(spec, os.Getenv("PATH"))
+	found := foundProgram{path: p.found[k].path, at: p.found[k].at.Add(-foundFor / 4)}
+	p.found[k] = found
+	if again, fault := prepare(spec, own, "mark", &p); fault != nil || !again.remembered {
+		t.Fatalf("%+v, %+v", again, fault)
+	}
+	if p.found[k] != found {
+		t.Errorf("its time is %v, and was %v", p.found[k].at, found.at)
 	}
 }
 

@@ -109,12 +109,12 @@ func (s *server) handle(r *request) {
 // it, it is done concurrently with the loop: a file system that hangs delays only that attempt.
 func (s *server) start(c *child) {
 	if s.tree != nil && c.spec.Limits.bounded() {
-		s.prepare(c, &s.programs)
+		s.prepare(c, &s.programs, nil)
 		return
 	}
 	p, ok := prepareQuickly(c.spec, s.env, c.mark, &s.programs)
 	if !ok {
-		s.prepare(c, &s.programs)
+		s.prepare(c, &s.programs, nil)
 		return
 	}
 	var fault *Fault
@@ -122,9 +122,14 @@ func (s *server) start(c *child) {
 	s.launch(c, p, fault)
 }
 
-func (s *server) prepare(c *child, found *programs) {
+// prepare prepares a process on a goroutine; after an earlier try, once the cgroup of that is
+// removed, since the next one has its name.
+func (s *server) prepare(c *child, found *programs, earlier *cgroup.Group) {
 	tree := s.tree
 	go func() {
+		if earlier != nil {
+			remove(earlier)
+		}
 		p, fault := prepare(c.spec, s.env, c.mark, found)
 		if fault == nil {
 			p.confined, fault = confine(tree, c.spec.Limits, c.mark)
@@ -144,13 +149,13 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		return
 	}
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
-		s.drop(&p.confined)
 		s.sweepSoon()     // it may have begun
 		if p.remembered { // it may have gone meanwhile
 			s.programs.forget(p.key)
-			s.prepare(c, nil)
+			s.prepare(c, nil, p.confined.group)
 			return
 		}
+		s.drop(&p.confined)
 		s.finish(c, Event{Kind: Refused, Fault: faultOf("the process could not be started", err)})
 		return
 	}

@@ -159,6 +159,10 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		s.poll.after(10*time.Millisecond, func() { s.arrive(conn, received, g, until) })
 		return
 	}
+	if hasGone(conn) { // it did not wait until this guard, which was stopped, could answer
+		_ = conn.Close()
+		return
+	}
 	w := welcome{Version: version, Pid: os.Getpid(), Token: s.token, Last: s.last, Kept: s.kept}
 	switch {
 	case g.Owner != s.owner:
@@ -171,7 +175,10 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 	var held []Held
 	if w.Refused == "" {
 		held = s.held()
-		w.Held, s.tree = len(held), cgroup.At(g.Cgroup)
+		w.Held = len(held)
+		if g.Cgroup != s.tree.Root() { // a tree keeps descriptors
+			s.tree = cgroup.At(g.Cgroup)
+		}
 	}
 	var first bytes.Buffer
 	enc := gob.NewEncoder(&first)
@@ -184,7 +191,7 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		if socket, err = descriptor(conn); err == nil {
 			err = s.serve(socket, received, first.Bytes())
 		}
-	} else if s.over = w.Ends; err == nil {
+	} else if s.over = s.over || w.Ends; err == nil {
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // fails only on a closed socket
 		_, _ = conn.Write(first.Bytes())                       // a client that is gone needs no answer
 	}
@@ -192,6 +199,18 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		fmt.Fprintf(os.Stderr, "pigeon %s: a node monitor that connected is not served: %v; raise the limit of open files\n", Verb, err)
 	}
 	_ = conn.Close() // the link has a descriptor of its own
+}
+
+// hasGone reports whether the other end of a connection has been closed.
+func hasGone(conn net.Conn) bool {
+	fd, err := descriptor(conn)
+	if err != nil {
+		return false
+	}
+	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}} //nolint:gosec // a descriptor
+	n, err := unix.Poll(ended, 0)
+	_ = unix.Close(fd) // only looked at
+	return err == nil && n > 0
 }
 
 // descriptor returns another descriptor of a connection.

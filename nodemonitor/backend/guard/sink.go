@@ -138,9 +138,17 @@ func (s *sink) drain(pipe *os.File, buf *[chunkBytes]byte, n int) {
 			s.takeRest(pipe, buf[:])
 		}
 		if err != nil {
-			_ = pipe.Close() // read to its end
+			s.endedBy(err)
+			_ = pipe.Close()
 			return
 		}
+	}
+}
+
+// endedBy records why a pipe is not read any further, unless that is its end or its deadline.
+func (s *sink) endedBy(err error) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) && s.out.Fault == "" {
+		s.out.Fault = "it cannot be read any further: " + err.Error()
 	}
 }
 

@@ -152,6 +152,23 @@ func TestSinkReadsThePipeAtItsDeadline(t *testing.T) {
 	}
 }
 
+// TestSinkOfAPipeThatCannotBeRead: output that may be missing is reported.
+func TestSinkOfAPipeThatCannotBeRead(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(read.Close(), write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	k := &sink{path: "out", limit: 100, open: (&disks{file: &disk{room: 100}}).open}
+	buf := new([chunkBytes]byte)
+	k.drain(read, buf, copy(buf[:], "before"))
+	if out, _ := k.end(); out.Kept != 6 || !strings.Contains(out.Fault, "cannot be read any further") {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestSinkThatCannotOpen(t *testing.T) {
 	s := &sink{path: "x", limit: 100, open: func(string) (output, error) { return nil, errors.New("no room") }}
 	s.take([]byte("one"))

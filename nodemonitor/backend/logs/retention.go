@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// scan makes entries of what is in the root, ended when last written to. Files with
-// another kind of name are left alone.
+// scan makes entries of what is in the root, ended when last written to, but not later than now: a
+// task may give its files any time. Files with another kind of name are left alone.
 func (s *Store) scan() error {
 	jobs, err := os.ReadDir(s.cfg.Root)
 	if err != nil {
@@ -52,8 +52,11 @@ func (s *Store) scanJob(job sched.JobID) error {
 			s.add(e)
 			s.ended = append(s.ended, e)
 		}
-		if info.ModTime().After(e.at) {
-			e.at = info.ModTime()
+		if t := info.ModTime(); t.After(e.at) {
+			e.at = t
+		}
+		if now := s.cfg.Now(); e.at.After(now) {
+			e.at = now
 		}
 	}
 	return nil

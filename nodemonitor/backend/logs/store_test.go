@@ -107,6 +107,28 @@ func TestDroppedAfterRetention(t *testing.T) {
 	}
 }
 
+// TestTimesOfTheFuture: a task that gives its files a time of the future does not keep the logs of
+// others from being dropped when they are found again.
+func TestTimesOfTheFuture(t *testing.T) {
+	root := t.TempDir()
+	s, _ := open(t, Config{Root: root})
+	far := write(t, s, attempt(0, 1), 10)
+	write(t, s, attempt(1, 1), 10)
+	future := time.Now().AddDate(20, 0, 0)
+	if err := os.Chtimes(far.Stdout, future, future); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, c := open(t, Config{Root: root})
+	c.now = c.now.Add(2 * time.Hour)
+	sweep(t, s)
+	if left := append(s.Attempts(job, 0), s.Attempts(job, 1)...); len(left) != 0 {
+		t.Errorf("attempts %v stay", left)
+	}
+}
+
 func TestTotalIsBounded(t *testing.T) {
 	s, _ := open(t, Config{MaxBytes: 100})
 	for i := range int32(5) {

@@ -165,6 +165,9 @@ func exitCode(s syscall.WaitStatus) int {
 // the limit cut off is recorded beside the log.
 func unwritten(out [2]guard.Output) string {
 	for i, name := range [...]string{"stdout", "stderr"} {
+		if out[i].Fault != "" && out[i].Dropped == 0 {
+			return fmt.Sprintf("%d bytes of its %s are kept, and more may be missing: %s", out[i].Kept, name, out[i].Fault)
+		}
 		if out[i].Fault != "" {
 			return fmt.Sprintf("%d bytes of its %s are not kept, and %d are: %s", out[i].Dropped, name, out[i].Kept, out[i].Fault)
 		}
