@@ -66,7 +66,7 @@ func (e *explanations) heldBecause(app string) string {
 		work = fmt.Sprintf("application %q", app)
 	}
 	if e.opts.Policy.SingleMaster() {
-		return "the central master cannot be reached, or has no live worker."
+		return "the central master cannot be reached, or has no live general worker."
 	}
 	return fmt.Sprintf("no group that can be reached has a live worker for %s.", work)
 }

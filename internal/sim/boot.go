@@ -31,7 +31,7 @@ func (e *engine) boot() {
 	}
 	for d := range e.cores[sched.Distributor] {
 		for g := range e.cores[sched.Master] {
-			up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}, Serves: builtIn}
+			up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}, Serves: e.view(g).Serves()}
 			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
 		}
 	}

@@ -55,9 +55,24 @@ func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 		}
 	}
 	if ended := e.result.Completed + e.result.Failed; ended < len(w) {
-		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished", cfg.Policy.Name, float64(e.now)/1e9, len(w)-ended, len(w))
+		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished%s", cfg.Policy.Name, float64(e.now)/1e9, len(w)-ended, len(w), e.whyAtRest())
 	}
 	return &e.result, nil
+}
+
+// whyAtRest returns what keeps long jobs from their end, "" when they have workers.
+func (e *engine) whyAtRest() string {
+	for g := range e.cores[sched.Master] {
+		if t := e.view(g).Totals(); t.Workers[sched.General] == 0 && t.Workers[sched.Reserved] > 0 {
+			return fmt.Sprintf(": all %d workers of group %d are reserved for short tasks, which leaves none for long ones; reserve a smaller share, or add workers", t.Workers[sched.Reserved], g)
+		}
+	}
+	return ""
+}
+
+// view returns what the master of a group shows of it.
+func (e *engine) view(group int) sched.GroupView {
+	return e.cores[sched.Master][group].(sched.MasterCore) //nolint:errcheck // all masters are
 }
 
 func newEngine(w []Job, cfg Config) *engine {

@@ -1,10 +1,12 @@
 package sim_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -195,6 +197,20 @@ func BenchmarkRivals(b *testing.B) {
 					run(b, c.w, under(b, name, c.cfg))
 				}
 			})
+		}
+	}
+}
+
+// TestNoGeneralWorker: a simulation whose long jobs can never run ends with an error that names the
+// reason, under policies with a central scheduler too.
+func TestNoGeneralWorker(t *testing.T) {
+	for _, spec := range []string{"pigeon", "hawk", "eagle", "priority"} {
+		cfg := under(t, spec+":reserved=0.99", sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{12}, Frontends: 2, Seed: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		_, err := sim.Run(ctx, drawn().Simulated(), cfg)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "came to rest") || !strings.Contains(err.Error(), "all 12 workers of group 0 are reserved") {
+			t.Errorf("%s: %v", spec, err)
 		}
 	}
 }

@@ -24,7 +24,8 @@
 // distributor sent last), but one may overtake only if its estimate is at most the
 // smallest slack of the short reservations ahead of it; slack is 5 x the
 // reservation's estimate less the delay already imposed on it. Long work at the
-// head is always taken. All reservations ahead of the pick are charged its estimate.
+// head is always taken; where long work elsewhere is the best so far, what is behind it is
+// not considered. All reservations ahead of the pick are charged its estimate.
 //
 // Worked numbers: A (estimate 1 s, 10 tasks left), B (2 s, 1 task), C (6 s, 1 task)
 // wait in this order. B has the least remaining work (2 s) and fits A's slack of

@@ -1,6 +1,8 @@
 package eagle
 
 import (
+	"math"
+
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -43,5 +45,11 @@ func (o order) left(e *probing.Entry) sched.Time {
 	return sched.Time(float64(o.slack*float64(e.Estimate))) - e.Delay
 }
 
-// remaining is the work that is left of an entry's job.
-func remaining(e *probing.Entry) sched.Time { return e.Estimate * sched.Time(e.Count) }
+// remaining is the work that is left of an entry's job, at most what a Time can hold.
+func remaining(e *probing.Entry) sched.Time {
+	const most = math.MaxInt64
+	if count := sched.Time(e.Count); count > 0 && e.Estimate > most/count {
+		return most
+	}
+	return e.Estimate * sched.Time(e.Count)
+}

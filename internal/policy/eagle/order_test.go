@@ -29,6 +29,7 @@ func TestOrder(t *testing.T) {
 		queue []probing.Entry
 		want  int
 	}{
+		"work that no number holds":            {[]probing.Entry{short(sched.MaxEstimate, 1), short(sched.MaxEstimate, 1<<14)}, 0},
 		"one":                                  {[]probing.Entry{short(1, 1)}, 0},
 		"the worked example":                   {[]probing.Entry{short(10, 10), short(20, 1), short(60, 1)}, 1},
 		"least remaining work":                 {[]probing.Entry{short(10, 3), short(10, 2), short(10, 1)}, 2},

@@ -94,6 +94,18 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// Estimates of any size are added up without overflow: the tasks are divided evenly.
+func TestHugeEstimates(t *testing.T) {
+	for _, estimate := range []sched.Time{sched.MaxEstimate, 4e9 * sched.Second} {
+		m := newMaster(t, 0, false, 2)
+		m.place(1, 1, estimate)
+		m.started(1, 0, 0)
+		if at := m.place(2, 5, estimate); !slices.Equal(at, []int32{1, 0, 1, 0, 1}) {
+			t.Errorf("with estimates of %v ns the tasks went to %v", estimate, at)
+		}
+	}
+}
+
 // docs/policies.md, hawk: "the reserved partition is the first round(share x
 // workers)."
 func TestReservedPartition(t *testing.T) {

@@ -84,7 +84,7 @@ func (d *Distributor) estimateOf(stated sched.Time) sched.Time {
 	if stated <= 0 {
 		stated = d.cfg.Params.Cutoff
 	}
-	return bounded(stated)
+	return sched.BoundEstimate(stated)
 }
 
 func (d *Distributor) state() state {

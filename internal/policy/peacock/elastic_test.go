@@ -196,13 +196,13 @@ func TestSumsSaturate(t *testing.T) {
 	e := &elastic{}
 	s := state{workers: 1, load: sched.Load{Queued: 1 << 40, Work: 100 * second}}
 	for range 1 << 13 {
-		e.waiting = append(e.waiting, sched.Probed{Estimate: maxEstimate})
-		e.work += maxEstimate
+		e.waiting = append(e.waiting, sched.Probed{Estimate: sched.MaxEstimate})
+		e.work += sched.MaxEstimate
 	}
 	if e.work >= 0 {
 		t.Fatal("the sum fits; the test shows nothing")
 	}
-	e.enqueue(0, maxEstimate, probe(9, 1, 1, 0), s) // nothing before it has a threshold
+	e.enqueue(0, sched.MaxEstimate, probe(9, 1, 1, 0), s) // nothing before it has a threshold
 	if len(e.waiting)+len(e.marked) != 1<<13+1 || len(e.waiting) != 1 {
 		t.Errorf("%d wait and %d are marked", len(e.waiting), len(e.marked))
 	}

@@ -101,7 +101,7 @@ func (w *Worker) enqueue(now sched.Time, p sched.Probed) {
 	if p.Distributor.Role != sched.Distributor || p.Distributor.ID < 0 || p.Threshold < 0 {
 		return
 	}
-	p.Estimate = bounded(p.Estimate)
+	p.Estimate = sched.BoundEstimate(p.Estimate)
 	w.queue.enqueue(now, w.left(now), p, w.state)
 }
 

@@ -89,6 +89,7 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 	if entry.Estimate <= 0 {
 		entry.Estimate = d.cfg.Params.Cutoff // some orders need an estimate
 	}
+	entry.Estimate = sched.BoundEstimate(entry.Estimate)
 	j := newJob(entry, sched.Rand(d.cfg.Seed, entry.Key))
 	d.jobs[entry.ID] = j
 	if m.Resent {
@@ -105,11 +106,18 @@ func (d *Distributor) probe(j *Job, out *sched.Actions) {
 	if !d.restored || j.unbound == 0 {
 		return
 	}
-	n := max(int(math.Ceil(float64(d.o.Ratio*float64(j.unbound)))), d.o.Least)
+	n := max(probes(d.o.Ratio, j.unbound), d.o.Least)
 	if j.waiting = len(d.members) == 0; j.waiting {
 		return
 	}
 	d.draw(j.rand, n, func(i int) { d.Probe(j, d.members[i].Worker, 1, out) })
+}
+
+// probes returns how many reservations the ratio gives for so many tasks, rounded up. A product that
+// is a whole number but for the rounding of its factors, such as 1.1 x 100, stays that number.
+func probes(ratio float64, unbound int32) int {
+	const rounding = 1e-12
+	return int(math.Ceil(float64(float64(ratio*float64(unbound)) * (1 - rounding))))
 }
 
 // Probe sends one reservation; try counts how often it was sent, from 1.

@@ -100,10 +100,10 @@ func of(kind sched.Kind, actions []sched.Action) (list []sched.Action) {
 func TestProbesAreSpreadEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, tasks := rapid.IntRange(1, 20).Draw(t, "workers"), rapid.Int32Range(1, 60).Draw(t, "tasks")
-		half := rapid.IntRange(2, 6).Draw(t, "halves of the ratio")
-		f := newFrontend(t, probing.Options{Ratio: float64(half) / 2}, n)
+		tenths := rapid.IntRange(10, 60).Draw(t, "tenths of the ratio")
+		f := newFrontend(t, probing.Options{Ratio: float64(tenths) / 10}, n)
 		probes := of(sched.Probe, f.submit(tasks))
-		want := (half*int(tasks) + 1) / 2
+		want := (tenths*int(tasks) + 9) / 10
 		if len(probes) != want {
 			t.Fatalf("%d probes for %d tasks, want %d", len(probes), tasks, want)
 		}
