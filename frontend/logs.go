@@ -72,7 +72,7 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	}
 	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter, state: j.Status.State}
 	if task >= 0 && task < r.tasks {
-		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended {
+		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended && r.node == "" {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
 		}
 		if node := o.jobs.RanEarlier(j, task, attempt); node != "" {
@@ -116,7 +116,7 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 		}
 	}
 	if at.state.Ended() {
-		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has not run, as far as is known here, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no node has reported that it ran, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "`pigeon explain` shows why its job ended"}
 	}
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}

@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -198,6 +199,42 @@ func TestTaskLog(t *testing.T) {
 	}
 	if _, err := f.Cancel(t.Context(), "busy"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLogOfACancelledJob: what the tasks of a cancelled job wrote is found where they ran, and the
+// explanation says where that was.
+func TestLogOfACancelledJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.master()
+	var node string
+	w.node(0, 1, func(c *nodemonitor.Config) { node = c.ID })
+	f := w.frontend()
+	folder := t.TempDir()
+	r := script("job", `echo partial; touch "$1/runs"; sleep 3600`, folder)
+	r.Tasks = append(r.Tasks, r.Tasks[0]) // waits
+	w.submit(f, r)
+	w.awaitFiles(folder, 1)
+	if _, err := f.Cancel(t.Context(), "job"); err != nil {
+		t.Fatal(err)
+	}
+	var e *api.Explanation
+	daemontest.Await(t, "the end of the task that ran", func() (known bool) {
+		var err error
+		if e, err = f.Explain(t.Context(), "job"); err != nil {
+			t.Fatal(err)
+		}
+		return len(e.Tasks) > 0
+	})
+	if s := e.Tasks[0]; len(e.Tasks) != 1 || s.State != "cancelled" || s.Node != node || s.Task != 0 || s.Attempt != 1 || s.Seconds <= 0 || s.Started == 0 {
+		t.Errorf("%+v", e.Tasks)
+	}
+	if c, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Stream: "stdout", Limit: 100}); err != nil || string(c.Data) != "partial\n" || !c.Ended {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 1, Stream: "stdout", Limit: 100}); err == nil || !strings.Contains(err.Error(), "no node has reported that it ran") {
+		t.Errorf("the task that waited: %v", err)
 	}
 }
 

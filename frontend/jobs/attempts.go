@@ -13,8 +13,12 @@ import (
 // earlierOfJob bounds the earlier attempts that are kept of a job; the oldest go first.
 const earlierOfJob = 100
 
-// stateRetried is the state of an attempt that was followed by another one.
-const stateRetried = "retried"
+// States of attempts that have ended and whose results do not count: another attempt followed, or
+// their job was cancelled.
+const (
+	stateRetried   = "retried"
+	stateCancelled = "cancelled"
+)
 
 // earlier is an attempt that failed or was lost and was followed by another one.
 type earlier struct {
@@ -93,4 +97,24 @@ func (t *records) RanEarlier(j *Job, task, attempt int) string {
 		}
 	}
 	return ""
+}
+
+// stopped records where a task of a cancelled job ran, by the report of its end: its outputs and
+// files are there.
+func (t *records) stopped(j *Job, r *taskReport, report *wire.Item) {
+	if !j.Ended || r.ended() || report.Msg.Attempt < r.attempt {
+		return
+	}
+	t.nodes.set(&r.node, report.From.Name)
+	r.attempt, r.elapsed, r.began = report.Msg.Attempt, report.Elapsed, startOf(j, report)
+}
+
+// StoppedTasks returns the tasks that ran when their job was cancelled, at most most of them.
+func (t *records) StoppedTasks(j *Job, most int) (tasks []api.TaskStatus) {
+	for i := range j.reports {
+		if r := &j.reports[i]; j.Ended && r.node != 0 && !r.ended() && len(tasks) < most {
+			tasks = append(tasks, t.taskStatus(j, i, stateCancelled))
+		}
+	}
+	return tasks
 }

@@ -103,8 +103,8 @@ func (j *Job) App() string {
 	return Needs(&j.Submission.Request)
 }
 
-// Reporter returns the node that reported the result of a task, "" when no node did. ended is false
-// while there is no result.
+// Reporter returns the node that reported the result of a task, or the end of a task whose job was
+// cancelled, "" when no node did. ended is false while there is no result.
 func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
 	r := &j.reports[task]
 	return t.nodes.name(r.node), r.ended()

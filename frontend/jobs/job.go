@@ -55,7 +55,7 @@ type Grant struct{ App, Level, Key string }
 
 // taskReport is what is kept of a task: its last attempt and its accepted result.
 type taskReport struct {
-	node    uint32 // index of the node that reported the result, +1; 0 for none yet
+	node    uint32 // index of the node that reported the result, or the end of a cancelled job's task, +1; 0 for none yet
 	attempt int32  // that was accepted, or that counts now; 0: the job's first
 	exit    int16  // status of a process; 0 also after a restart of the frontend
 	outcome sched.Outcome

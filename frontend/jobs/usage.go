@@ -106,6 +106,7 @@ func (t *Table) Unused(report *wire.Item) {
 	if j.former && r.outcome == sched.Done {
 		return // what such a job had in vain may be counted already
 	}
+	t.stopped(j, r, report)
 	lost := t.inVain(j, report)
 	switch {
 	case lost == 0:
