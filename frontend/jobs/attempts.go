@@ -41,6 +41,18 @@ func (t *records) addEarlier(j *Job, e earlier, node string) {
 	j.earlier = append(j.earlier, e)
 }
 
+// counts removes an attempt from those that others followed: it was mistaken for lost, and its
+// result is the one that was accepted.
+func (t *records) counts(j *Job, task, attempt int32) {
+	j.earlier = slices.DeleteFunc(j.earlier, func(e earlier) bool {
+		same := e.task == task && e.attempt == attempt
+		if same {
+			t.nodes.release(e.node)
+		}
+		return same
+	})
+}
+
 // retried records the attempt that a NewAttempt message of one task follows. report is that of
 // its failure, nil when it was lost; the journal gets in r what it says.
 func (t *records) retried(j *Job, m *sched.Message, report *wire.Item, r *journal.Record) {

@@ -99,6 +99,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
 	rep := &j.reports[m.First]
 	rep.attempt, rep.outcome, rep.began = m.Attempt, m.Outcome, unknownStart
+	t.counts(j, m.First, m.Attempt)
 	if report != nil {
 		r.Kind, r.Node = journal.TaskReported, report.From.Name
 		rep.elapsed, rep.began = report.Elapsed, startOf(j, report)

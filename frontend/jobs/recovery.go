@@ -89,6 +89,7 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 	case journal.TaskEnded, journal.TaskReported:
 		m.Kind = sched.TaskEnded
 		rep := &j.reports[r.First]
+		t.counts(j, r.First, r.Attempt)
 		t.nodes.set(&rep.node, r.Node)
 		m.Node = "" // a result names no lost node
 		rep.attempt, rep.outcome, rep.elapsed = r.Attempt, r.Outcome, r.Elapsed

@@ -82,6 +82,26 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
+// TestRevokedLossIsNoEarlierAttempt: an attempt that was mistaken for lost, and whose result was
+// accepted, is no attempt that another one followed.
+func TestRevokedLossIsNoEarlierAttempt(t *testing.T) {
+	table := New(Options{})
+	j := newJob(&journal.Submission{Request: api.Request{Tasks: make([]api.Task, 2)}, Submitted: 1})
+	for _, r := range []journal.Record{
+		{Kind: journal.Lost, First: 0, Attempt: 2, Node: "n1"},
+		{Kind: journal.Lost, First: 1, Attempt: 2, Node: "n1"},
+		{Kind: journal.TaskReported, First: 0, Attempt: 1, Outcome: sched.Done, Node: "n2"},
+	} {
+		table.RestoreRecord(j, &r, 1)
+	}
+	if left := table.EarlierAttempts(j, 10); len(left) != 1 || left[0].Task != 1 || left[0].Attempt != 1 {
+		t.Errorf("%+v", left)
+	}
+	if table.counts(j, 1, 1); len(j.earlier) != 0 || len(table.nodes.numbers) != 1 {
+		t.Errorf("%+v, and names of %d nodes", j.earlier, len(table.nodes.numbers))
+	}
+}
+
 // The record of earlier attempts is read back, is bounded, and is refused when it is damaged. It
 // names the nodes of a job's attempts when the job is not in memory.
 func TestEarlierAttemptsAreKept(t *testing.T) {
