@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -32,6 +34,7 @@ type Config struct {
 type Store struct {
 	cfg   Config
 	store *files.Store
+	put   func(context.Context, *Place, []api.StagedFile) error // copies files that are here into a place
 
 	mu    sync.Mutex
 	uses  map[string]int           // of the files that attempts are being given, by SHA-256
@@ -50,7 +53,9 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg, store: store, uses: map[string]int{}, turns: map[string]chan struct{}{}}, nil
+	s := &Store{cfg: cfg, store: store, uses: map[string]int{}, turns: map[string]chan struct{}{}}
+	s.put = func(ctx context.Context, p *Place, list []api.StagedFile) error { return p.put(ctx, list, store.Path) }
+	return s, nil
 }
 
 // Stats returns which files were not used as they were found.
@@ -76,10 +81,40 @@ func (s *Store) Bring(ctx context.Context, frontend string, list []api.StagedFil
 			return f
 		}
 	}
-	if err := p.put(ctx, list, s.store.Path); err != nil {
-		return &Fault{What: "its staged files could not be put into its working folder: " + err.Error(), Next: "free disk space on the node, or give it another work_dir"}
+	return s.place(ctx, list, p)
+}
+
+// place puts files that are here into a folder, and tries again while the disk is full.
+func (s *Store) place(ctx context.Context, list []api.StagedFile, p *Place) *Fault {
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		err := s.put(ctx, p, list)
+		full := isFull(err)
+		if full { // for others
+			err = errors.Join(err, files.RemoveAll(filepath.Dir(p.Folder), filepath.Base(p.Folder)))
+		}
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ended(ctx)
+		case !full || time.Since(began) >= s.cfg.Patience:
+			return &Fault{
+				What: fmt.Sprintf("its staged files could not be put into its working folder, tried %d times: %v", tries, err),
+				Next: "free disk space on the node, or give it another work_dir", Passes: full,
+			}
+		}
+		select {
+		case <-time.After(connections.PauseAfter(tries)):
+		case <-ctx.Done():
+			return ended(ctx)
+		}
 	}
-	return nil
+}
+
+// isFull reports whether the error is that a disk has no room, which it may have later.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // use keeps files until the function is called.
@@ -174,7 +209,7 @@ func passes(err error) bool {
 		return true
 	}
 	e, ok := errors.AsType[*api.Error](err)
-	return ok && (e.Problem == api.Busy || e.Problem == api.NotReady)
+	return isFull(err) || ok && (e.Problem == api.Busy || e.Problem == api.NotReady)
 }
 
 // timed bounds the time of each piece.

@@ -142,6 +142,33 @@ func TestAFrontendThatCannotBeReached(t *testing.T) {
 	}
 }
 
+// While the disk of the node is full, the files are put again; then the attempt is given back, and
+// leaves nothing there.
+func TestAFullDisk(t *testing.T) {
+	f := &frontend{}
+	data := f.add("data", "abc")
+	c := open(t, f, 1000, 0)
+	put, tries := c.put, 0
+	c.put = func(ctx context.Context, p *Place, list []api.StagedFile) error {
+		err := put(ctx, p, list)
+		if tries++; tries < 3 {
+			return errors.Join(err, &fs.PathError{Op: "copy_file_range", Path: "data", Err: syscall.ENOSPC})
+		}
+		return err
+	}
+	if folder, fault := bring(t, c, data); fault != nil || content(t, folder, "data") != "abc" || tries != 3 {
+		t.Errorf("after %d tries: %+v", tries, fault)
+	}
+	c.cfg.Patience, tries = time.Nanosecond, 0
+	folder, fault := bring(t, c, data)
+	if fault == nil || !fault.Passes || !strings.Contains(fault.What, "tried 1 times: ") || !strings.Contains(fault.What, "no space left") {
+		t.Errorf("%+v", fault)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it has left %v (%v)", folder, err)
+	}
+}
+
 // What asking again does not mend fails the attempt: other bytes than the job says, a file that
 // the frontend does not have, and more bytes than a node keeps.
 func TestFaultsThatDoNotPass(t *testing.T) {

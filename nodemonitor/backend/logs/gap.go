@@ -2,7 +2,7 @@ package logs
 
 import (
 	"errors"
-	"fmt"
+
 	"io"
 	"io/fs"
 	"strconv"
@@ -61,7 +61,7 @@ func (s *Store) gap(id sched.AttemptID, stream Stream, ended bool) (g gap, err e
 	g.from, wrong[0] = strconv.ParseInt(from, 10, 64)
 	g.to, wrong[1] = strconv.ParseInt(to, 10, 64)
 	if !strings.HasSuffix(string(text), "\n") || wrong[0] != nil || wrong[1] != nil || g.from < 0 || g.to < g.from {
-		return gap{}, fmt.Errorf("bytes of it are missing, and the record of which is %q", text)
+		return gap{}, errors.New("the disk of the node was full, so that not even which bytes of it are missing could be recorded")
 	}
 	return g, nil
 }

@@ -103,10 +103,11 @@ func (s *Store) missing(id sched.AttemptID) error {
 	if have := s.Attempts(id.Job, id.Task); len(have) > 0 {
 		next = fmt.Sprintf("the attempts at this task with logs here are %v", have)
 	}
-	return &api.Error{
-		Problem: api.NotFound, What: fmt.Sprintf("this node has no logs of it (logs are kept for %v after the end)", s.cfg.Retention),
-		Subject: "attempt " + id.String(), Tried: "reading its log", Next: next,
+	what := fmt.Sprintf("this node has no logs of it (logs are kept for %v after the end)", s.cfg.Retention)
+	if room := s.madeRoom(id); room != "" {
+		what, next = room, "raise the node's log_limit, or read outputs sooner"
 	}
+	return &api.Error{Problem: api.NotFound, What: what, Subject: "attempt " + id.String(), Tried: "reading its log", Next: next}
 }
 
 // unreadable returns why a log cannot be read, and counts it.

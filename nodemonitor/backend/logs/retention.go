@@ -163,15 +163,19 @@ func outputNames(base string) []string {
 	return []string{out, errs, out + gapSuffix, errs + gapSuffix}
 }
 
-// takeDue removes from the index, and returns, what is to be dropped, oldest end first.
+// takeDue removes from the index, and returns, what is to be dropped, oldest end first. Whoever
+// follows an output still reads it when it ends, so the newest one stays, however large it is.
 func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ended) > 0 {
 		e := s.ended[0]
 		expired := now.Sub(e.at) >= s.cfg.Retention
-		if !expired && s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts {
-			break
+		if !expired {
+			if s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts || len(s.ended) == 1 {
+				break
+			}
+			s.dropped.add(e.id)
 		}
 		s.forget(e)
 		due = append(due, e.id)

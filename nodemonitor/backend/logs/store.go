@@ -53,6 +53,7 @@ type Store struct {
 	bytes   int64    // of the measured ones
 	stats   Stats
 	spares  spares
+	dropped dropped
 }
 
 // Stats are counts since the start.

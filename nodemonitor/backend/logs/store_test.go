@@ -140,6 +140,14 @@ func TestTotalIsBounded(t *testing.T) {
 			t.Errorf("attempt at task %d kept: %v", i, have)
 		}
 	}
+	if _, err := s.Read(attempt(0, 1), Stdout, 0, 0); err == nil || !strings.Contains(err.Error(), "removed to make room: this node keeps 100 bytes (log_limit)") {
+		t.Errorf("reading what was dropped returns %v", err)
+	}
+	write(t, s, attempt(9, 1), 1000)
+	sweep(t, s)
+	if len(s.Attempts(job, 4)) != 0 || len(s.Attempts(job, 9)) != 1 {
+		t.Error("of ended attempts, the newest one alone should stay, although it is above the limit")
+	}
 	s, _ = open(t, Config{MaxAttempts: 2})
 	for i := range int32(4) {
 		write(t, s, attempt(i, 1), 0)
@@ -147,6 +155,18 @@ func TestTotalIsBounded(t *testing.T) {
 	sweep(t, s)
 	if len(s.Attempts(job, 1)) != 0 || len(s.Attempts(job, 2)) != 1 {
 		t.Error("the number of attempts is not bounded to the last 2")
+	}
+}
+
+// The attempts whose logs made room are remembered up to a bound.
+func TestDroppedAreBounded(t *testing.T) {
+	var d dropped
+	for i := range int32(mostDropped + 3) {
+		d.add(attempt(i, 1))
+		d.add(attempt(i, 1))
+	}
+	if len(d.known) != mostDropped || len(d.order) != mostDropped || d.known[attempt(2, 1)] || !d.known[attempt(3, 1)] {
+		t.Errorf("%d are known, in an order of %d", len(d.known), len(d.order))
 	}
 }
 

@@ -105,11 +105,24 @@ func (r *run) result(e guard.Event) backend.Result {
 		res.Reason = unwritten(e.Output)
 	default:
 		res.Outcome = sched.Failed
-		next := fmt.Sprintf("read its output with `pigeon logs %s --task %d --attempt %d`", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt)
-		what, next, res.Code = r.limitMet(&e, what, next)
+		what, next, code := r.limitMet(&e, what, r.readIt(e.Output))
+		res.Code = code
 		res.Reason = r.reason(what, next)
 	}
 	return res
+}
+
+// readIt returns how a user reads what the attempt has written.
+func (r *run) readIt(out [2]guard.Output) string {
+	command := fmt.Sprintf("pigeon logs %s --task %d --attempt %d", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt)
+	wrote := func(i int) bool { return out[i].Kept+out[i].Dropped > 0 }
+	switch {
+	case wrote(0) && wrote(1):
+		return fmt.Sprintf("read its outputs with `%s` and `%s --stderr`", command, command)
+	case wrote(1):
+		return fmt.Sprintf("read its output with `%s --stderr`", command)
+	}
+	return fmt.Sprintf("read its output with `%s`", command)
 }
 
 func (r *run) failed(f *guard.Fault) backend.Result {
