@@ -21,7 +21,8 @@ const (
 
 // explainShares adds to the explanation of an unfinished job what its owner is entitled to,
 // what it has used, and which owners are served before it: in the groups where its tasks wait,
-// or in all when none waits. Where there is one owner it adds nothing.
+// or in all when none waits. Where no other owner wants slots it adds something only when a limit
+// keeps tasks waiting.
 func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.JobView) {
 	waits := map[int]bool{}
 	for i := range views {
@@ -42,10 +43,14 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 	if o := t.find(t.owner); o != nil && o.QueuedShort == 0 && o.QueuedLong > 0 {
 		t.long = true // masters have found out that its tasks are long
 	}
-	if len(t.owners) == 0 || !t.shared() {
+	if len(t.owners) == 0 {
 		return
 	}
-	e.Owners, e.Ahead = t.levels()
+	levels, ahead := t.levels()
+	if !t.shared() && (len(waits) == 0 || t.atMax(levels) == nil) {
+		return
+	}
+	e.Owners, e.Ahead = levels, ahead
 	if sentence := t.sentence(e.Owners, e.Ahead, len(waits) > 0); sentence != "" {
 		e.Why = append(e.Why, sentence)
 	}
@@ -125,6 +130,16 @@ func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
 
 func parentOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, '/'))] }
 
+// atMax returns the first level that has as many slots as its limit allows, nil when none has.
+func (t *shareTree) atMax(levels []api.OwnerShare) *api.OwnerShare {
+	for i := range levels {
+		if l := &levels[i]; l.Max > 0 && float64(l.RunningShort+l.RunningLong) >= l.Max*float64(t.slots)-1 {
+			return l
+		}
+	}
+	return nil
+}
+
 // sentence describes the owner's share, and which owners are served before it if its tasks
 // wait.
 func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string {
@@ -148,11 +163,9 @@ func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string 
 	if !waits {
 		return b.String()
 	}
-	for i := range levels {
-		if l := &levels[i]; l.Max > 0 && float64(l.RunningShort+l.RunningLong) >= l.Max*float64(t.slots)-1 {
-			fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.Owner, 100*l.Max)
-			return b.String()
-		}
+	if l := t.atMax(levels); l != nil {
+		fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.Owner, 100*l.Max)
+		return b.String()
 	}
 	if len(ahead) == 0 {
 		b.WriteString(" No other owner is served before it.")

@@ -82,6 +82,15 @@ func TestExplainMax(t *testing.T) {
 	if e := explained("team/bob", "short", groups, 1); !strings.Contains(strings.Join(e.Why, ""), `Owner "team" has as many slots as its max of 75% allows`) {
 		t.Errorf("%q", e.Why)
 	}
+	alone := []api.GroupOwners{{Reachable: true, Fair: true, Slots: 4, Owners: []api.OwnerShare{
+		{Owner: "", RunningShort: 2, QueuedShort: 2}, {Owner: "news", RunningShort: 2, QueuedShort: 2, Max: 0.5},
+	}}}
+	for queued, want := range map[int]bool{2: true, 0: false} {
+		e := explained("news", "short", alone, queued)
+		if got := strings.Contains(strings.Join(e.Why, ""), `Owner "news" has as many slots as its max of 50% allows`); got != want || (len(e.Owners) == 1) != want {
+			t.Errorf("alone, with %d tasks that wait: %q, %+v", queued, e.Why, e.Owners)
+		}
+	}
 }
 
 // TestExplainOneOwner: where there is one owner, and where shares do not count, the

@@ -52,7 +52,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("advertise", c.advertiseFault() != "", c.advertiseFault()),
 		daemon.Refuse("weight", c.Weight < 0, "use 0 (infinite) or more"),
 		daemon.Refuse("masters", c.mastersFault() != "", c.mastersFault()),
-		daemon.Refuse("master_lost", c.MasterLost < 100*time.Millisecond, "use 100ms or more"),
+		daemon.Refuse("master_lost", c.MasterLost < time.Second, "use 1s or more: a shorter delay of a hello is no absence"),
 		daemon.Refuse("shares", c.unsharedFault() != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), c.unsharedFault()),
 		daemon.Refuse("owners_file", c.OwnersFile != "" && (len(c.Shares.Shares) > 0 || c.HalfLife != 0), "leave it out, or leave out shares and half_life: they stand in one place"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),

@@ -26,8 +26,8 @@
 // # Which core
 //
 //	pigeon, pigeon-sort, pigeon-x               one master for each group, with its core
-//	hawk, eagle, kairos, fifo, priority         one master with the policy's core over all nodes
-//	sparrow, peacock                            one master without a core: it publishes the membership
+//	hawk, eagle, kairos, fifo, priority, static one master with the policy's core over all nodes
+//	sparrow, peacock, random                    one master without a core: it publishes the membership
 //
 // Where there is one master it numbers the workers, and all daemons address a worker
 // by that number; docs/adr/0008-single-master.md explains why. The masters of pigeon-sort

@@ -315,7 +315,7 @@ func TestNewProcessOfAFrontend(t *testing.T) {
 // Waiting tasks of a frontend that says no hello are returned, before frontends take them back.
 func TestAbsentFrontend(t *testing.T) {
 	c := settings()
-	c.LostAfter, c.MasterLost = patient(), 500*time.Millisecond
+	c.LostAfter, c.MasterLost = patient(), time.Second
 	r := start(t, c)
 	n := daemontest.Node(t, "n1", r.Addr())
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})

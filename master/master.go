@@ -105,7 +105,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 		return err
 	}
 	o.spans = &spans{tracing}
-	o.leases = newLeaseRevoker(m.codec, wire.Batch{Sender: m.self, Incarnation: m.incarnation}, m.log)
+	o.leases = newLeaseRevoker(m.codec, wire.Batch{Sender: m.self, Incarnation: m.incarnation}, clock, m.log)
 	o.publication = newPublication(m.cfg, m.incarnation, clock.Now, m.post)
 	if err := m.listen(); err != nil {
 		return err
@@ -221,9 +221,10 @@ func (m *Master) notice(publisher string, data []byte) {
 	}
 }
 
-// sweep looks for lost nodes and silent frontends.
+// sweep looks for lost nodes and silent frontends. It comes often enough for both settings: a longer
+// pause between two batches of the owner goroutine would look as if this process had been stopped.
 func (m *Master) sweep(ctx context.Context) {
-	tick := time.NewTicker(m.cfg.LostAfter / protocol.SweepsToLoss)
+	tick := time.NewTicker(min(m.cfg.LostAfter, m.cfg.MasterLost) / protocol.SweepsToLoss)
 	defer tick.Stop()
 	for {
 		select {

@@ -245,7 +245,7 @@ func TestRefusedShapes(t *testing.T) {
 		{"masters", "publishes the membership", func(c *master.Config) { c.Policy, c.Masters = "sparrow", two }},
 		{"masters", "none for this master's group 2", func(c *master.Config) { c.Policy, c.Masters, c.Group = "pigeon-sort", two, 2 }},
 		{"masters", "of group 1: give host:port", func(c *master.Config) { c.Policy, c.Masters = "pigeon-sort", []string{"127.0.0.1:1", "x"} }},
-		{"master_lost", "100ms", func(c *master.Config) { c.MasterLost = 0 }},
+		{"master_lost", "use 1s or more", func(c *master.Config) { c.MasterLost = time.Second - 1 }},
 	} {
 		cfg := settings()
 		c.set(&cfg)

@@ -23,7 +23,7 @@ func helping(t *testing.T) (both [2]master.Config) {
 	addresses := ports.Addresses(t, 2)
 	for g := range both {
 		c := under("pigeon-sort:reserved=0")
-		c.Group, c.Listen, c.Masters, c.MasterLost = g, addresses[g], addresses, 300*time.Millisecond
+		c.Group, c.Listen, c.Masters, c.MasterLost = g, addresses[g], addresses, time.Second
 		c.Record = t.TempDir()
 		both[g] = c
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
@@ -48,6 +50,27 @@ func TestExecutors(t *testing.T) {
 	if page := get(t, "http://"+n.Addrs().HTTP+"/metrics"); !strings.Contains(page, "pigeon_nodemonitor_grants_held 0") {
 		t.Error("no metric of grants")
 	}
+}
+
+// A drain without a deadline completes although an executor waits for slots and has some.
+func TestDrainWhileAnExecutorHoldsSlots(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(func(c *Config) { c.Memory, c.ApplicationLease = 100, time.Hour }) // its end would free the slot
+	// The executor wants all slots.
+	a := api.Application{ID: "app", Incarnation: 1, Template: api.Template{Argv: []string{"sleep", "1000"}, Memory: 60}}
+	order := &wire.Order{Frontend: "f", Address: "f:1", Tenure: 1, Sequence: 1, Application: a, Executors: []string{"1"}}
+	if r, err := n.peer.OrderExecutors(t.Context(), order); err != nil || !r.Accepted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	n.until("it waits for slots", func(o *owner) bool { return slices.Contains(o.workers.Serves(), "app/1") })
+	it := w.launch(0, 0, attemptOf(1, 0), api.Payload{})
+	it.Msg.App = "app/1"
+	n.deliver(it)
+	n.until("it has one", func(o *owner) bool { return started(o) == 1 })
+	if _, err := n.peer.Drain(t.Context(), wire.DrainOrder{}); err != nil {
+		t.Fatal(err)
+	}
+	n.until("the node is drained", func(o *owner) bool { _, drained := o.workers.Draining(); return drained })
 }
 
 func get(t *testing.T, url string) string {

@@ -33,7 +33,7 @@ type Config struct {
 	StopWait         time.Duration `mapstructure:"stop_wait" doc:"how long a node monitor that is stopped (SIGTERM) waits for running tasks before it gives them back; they run elsewhere then, which is no loss and no retry. A second signal ends the wait; 0s: none"`
 	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
 	LogRetention     time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
-	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; the oldest go first; 0: a fifth of the disk"`
+	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; the oldest go first, and the newest one stays; 0: a fifth of the disk"`
 	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`

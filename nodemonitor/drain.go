@@ -12,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -171,17 +172,15 @@ func (n *NodeMonitor) drainPath() string {
 	return filepath.Join(n.cfg.workDir(os.TempDir()), drainFile)
 }
 
-// write writes the file, in place of an older one.
+// write writes the file, in place of an older one. It is on the disk then, whole: one that
+// cannot be read after a power failure would prevent the start of the node.
 func (d *drain) write(path string) error {
 	data, err := json.Marshal(d)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(path+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = files.Replace(path, 0o600, data)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/members"
@@ -63,34 +64,50 @@ type owner struct {
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.
 const firstNumbers = 1<<62 - 1
 
-// newOwner makes the parts of the owner goroutine and their dependencies.
-func (n *NodeMonitor) newOwner(deps Deps) error {
+// dependencies are what the owner goroutine's parts need of the settings and of outside.
+type dependencies struct {
+	policy   sched.Policy
+	params   sched.Params
+	recorder *runloop.Recorder
+	tracing  *telemetry.Tracing
+}
+
+// openDependencies opens what the owner goroutine's parts need, and finds what a former process
+// has left.
+func (n *NodeMonitor) openDependencies(deps Deps) (d dependencies, err error) {
 	if err := n.life.Secure(n.cfg.Settings, n.metrics.Metrics, n.self.ref); err != nil {
-		return err
+		return d, err
 	}
-	p, params, err := n.cfg.Configure(0)
-	if err != nil {
-		return err
+	if d.policy, d.params, err = n.cfg.Configure(0); err != nil {
+		return d, err
 	}
-	recorder, err := n.life.Record(n.cfg.Record, "node-"+n.cfg.ID)
-	if err != nil {
-		return err
+	if d.recorder, err = n.life.Record(n.cfg.Record, "node-"+n.cfg.ID); err != nil {
+		return d, err
 	}
-	tracing, err := n.openTracing(deps)
-	if err != nil {
-		return err
+	if d.tracing, err = n.openTracing(deps); err != nil {
+		return d, err
 	}
-	if deps.Guard == nil && p.Sequenced {
+	if deps.Guard == nil && d.policy.Sequenced {
 		n.restart.grace = n.cfg.RestartGrace
 	}
-	if err := n.openBackends(deps, p); err != nil {
-		return err
+	if err := n.openBackends(deps, d.policy); err != nil {
+		return d, err
 	}
 	if deps.Guard == nil {
 		n.findFormer()
 	}
+	return d, nil
+}
+
+// newOwner makes the parts of the owner goroutine and their dependencies.
+func (n *NodeMonitor) newOwner(deps Deps) error {
+	d, err := n.openDependencies(deps)
+	if err != nil {
+		return err
+	}
+	p, heartbeat := d.policy, sched.Time(n.cfg.Heartbeat)
 	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post, waiting: daemon.NewByteLimit("limit", inboxBytes),
-		pauses: protocol.NewPauses(sched.Time(n.cfg.Heartbeat))}
+		pauses: protocol.NewPauses(heartbeat)}
 	n.metrics.WatchInbox(o.waiting.Refused)
 	if p.SingleMaster() {
 		o.addrs = addrmap.NewNumbered()
@@ -99,7 +116,6 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	n.codec = wire.NewCodec(o.addrs, o.clock.Now)
 	n.codec.OnUnknown(n.metrics.unknown.Report(n.log))
 	n.openReports()
-	heartbeat := sched.Time(n.cfg.Heartbeat)
 	o.results = results.New(results.Config{
 		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.calls,
 		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
@@ -110,29 +126,35 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Answered:    o.frontendAnswered,
 	})
 	o.workers = slots.New(slots.Config{
-		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
+		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: d.params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
 		Clock: o.clock, Now: o.instant, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
 		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
 		Contact: func() (time.Time, int) { c := n.registration.Contact(); return c.Since, c.Lapses },
 		Limits:  n.cfg.taskLimits(), Overtime: func(slot int32, id sched.AttemptID) { n.do(func() { o.workers.EndOvertime(slot, id) }) },
 		Note: n.note(), FirstSeq: n.restart.firstSeq(),
-		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
+		Changed: func() { n.registration.SendSnapshot() }, Recorder: d.recorder, Tracing: d.tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
 	o.inventories = n.newInventories()
 	n.metrics.WatchMessages(o.workers.Messages)
 	for range n.cfg.Slots / p.SlotsPerWorker() {
 		o.workers.Add()
 	}
+	n.openDeliveries()
+	return nil
+}
+
+// openDeliveries makes what receives the batches of other daemons.
+func (n *NodeMonitor) openDeliveries() {
+	o := n.owner
 	n.deliveries = &deliveries{
 		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
 		waiting: o.waiting, post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
 	n.deliveries.continues = len(n.restart.continues) > 0
-	o.numbered.Store(!p.SingleMaster() && !n.deliveries.continues)
+	o.numbered.Store(!o.policy.SingleMaster() && !n.deliveries.continues)
 	n.deliveries.numbered = o.numbered.Load
 	n.metrics.WatchMisdirected(n.deliveries.inbox.Misdirected)
-	return nil
 }
 
 // openReports makes the caller that reports results to frontends.

@@ -221,6 +221,38 @@ func TestRestartWithOtherSettings(t *testing.T) {
 	}
 }
 
+// A process keeps results of slots that it does not have: the setting slots was reduced, or a
+// backend's slot went with the former process. Its hello lists them with its first slot.
+func TestRestartKeepsResultsOfFormerSlots(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ former, slots int }{
+		"fewer slots":      {1, 1},
+		"a backend's slot": {2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false)
+			n := w.start(nil)
+			cfg, id := n.cfg, attemptOf(1, 0)
+			cfg.Slots = c.slots
+			if c.former == 2 {
+				startProcess(t, n).register("spark", 1)
+				w.slotsReported(3, "")
+			}
+			w.update(func() { w.down = true })
+			n.deliver(w.launch(int32(c.former), 0, id, shell("exit 9"))) //nolint:gosec // small
+			n.until("its result is kept", func(o *owner) bool { return keptBy(o) == 1 })
+			n.again(cfg)
+			if h := w.lastHello(); len(h.Slots) != c.slots || !slices.Equal(h.Slots[0].Kept, []sched.AttemptID{id}) {
+				t.Errorf("the hello has %+v", h.Slots)
+			}
+			w.update(func() { w.down = false })
+			if it := w.result(id); it.Exit != 9 {
+				t.Errorf("the result is %+v", it)
+			}
+		})
+	}
+}
+
 // A guard of another version ends with what it runs: its attempts are given back, and the
 // master counts no loss.
 func TestGuardOfAnotherVersion(t *testing.T) {

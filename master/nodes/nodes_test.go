@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	configure "github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -31,6 +32,7 @@ type group struct {
 	now         sched.Time
 	unreachable map[string]bool
 	steps       []sched.Message
+	adopted     []sched.JobID
 	changes     int
 }
 
@@ -45,11 +47,13 @@ func newGroup(p sched.Policy) *group {
 
 func (g *group) Step(_ sched.Addr, m *sched.Message) { g.steps = append(g.steps, *m) }
 func (g *group) StepShell(m *sched.Message)          { g.steps = append(g.steps, *m) }
-func (g *group) Adopt(sched.JobID, string, string)   {}
-func (g *group) Add(wire.Ref, string, int64)         {}
-func (g *group) Open(wire.Ref) error                 { return nil }
-func (g *group) Remove(wire.Ref)                     {}
-func (g *group) Up(peer wire.Ref) bool               { return !g.unreachable[peer.Name] }
+func (g *group) Adopt(id sched.JobID, _, _ string) {
+	g.adopted = append(g.adopted, id)
+}
+func (g *group) Add(wire.Ref, string, int64) {}
+func (g *group) Open(wire.Ref) error         { return nil }
+func (g *group) Remove(wire.Ref)             {}
+func (g *group) Up(peer wire.Ref) bool       { return !g.unreachable[peer.Name] }
 func (g *group) kinds() (list []sched.Kind) {
 	for i := range g.steps {
 		list = append(list, g.steps[i].Kind)
@@ -101,6 +105,27 @@ func TestHello(t *testing.T) {
 				t.Errorf("the core received %v, want %v", got, c.kinds)
 			}
 		})
+	}
+}
+
+// The jobs of what registering nodes hold are kept where a core forgets them later, and only
+// there: under the other policies they would stay for ever.
+func TestAdoptedJobs(t *testing.T) {
+	for policy, want := range map[string]int{"pigeon": 2, "fifo": 2, "sparrow": 0, "peacock": 0, "random": 0} {
+		p, _, err := configure.Configure(policy, sched.Params{Cutoff: sched.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := newGroup(p)
+		h := hello("a", 1, "h:1", 0)
+		h.Slots[0].Running = sched.AttemptID{Job: sched.JobID{Lo: 1}, Attempt: 1}
+		h.Slots[0].Held = []wire.Held{{ID: sched.AttemptID{Job: sched.JobID{Lo: 2}, Attempt: 1}}}
+		if a, err := g.Hello(h); err != nil || a.Problem != "" {
+			t.Fatalf("%s: %+v, %v", policy, a, err)
+		}
+		if len(g.adopted) != want {
+			t.Errorf("%s: the jobs %v are kept, want %d", policy, g.adopted, want)
+		}
 	}
 }
 

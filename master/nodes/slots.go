@@ -64,7 +64,7 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 	}
 	bare := up
 	if s.Running.Attempt > 0 {
-		t.cfg.Jobs.Adopt(s.Running.Job, s.JobName, s.FrontendAddress)
+		t.adopt(s.Running.Job, s.JobName, s.FrontendAddress)
 		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
 		up.Class, up.App, up.Owner, up.Distributor, up.Estimate = s.Class, s.App, s.Owner, t.cfg.Addrs.Addr(s.Frontend), s.Estimate
 		if s.Ran > 0 {
@@ -84,10 +84,18 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 // announceHeld steps the WorkerUp message once more, for an attempt that the worker holds
 // besides the one that runs.
 func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
-	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.FrontendAddress)
+	t.adopt(h.ID.Job, h.JobName, h.FrontendAddress)
 	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
 	up.Class, up.App, up.Owner, up.Distributor, up.Estimate = h.Class, h.App, h.Owner, t.cfg.Addrs.Addr(h.Frontend), h.Estimate
 	t.cfg.Core.StepShell(&up)
+}
+
+// adopt keeps the name of a job of which a node has a task, until the core forgets the job. No
+// one else does, so nothing is kept under a policy whose master has no core.
+func (t *Nodes) adopt(job sched.JobID, name, frontendAddress string) {
+	if t.cfg.Policy.NewMaster != nil {
+		t.cfg.Jobs.Adopt(job, name, frontendAddress)
+	}
 }
 
 // withdrawn is why a slot leaves that its node gave back in order.

@@ -46,7 +46,7 @@ func (t *Task) Subject() string {
 // Result is how an attempt ended.
 type Result struct {
 	ID       sched.AttemptID
-	Outcome  sched.Outcome // Done, Failed, Killed or Lost
+	Outcome  sched.Outcome // Done, Failed, Killed, Lost or Yielded
 	Reason   string        // for users; "" for a plain Done
 	ExitCode int           // of a process; 128 + n after signal n, as shells have it
 	Tail     []byte        // end of stderr, TailBytes at most

@@ -13,7 +13,7 @@
 //
 // # The life of an attempt in a backend
 //
-//	Start ──▶ running ──▶ ended: done, failed, killed, lost
+//	Start ──▶ running ──▶ ended: done, failed, killed, lost, yielded
 //	            │  ▲
 //	    Suspend ▼  │ Resume
 //	         suspended ──▶ ended
@@ -21,7 +21,10 @@
 // A start that cannot be (no such program, no backend of that application) ends
 // the attempt like any other end; Start itself never fails. Failed is the task's
 // own doing (a non-zero exit, a program that is not there). Lost is not: the
-// process that ran the task went away, and how far it came is not known.
+// process that ran the task went away, and how far it came is not known. Yielded
+// is an attempt that the backend gives back before its task began, and that counts
+// for nothing: the node drains or its node monitor ends, or files that the task
+// needs cannot be fetched now.
 //
 // # When done is called
 //

@@ -84,8 +84,9 @@ func ParseRuntimes(list []string) (map[string]string, error) {
 	return m, nil
 }
 
-// Drain has the node take no executors and no grants any more, or, when off, again. Grants
-// that have reached no executor are given back, and leases end.
+// Drain has the node take no executors and no grants any more, or, when off, again. Executors
+// that have no process yet are stopped, grants that have reached no executor are given back, and
+// leases end.
 func (a *Applications) Drain(on bool) {
 	a.executors.Drain(on)
 	a.table.Drain(on)

@@ -19,7 +19,7 @@
 //	   │
 //	   ▼
 //	starting: files fetched, runtime found, address tried, folder made,
-//	   │      its slots held (one that takes no grants)
+//	   │      its slots held (one that takes no grants) ──node drains──▶ ended
 //	   ▼
 //	running ──exit, kill──▶ ended ──100 later ends, or the application's──▶ forgotten
 //

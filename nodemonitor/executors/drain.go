@@ -6,13 +6,26 @@ import "time"
 // hold grants.
 const leaveEvery = 100 * time.Millisecond
 
-// Drain stops further starts of executors here, or, when off, permits them again. On a
-// draining node an executor that its frontend does not want any more ends when it holds no
-// grant.
+// Drain stops further starts of executors here, or, when off, permits them again. Executors
+// that have no process yet are stopped: one that waits for slots would never get them, because
+// the node takes nothing new, and would keep those that it has. Their frontends are told so and
+// order others elsewhere. On a draining node an executor that its frontend does not want any more
+// ends when it holds no grant.
 func (m *Manager) Drain(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.draining = on
+	if !on {
+		return
+	}
+	for _, a := range m.apps { // they do not depend on each other
+		for _, x := range a.executors {
+			if !x.process && x.stopping == "" {
+				x.blameless = true
+				m.stopExecutor(x, "its node drains, and it has not begun")
+			}
+		}
+	}
 }
 
 // EndAll stops all executors. Their applications stay known, so that their frontends learn

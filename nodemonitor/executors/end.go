@@ -54,12 +54,7 @@ func (m *Manager) ended(x *executor, e end) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x.cancel()
-	if x.stopping != "" {
-		e.reason, e.refused = "it was stopped: "+x.stopping, false
-		if x.blameless {
-			e.status = -1
-		}
-	}
+	e = x.stopped(e)
 	m.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
 	m.keepEnd(x, e)
@@ -68,6 +63,21 @@ func (m *Manager) ended(x *executor, e end) {
 	if m.living--; m.living == 0 {
 		m.none.Broadcast()
 	}
+}
+
+// stopped returns how an executor ended, when it was perhaps stopped. It needs the lock.
+func (x *executor) stopped(e end) end {
+	if x.stopping == "" {
+		return e
+	}
+	e.reason, e.refused = "it was stopped: "+x.stopping, false
+	if x.blameless {
+		e.status = -1
+	}
+	if !x.process { // a long wait is no failure soon after the start, as which its frontend would count it
+		e.ran = time.Since(x.began)
+	}
+	return e
 }
 
 // keepEnd keeps the end of an executor for the frontend. It needs the lock.

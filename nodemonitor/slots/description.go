@@ -38,15 +38,19 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 const maxKeptNamed = 50_000
 
 // addKept adds the attempts that ended here and are not acknowledged, each to its slot, or
-// to the first when that was removed. at is the index in slots by worker.
+// to the first when the node does not have that any more: it was removed, or it was one of a
+// former process. at is the index in slots by worker.
 func addKept(kept Kept, slots []wire.Slot, at []int) {
 	named := 0
 	kept.EachKept(func(r *results.Result) bool {
 		if named++; named > maxKeptNamed {
 			return false
 		}
-		d := &slots[max(0, at[r.Slot])]
-		d.Kept = append(d.Kept, r.ID)
+		i := 0
+		if r.Slot >= 0 && int(r.Slot) < len(at) {
+			i = max(0, at[r.Slot])
+		}
+		slots[i].Kept = append(slots[i].Kept, r.ID)
 		return true
 	})
 }
