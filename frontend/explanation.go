@@ -33,14 +33,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	views := srv.running(ctx, &s)
 	id := sched.NewJobID(srv.cfg.ID, name)
-	type reasons struct {
-		*api.Explanation
-		class sched.Class
-	}
-	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) (r reasons) {
-		r.Explanation, r.class = o.reasons(id)
-		return r
-	})
+	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) reasons { return o.reasons(id) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +44,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		waits = []string{"It is " + s.status.Reason + "."}
 	case !s.status.State.Ended():
 		waits = srv.owner.dispatch.WaitSentences(&s.status, e.class, views)
+		if len(waits) == 1 && e.unreported(&s.status) {
+			waits = append(waits, unreported)
+		}
 	}
 	if owner := jobs.OwnerSentence(&s.status); owner != "" {
 		e.Why = append(e.Why, owner)
@@ -69,13 +65,27 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	return e.Explanation, nil
 }
 
+// reasons are what the owner goroutine knows of why a job waits.
+type reasons struct {
+	*api.Explanation
+	class sched.Class // of the job now
+	here  bool        // some of its tasks are held here or bound from here
+}
+
+// unreported is the reason while masters and nodes have not reported about a job.
+const unreported = "No daemon has reported yet whether its tasks run or wait: this frontend or a master started a moment ago, and first hears from the nodes what they run, for a second or two."
+
+// unreported reports whether it is not known of any task of an unfinished job where it is, when its
+// masters hold none.
+func (r reasons) unreported(s *api.Status) bool { return !r.here && s.Running == 0 }
+
 // reasons returns how the class of a job was found, which of its tasks are held here or
-// bound from here, and the failed tasks. class is that of the job now.
-func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) {
-	e = &api.Explanation{Groups: []api.GroupShare{}}
+// bound from here, and the failed tasks.
+func (o *owner) reasons(id sched.JobID) reasons {
+	e := &api.Explanation{Groups: []api.GroupShare{}}
 	j := o.jobs.Known(id)
 	if j == nil {
-		return e, class
+		return reasons{Explanation: e}
 	}
 	e.Trace = j.TraceID()
 	if sentence := j.ClassSentence(); sentence != "" {
@@ -88,5 +98,5 @@ func (o *owner) reasons(id sched.JobID) (e *api.Explanation, class sched.Class) 
 	e.Tasks = append(e.Tasks, o.jobs.StoppedTasks(j, jobs.ExplainedTasks-len(e.Tasks))...)
 	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, jobs.ExplainedTasks-len(e.Tasks))...)
 	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
-	return e, j.Class()
+	return reasons{e, j.Class(), len(why) > 0}
 }
