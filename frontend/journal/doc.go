@@ -23,7 +23,7 @@
 // order of the journal.
 //
 // The batches go to a store of keys and values, which the journal reaches through
-// six methods (backing.go). It does not depend on the store's files.
+// a small interface (backing.go). It does not depend on the store's files.
 //
 // # Nothing acknowledged is lost silently
 //

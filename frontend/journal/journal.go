@@ -23,13 +23,6 @@ type Journal struct {
 	storeClosed bool    // guarded by reading
 }
 
-// Unfinished returns how many jobs are accepted and have not ended.
-func (j *Journal) Unfinished() int {
-	j.queue.mu.Lock()
-	defer j.queue.mu.Unlock()
-	return len(j.queue.live)
-}
-
 // Err returns why the journal is broken, nil while it works.
 func (j *Journal) Err() error { return j.queue.err() }
 

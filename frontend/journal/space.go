@@ -6,18 +6,6 @@ import (
 	"time"
 )
 
-// DiskBytes returns how many bytes the journal occupies on the disk, 0 when it is
-// closed.
-func (j *Journal) DiskBytes() uint64 {
-	j.reading.RLock()
-	defer j.reading.RUnlock()
-	if j.storeClosed {
-		return 0
-	}
-	used, _, _ := j.store.Space() // the size is known without the disk
-	return used
-}
-
 // MemoryBytes returns how many bytes the journal's store holds in memory, 0 when it is
 // closed.
 func (j *Journal) MemoryBytes() uint64 {

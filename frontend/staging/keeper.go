@@ -20,7 +20,8 @@ const (
 	sweepEvery = 30 * time.Second
 	// maxKnown bounds the files that users have announced, each user's apart.
 	maxKnown = 200_000
-	// userPart is the part of all bytes that the files of one user may have, as of max_bytes.
+	// userPart is the part of all bytes and of maxKnown that the files of one user may have, as the
+	// jobs of one user may of max_bytes.
 	userPart = 2
 )
 
@@ -58,7 +59,13 @@ type Keeper struct {
 	known     map[possession]*file
 	held      map[sched.JobID]*Hold // of unfinished jobs
 	uses      map[string]int        // by SHA-256: the holds, and the possessions that are not over
-	bytes     map[string]int64      // of known, by user
+	shares    map[string]share      // of known, by user
+}
+
+// share is how much of the keeper's room the files of a user have.
+type share struct {
+	files int
+	bytes int64
 }
 
 // possession is a content and who has sent it.
@@ -77,7 +84,8 @@ type Hold struct {
 	keeper *Keeper
 	user   string
 	files  []api.StagedFile
-	over   bool // guarded by the keeper's lock
+	counts []*file // by index of files: what counts this job, nil where the user did not have the file
+	over   bool    // guarded by the keeper's lock
 }
 
 // New opens the folder and begins to remove what is not used.
@@ -98,7 +106,7 @@ func New(cfg Config) (*Keeper, error) {
 	k := &Keeper{
 		cfg: cfg, store: store, stop: make(chan struct{}), gone: make(chan struct{}),
 		turns: make(chan struct{}, transfers), transfers: map[string]*transfer{},
-		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{}, bytes: map[string]int64{},
+		known: map[possession]*file{}, held: map[sched.JobID]*Hold{}, uses: map[string]int{}, shares: map[string]share{},
 	}
 	k.ctx, k.end = context.WithCancelCause(context.Background())
 	go k.sweep()
@@ -189,8 +197,8 @@ func (k *Keeper) expect(p possession, bounded bool, f *api.File) (*files.Incomin
 		known = k.add(p)
 	}
 	before := known.incoming // of content that is gone, or of another size, or of another call at the same time
-	k.bytes[p.user] += f.Size - known.Size
-	known.File, known.incoming, known.used = *f, in, k.cfg.Now()
+	k.resize(p.user, known, f)
+	known.incoming, known.used = in, k.cfg.Now()
 	k.mu.Unlock()
 	k.drop(before)
 	return in, nil
@@ -201,13 +209,27 @@ func (k *Keeper) add(p possession) *file {
 	f := &file{File: api.File{SHA256: p.sha256}}
 	k.known[p] = f
 	k.uses[p.sha256]++
+	s := k.shares[p.user]
+	s.files++
+	k.shares[p.user] = s
 	return f
+}
+
+// resize sets what a content that a user has announced is. It needs the lock.
+func (k *Keeper) resize(user string, known *file, is *api.File) {
+	s := k.shares[user]
+	s.bytes += is.Size - known.Size
+	k.shares[user] = s
+	known.File = *is
 }
 
 // remove forgets a content that a user has announced. It needs the lock.
 func (k *Keeper) remove(p possession) {
-	if k.bytes[p.user] -= k.known[p].Size; k.bytes[p.user] == 0 {
-		delete(k.bytes, p.user)
+	s := k.shares[p.user]
+	s.files--
+	s.bytes -= k.known[p].Size
+	if k.shares[p.user] = s; s.files == 0 {
+		delete(k.shares, p.user)
 	}
 	delete(k.known, p)
 	k.unuse(p.sha256)
@@ -225,18 +247,19 @@ func (k *Keeper) drop(in *files.Incoming) {
 
 // admit returns an error when a user has no room for a file. It needs the lock.
 func (k *Keeper) admit(user string, bounded bool, f *api.File) error {
-	if len(k.known) >= maxKnown {
+	mine := k.shares[user]
+	known := k.known[possession{user, f.SHA256}]
+	switch {
+	case known != nil: // it has a place, perhaps with another size
+		mine.bytes -= known.Size
+	case len(k.known) >= maxKnown:
 		return k.refusal(api.Busy, fmt.Sprintf("%d staged files are known, the limit", len(k.known)), "submit later, when jobs with staged files have ended, or to another frontend")
+	case bounded && mine.files >= maxKnown/userPart:
+		return k.refusal(api.Busy, fmt.Sprintf("%d staged files of %s are known, the limit for one user (half of %d)", mine.files, named(user), maxKnown), "submit later, when your jobs with staged files have ended, or to another frontend, or put the files into an archive")
 	}
-	if !bounded {
-		return nil
-	}
-	all := k.bytes[user] + f.Size
-	if known := k.known[possession{user, f.SHA256}]; known != nil {
-		all -= known.Size
-	}
-	if most := k.cfg.Bytes / userPart; all > most {
-		return k.refusal(api.Busy, fmt.Sprintf("with this one the staged files of %s have %d bytes, more than the limit of %d for one user (half of stage_bytes)", user, all, most), "submit later, when your jobs that need others have ended, or to another frontend, or raise stage_bytes")
+	all := mine.bytes + f.Size
+	if most := k.cfg.Bytes / userPart; bounded && all > most {
+		return k.refusal(api.Busy, fmt.Sprintf("with this one the staged files of %s have %d bytes, more than the limit of %d for one user (half of stage_bytes)", named(user), all, most), "submit later, when your jobs that need others have ended, or to another frontend, or raise stage_bytes")
 	}
 	return nil
 }
@@ -303,7 +326,7 @@ func (k *Keeper) Hold(ctx context.Context, user string, list []api.StagedFile) (
 	}
 	h := k.hold(user, list, false)
 	for i := range list {
-		if f := &list[i]; !k.has(possession{user, f.SHA256}, f.Size) {
+		if f := &list[i]; h.counts[i] == nil || !k.has(possession{user, f.SHA256}, f.Size) {
 			h.Release()
 			return nil, k.refusal(api.NotReady, fmt.Sprintf("the staged file %q has not arrived from %s", f.Name, named(user)), "send it first, as `pigeon submit --stage` does")
 		}
@@ -345,21 +368,22 @@ func (k *Keeper) Ended(job sched.JobID) {
 func (k *Keeper) hold(user string, list []api.StagedFile, restored bool) *Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	h := &Hold{keeper: k, user: user, files: list, counts: make([]*file, len(list))}
 	for i := range list {
 		f := list[i].File()
 		p := possession{user, f.SHA256}
 		known := k.known[p]
 		if known == nil && restored {
 			known = k.add(p)
-			known.File = f
-			k.bytes[user] += f.Size
+			k.resize(user, known, &f)
 		}
 		if known != nil {
 			known.jobs++
 		}
+		h.counts[i] = known
 		k.uses[f.SHA256]++
 	}
-	return &Hold{keeper: k, user: user, files: list}
+	return h
 }
 
 // Release ends a hold. It is safe twice, and on nil.
@@ -374,13 +398,12 @@ func (h *Hold) Release() {
 		return
 	}
 	h.over = true
-	for i := range h.files {
-		sha := h.files[i].SHA256
-		if known := k.known[possession{h.user, sha}]; known != nil && known.jobs > 0 {
+	for i, known := range h.counts {
+		if known != nil { // it is known as long as a job has it
 			known.jobs--
 			known.used = k.cfg.Now()
 		}
-		k.unuse(sha)
+		k.unuse(h.files[i].SHA256)
 	}
 }
 

@@ -220,6 +220,63 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// One user takes half of the places for files, and leaves the others theirs.
+func TestPlacesOfOneUser(t *testing.T) {
+	w := newWorld(t)
+	fill := func(user string, n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for i := range n {
+			w.add(possession{user, fmt.Sprint(i)})
+		}
+	}
+	list := w.send("ann", "first")
+	fill("ann", maxKnown/2-1)
+	_, err := w.Announce("ann", true, []api.StagedFile{of("f", "one more")})
+	if problem(err) != api.Busy || !strings.Contains(err.Error(), "100000 staged files of ann are known, the limit for one user (half of 200000)") {
+		t.Errorf("beyond the half: %v", err)
+	}
+	if have, err := w.Announce("ann", true, list); err != nil || have[0] != 5 {
+		t.Errorf("a file that has a place: %v, %v", have, err)
+	}
+	w.send("bob", "another's")
+	if _, err := w.Announce("ann", false, []api.StagedFile{of("f", "one more")}); err != nil {
+		t.Errorf("a user without a bound: %v", err)
+	}
+	fill("root", maxKnown/2-2)
+	_, err = w.Announce("bob", true, []api.StagedFile{of("f", "no place")})
+	if problem(err) != api.Busy || !strings.Contains(err.Error(), "200000 staged files are known, the limit") {
+		t.Errorf("beyond all: %v", err)
+	}
+	w.later(unused)
+	w.send("ann", "after their time")
+}
+
+// A submission that was refused because its user had not sent a file releases nothing that another
+// job holds, although the user has sent it meanwhile.
+func TestRefusedHoldReleasesOnlyItsOwn(t *testing.T) {
+	w := newWorld(t)
+	list := []api.StagedFile{of("f", "data")}
+	early := w.hold("ann", list, false) // of a submission before its file
+	w.send("ann", "data")
+	h, err := w.Hold(t.Context(), "ann", list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early.Release()
+	w.later(time.Hour)
+	if again, err := w.Hold(t.Context(), "ann", list); err != nil {
+		t.Errorf("the user of an unfinished job with the file has to send it again: %v", err)
+	} else {
+		again.Release()
+	}
+	h.Release()
+	w.later(unused)
+	if w.kept() != 0 || len(w.known) != 0 || len(w.uses) != 0 {
+		t.Errorf("after the end %d files are kept, %d known, %d used", w.kept(), len(w.known), len(w.uses))
+	}
+}
+
 // A file that was damaged on the disk is sent again, and serves again.
 func TestDamagedFilesAreSentAgain(t *testing.T) {
 	w := newWorld(t)
@@ -271,11 +328,12 @@ func TestKeeperUnderManyCallers(t *testing.T) {
 		w.Sweep()
 	}
 	all.Wait()
-	sums := map[string]int64{}
+	shares := map[string]share{}
 	for p, f := range w.known {
-		sums[p.user] += f.Size
+		s := shares[p.user]
+		shares[p.user] = share{s.files + 1, s.bytes + f.Size}
 	}
-	if !maps.Equal(sums, w.bytes) {
-		t.Errorf("users have %v bytes, the keeper counts %v", sums, w.bytes)
+	if !maps.Equal(shares, w.shares) {
+		t.Errorf("users have %v, the keeper counts %v", shares, w.shares)
 	}
 }

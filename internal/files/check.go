@@ -40,52 +40,55 @@ func (s *Store) look(sha string) (look, error) {
 func (s *Store) check(sha string) bool {
 	s.mu.Lock()
 	e := s.files[sha]
-	whole := e != nil && e.have == e.size
+	whole := e != nil && e.whole
 	s.mu.Unlock()
 	if !whole {
 		return false
 	}
 	e.checking.Lock()
 	defer e.checking.Unlock()
+	s.mu.Lock()
+	before := e.checked
+	s.mu.Unlock()
 	now, err := s.look(sha)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.reset(sha, e, &s.stats.Missing)
+		s.reset(sha, e, before, &s.stats.Missing)
 		return false
 	}
 	if err != nil {
 		return false // the disk or the system fails; the file may be right
 	}
-	s.mu.Lock()
-	known := e.checked == now
-	s.mu.Unlock()
-	if known {
+	if now == before {
 		return true
 	}
 	if f, err := s.disk.Open(s.Path(sha)); err != nil || f.Close() != nil {
 		return false // likewise
 	}
 	if got, err := s.sum(s.Path(sha)); err != nil || got != sha {
-		s.reset(sha, e, &s.stats.Damaged)
+		s.reset(sha, e, before, &s.stats.Damaged)
 		return false
 	}
 	s.mu.Lock()
-	e.checked = now
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if e.checked == before { // otherwise the file has just been replaced
+		e.checked = now
+	}
 	return true
 }
 
-// reset removes a file, expects it again, and counts the reason.
-func (s *Store) reset(sha string, e *entry, count *uint64) {
+// reset removes a file that was found wrong, expects it again, and counts the reason. before is
+// what was known of it then: a file that has been put into its place since is right.
+func (s *Store) reset(sha string, e *entry, before look, count *uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.files[sha] != e || e.have != e.size {
-		return // it was dropped meanwhile
+	if s.files[sha] != e || !e.whole || e.placing != nil || e.checked != before {
+		return // it was dropped or replaced meanwhile, or is about to be replaced
 	}
 	*count++
 	_ = s.disk.Remove(s.Path(sha)) // it may be gone; what stays is overwritten
 	found := e.checked == look{}
-	e.have, e.checked = 0, look{}
+	e.have, e.whole, e.checked = 0, false, look{}
 	if found || e.size == 0 {
-		delete(s.files, sha) // the size is that of the damaged file, or nothing more will arrive
+		s.forget(sha) // the size is that of the damaged file, or nothing more will arrive
 	}
 }

@@ -1,8 +1,10 @@
 package files
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"strconv"
 	"sync"
@@ -23,7 +25,8 @@ type Incoming struct {
 
 	mu   sync.Mutex
 	have int64
-	over bool // it has arrived, or was dropped
+	sum  hash.Hash // of the bytes that have arrived
+	over bool      // it has arrived, or was dropped
 }
 
 // Receive makes room for a file of a sender. It is refused when the store has none. Drop must
@@ -31,10 +34,10 @@ type Incoming struct {
 func (s *Store) Receive(f api.File) (*Incoming, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.room(&f); err != nil {
+	if err := s.room(&f, f.Size); err != nil {
 		return nil, err
 	}
-	s.incoming += f.Size
+	s.bytes += f.Size
 	s.received++
 	return &Incoming{store: s, file: f, part: s.Path(f.SHA256) + "." + strconv.FormatUint(s.received, 10) + partSuffix}, nil
 }
@@ -58,6 +61,10 @@ func (in *Incoming) Put(offset int64, data []byte) (have int64, err error) {
 	if err := s.write(in.part, in.have, data); err != nil {
 		return in.have, s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
 	}
+	if in.have == 0 {
+		in.sum = sha256.New()
+	}
+	in.sum.Write(data)
 	if in.have += int64(len(data)); in.have < in.file.Size {
 		return in.have, nil
 	}
@@ -65,26 +72,33 @@ func (in *Incoming) Put(offset int64, data []byte) (have int64, err error) {
 		in.have = 0
 		return 0, err
 	}
+	in.over = true
 	in.arrived.Store(true)
-	in.end()
 	return in.have, nil
 }
 
-// arrive puts the whole file into its place, over what has its name there. It needs the lock.
+// arrive puts the whole file into its place, over what has its name there: from then on it counts
+// as one of the store's. It needs the lock.
 func (in *Incoming) arrive() error {
 	s, sha := in.store, in.file.SHA256
+	if got := sumOf(in.sum); got != sha {
+		return s.otherHash(sha, got)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := &entry{size: in.file.Size, have: in.file.Size}
-	if err := s.moveToPlace(sha, e, in.part); err != nil {
+	e := s.settled(sha)
+	isNew := e == nil
+	if isNew {
+		e = &entry{} // its bytes are counted as this sender's until it is here
+		s.enter(sha, e)
+	}
+	if err := s.place(sha, e, in.part, in.file.Size); err != nil {
+		if isNew {
+			s.forget(sha)
+		}
 		return err
 	}
-	if known := s.files[sha]; known == nil || known.have < known.size || known.size != e.size {
-		s.files[sha] = e
-	} else {
-		known.checked, e = e.checked, known
-	}
-	s.touch(e)
+	s.bytes -= in.file.Size
 	return nil
 }
 
@@ -98,18 +112,12 @@ func (in *Incoming) Drop() error {
 	if in.over {
 		return nil
 	}
-	in.end()
-	in.have = -1
+	in.over, in.have = true, -1
+	in.store.mu.Lock()
+	in.store.bytes -= in.file.Size
+	in.store.mu.Unlock()
 	if err := in.store.disk.Remove(in.part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
-}
-
-// end gives the room back: a file that has arrived counts as one of the store's. It needs the lock.
-func (in *Incoming) end() {
-	in.over = true
-	in.store.mu.Lock()
-	defer in.store.mu.Unlock()
-	in.store.incoming -= in.file.Size
 }

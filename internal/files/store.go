@@ -1,13 +1,16 @@
 package files
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,7 +22,7 @@ import (
 const partSuffix = ".part"
 
 // Store is a folder of files by hash. All methods may be called from any
-// goroutine; those that write to the disk exclude each other.
+// goroutine; those that write pieces or remove files exclude each other.
 type Store struct {
 	disk  vfs.FS
 	root  string
@@ -28,8 +31,8 @@ type Store struct {
 
 	mu       sync.Mutex
 	files    map[string]*entry
-	incoming int64  // bytes of the files that are on their way by [Incoming]
-	received uint64 // of these, also earlier ones
+	bytes    int64  // of all files, also of those that are to come
+	received uint64 // files that were to come by [Incoming]
 	order    uint64
 	stats    Stats
 }
@@ -52,11 +55,14 @@ func ofApplications() Texts {
 
 // entry is a file that is complete or expected.
 //
-// Invariant: have == size exactly when the file is in its place.
+// Invariant: have == size for a whole file, and have < size or both are 0 for another one.
 type entry struct {
-	size int64
-	have int64
-	used uint64 // order of its last use
+	size    int64 // of one that is not whole: the largest that was announced
+	have    int64
+	whole   bool          // it is in its place
+	sum     hash.Hash     // of the bytes that have arrived of one that is not whole
+	placing chan struct{} // not nil while it is put into its place; closed at the end of that
+	used    uint64        // order of its last use
 
 	checking sync.Mutex // held while the content is read; taken before the lock of the store
 	checked  look       // the file as it was when its content had the right hash
@@ -87,7 +93,7 @@ func open(disk vfs.FS, texts Texts, root string, limit int64) (*Store, error) {
 	}
 	for _, name := range list {
 		if info, err := disk.Stat(s.Path(name)); err == nil && api.IsSHA256(name) && info.Mode().IsRegular() {
-			s.files[name] = &entry{size: info.Size(), have: info.Size()}
+			s.enter(name, &entry{size: info.Size(), have: info.Size(), whole: true})
 			continue
 		}
 		if filepath.Ext(name) == partSuffix {
@@ -97,46 +103,76 @@ func open(disk vfs.FS, texts Texts, root string, limit int64) (*Store, error) {
 	return s, nil
 }
 
-// Expect announces a file. It is refused when the store has no room.
+// Expect announces a file. It is refused when the store has no room. The size of a file that has
+// not arrived is only what somebody has said: with several ones the file is whole at the one where
+// its hash is right.
 func (s *Store) Expect(f api.File) error {
 	s.check(f.SHA256)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.files[f.SHA256]; e != nil {
-		if e.size == f.Size {
-			s.touch(e)
-			return nil
-		}
+	e := s.settled(f.SHA256)
+	switch {
+	case e != nil && e.whole && e.size == f.Size:
+		s.touch(e)
+		return nil
+	case e != nil && e.whole:
 		return s.wrong(f.SHA256, api.Invalid, fmt.Sprintf("it is known with %d bytes, not %d", e.size, f.Size), "send its actual hash and size")
+	case f.Size == 0 && f.SHA256 != sumOf(sha256.New()):
+		return s.wrong(f.SHA256, api.Invalid, "it is announced without bytes, which have the SHA-256 "+sumOf(sha256.New()), "send its actual hash and size")
 	}
-	if err := s.room(&f); err != nil {
-		return err
-	}
-	e := &entry{size: f.Size}
-	s.files[f.SHA256] = e
-	s.touch(e)
-	if f.Size == 0 {
+	e, err := s.announced(e, &f)
+	if err == nil && f.Size == 0 {
 		return s.grow(f.SHA256, e, nil)
 	}
-	return nil
+	return err
 }
 
-// room returns an error when there is none for a file. It needs the lock.
-func (s *Store) room(f *api.File) error {
-	all := s.bytes() + f.Size
-	if all <= s.limit {
+// announced returns the entry of a file that is not whole, with room for a size of it; e is the
+// one that it has, or nil. It needs the lock.
+func (s *Store) announced(e *entry, f *api.File) (*entry, error) {
+	known := int64(0)
+	if e != nil {
+		known = e.size
+	}
+	if err := s.room(f, max(f.Size-known, 0)); err != nil {
+		return nil, err
+	}
+	switch {
+	case e == nil:
+		e = &entry{size: f.Size}
+		s.enter(f.SHA256, e)
+	case f.Size > e.size:
+		s.resize(e, f.Size)
+	case f.Size <= e.have: // as many bytes have arrived and have another hash
+		e.have = 0
+	}
+	s.touch(e)
+	return e, nil
+}
+
+// room returns an error when there is none for more bytes of a file. It needs the lock.
+func (s *Store) room(f *api.File, more int64) error {
+	all := s.bytes + more
+	if more == 0 || all <= s.limit {
 		return nil
 	}
 	return s.wrong(f.SHA256, api.Busy, fmt.Sprintf("with its %d bytes the %s here have %d, more than the limit of %d", f.Size, s.texts.Many, all, s.limit), s.texts.Room)
 }
 
-// bytes returns those of all files, also of those that are to come. It needs the lock.
-func (s *Store) bytes() int64 {
-	all := s.incoming
-	for _, e := range s.files {
-		all += e.size
-	}
-	return all
+// enter, resize and forget change what is known. They need the lock.
+func (s *Store) enter(sha string, e *entry) {
+	s.files[sha] = e
+	s.bytes += e.size
+}
+
+func (s *Store) resize(e *entry, size int64) {
+	s.bytes += size - e.size
+	e.size = size
+}
+
+func (s *Store) forget(sha string) {
+	s.bytes -= s.files[sha].size
+	delete(s.files, sha)
 }
 
 // touch needs the lock.
@@ -148,97 +184,6 @@ func (s *Store) touch(e *entry) {
 // Has reports whether the file is complete and has the right content.
 func (s *Store) Has(sha string) bool { return s.check(sha) }
 
-// Put appends a piece to an expected file and returns how many bytes have arrived.
-// A piece that does not begin there changes nothing: the sender continues from the
-// answer.
-func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.files[sha]
-	switch {
-	case e == nil:
-		return 0, s.wrong(sha, api.NotFound, "it was not announced", s.texts.Announce)
-	case len(data) > api.MaxPiece:
-		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("a piece has %d bytes, the limit is %d", len(data), api.MaxPiece), "send smaller pieces")
-	case offset != e.have || len(data) == 0 || e.have == e.size:
-		return e.have, nil
-	case e.have+int64(len(data)) > e.size:
-		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("it grows beyond the %d bytes announced", e.size), "announce it with its size")
-	}
-	err = s.grow(sha, e, data)
-	return e.have, err
-}
-
-// grow appends to a file and puts it into its place when it is whole. It needs
-// the lock.
-func (s *Store) grow(sha string, e *entry, data []byte) error {
-	part := s.Path(sha) + partSuffix
-	if err := s.write(part, e.have, data); err != nil {
-		return s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
-	}
-	e.have += int64(len(data))
-	if e.have < e.size {
-		return nil
-	}
-	if err := s.moveToPlace(sha, e, part); err != nil {
-		e.have = 0
-		return err
-	}
-	return nil
-}
-
-// write writes a piece of a file that is not whole.
-func (s *Store) write(part string, offset int64, data []byte) error {
-	open := s.disk.Create // without what an earlier file of the name held
-	if offset > 0 {
-		open = func(name string, c vfs.DiskWriteCategory) (vfs.File, error) { return s.disk.OpenReadWrite(name, c) }
-	}
-	f, err := open(part, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	if len(data) > 0 {
-		_, err = f.WriteAt(data, offset)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// moveToPlace gives a complete file its final name when its hash is right. The name
-// becomes durable only after the content: after a power failure it may be missing, but
-// a file that has it is whole. It needs the lock.
-func (s *Store) moveToPlace(sha string, e *entry, part string) error {
-	got, err := s.sum(part)
-	switch {
-	case err != nil:
-		return s.wrong(sha, api.Internal, "it cannot be read back: "+err.Error(), "see the disk below "+s.root)
-	case got != sha:
-		return s.wrong(sha, api.Invalid, "the bytes received have the SHA-256 "+got, "send it again from its first byte")
-	}
-	err = s.sync(s.disk.OpenReadWrite(part, vfs.WriteCategoryUnspecified))
-	if err == nil {
-		err = s.disk.Rename(part, s.Path(sha))
-	}
-	if err == nil {
-		err = s.sync(s.disk.OpenDir(s.root))
-	}
-	if err != nil {
-		return s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root)
-	}
-	e.checked, err = s.look(sha)
-	if err != nil {
-		return s.wrong(sha, api.Internal, "it cannot be found in its place: "+err.Error(), "see the disk below "+s.root)
-	}
-	return nil
-}
-
-// sync makes the file just opened durable, and closes it.
-func (s *Store) sync(f vfs.File, err error) error {
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 func (s *Store) sum(path string) (string, error) {
 	f, err := s.disk.Open(path)
 	if err != nil {
@@ -249,15 +194,18 @@ func (s *Store) sum(path string) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return sumOf(h), nil
 }
+
+// sumOf returns the hash of what was written to h, as the name of a file.
+func sumOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
 // Read returns up to limit bytes from offset of a complete file, and its size.
 func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int64, err error) {
 	whole := s.check(sha)
 	s.mu.Lock()
 	e := s.files[sha]
-	whole = whole && e != nil && e.have == e.size
+	whole = whole && e != nil && e.whole
 	if whole {
 		s.touch(e)
 		size = e.size
@@ -287,39 +235,63 @@ func (s *Store) Path(sha string) string { return filepath.Join(s.root, sha) }
 
 // Trim drops files that are not in use, the least recently used first, until the
 // others have no more than half the limit; expected ones that are not in use are
-// dropped in any case.
+// dropped in any case. One that is just being used or put into its place stays until the next time.
 func (s *Store) Trim(inUse func(sha string) bool) error { return s.drop(inUse, s.limit/2) }
 
-// Retain drops all files that are not in use.
+// Retain drops all files that are not in use, as Trim does.
 func (s *Store) Retain(inUse func(sha string) bool) error { return s.drop(inUse, -1) }
 
+// dropAtOnce is how many files are dropped before others get the lock.
+const dropAtOnce = 100
+
 // drop drops files that are not in use until the others have no more than so many bytes.
-func (s *Store) drop(inUse func(sha string) bool, most int64) error {
+func (s *Store) drop(inUse func(sha string) bool, most int64) (failed error) {
+	for some := range slices.Chunk(s.byUse(), dropAtOnce) {
+		failed = errors.Join(failed, s.dropSome(some, inUse, most))
+	}
+	return failed
+}
+
+// candidate is a file that may be dropped, as it was used last.
+type candidate struct {
+	sha  string
+	e    *entry
+	used uint64
+}
+
+// byUse returns all files, the least recently used first.
+func (s *Store) byUse() []candidate {
+	s.mu.Lock()
+	all := make([]candidate, 0, len(s.files))
+	for sha, e := range s.files {
+		all = append(all, candidate{sha, e, e.used})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.sha, b.sha))
+	})
+	return all
+}
+
+// dropSome drops those of the candidates that have not been used since.
+func (s *Store) dropSome(some []candidate, inUse func(sha string) bool, most int64) (failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.bytes()
-	var failed error
-	for {
-		victim := ""
-		for sha, e := range s.files { // the result does not depend on the order
-			if inUse(sha) || (e.have == e.size && all <= most) {
-				continue
-			}
-			if victim == "" || e.used < s.files[victim].used {
-				victim = sha
-			}
+	for _, c := range some {
+		switch {
+		case s.files[c.sha] != c.e || c.e.used != c.used || c.e.placing != nil,
+			c.e.whole && s.bytes <= most,
+			inUse(c.sha):
+			continue
 		}
-		if victim == "" {
-			return failed
-		}
-		all -= s.files[victim].size
-		delete(s.files, victim)
-		for _, path := range []string{s.Path(victim), s.Path(victim) + partSuffix} {
+		s.forget(c.sha)
+		for _, path := range []string{s.Path(c.sha), s.Path(c.sha) + partSuffix} {
 			if err := s.disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, err)
 			}
 		}
 	}
+	return failed
 }
 
 func (s *Store) wrong(sha string, p api.Problem, what, next string) error {

@@ -105,13 +105,14 @@ func TestRefusals(t *testing.T) {
 	big := file("x")
 	big.Size = 5000
 	wants(t, "no room", s.Expect(big), "limit of 1000")
-	other := f
-	other.Size = 4
-	wants(t, "another size", s.Expect(other), "not 4")
 	// It can be sent again after the wrong bytes.
 	if n, err := s.Put(f.SHA256, 0, []byte("hello")); err != nil || n != 5 || !s.Has(f.SHA256) {
 		t.Error(n, err)
 	}
+	other := f
+	other.Size = 4
+	wants(t, "another size of a file that is here", s.Expect(other), "with 5 bytes, not 4")
+	wants(t, "no bytes, under another hash", s.Expect(api.File{SHA256: strings.Repeat("a", 64)}), "without bytes")
 }
 
 func wants(t *testing.T, what string, err error, want string) {

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -20,9 +19,6 @@ type Options struct {
 	JetStream jetstream.JetStream
 	// Replicas is the number of servers that keep the stream: 1, 3 or 5. Default 3.
 	Replicas int
-	// Check reports why the servers that have a stream must not be trusted with it, nil when they
-	// may be; it is called at the opening, with the stream's name. Check may be nil.
-	Check func(ctx context.Context, stream string) error
 	// Dir is the folder of the copy. It belongs to this store alone.
 	Dir string
 	// FS is where the copy is; nil is the disk of this host.

@@ -58,6 +58,18 @@ func (s *Store) trySnapshot() {
 	}
 }
 
+// makeRoom has a snapshot made when the stream is full. A process that is about to lead makes it at
+// once, because without room it cannot write its opening; the stream may have become full under a
+// former process that could make none. That is not left to the goroutine of the snapshots: the copy
+// may still be made again from the stream, by the goroutine that calls this. It needs the lock.
+func (s *Store) makeRoom(ctx context.Context) {
+	if s.leads {
+		s.trySnapshot()
+		return
+	}
+	s.snapshotOrPause(ctx)
+}
+
 // snapshots makes snapshots when it is woken, until the context ends.
 func (s *Store) snapshots(ctx context.Context) {
 	for {
@@ -69,17 +81,25 @@ func (s *Store) snapshots(ctx context.Context) {
 		if !s.snapshotDue() && s.full.Load() == nil {
 			continue
 		}
-		if err := s.snapshot(ctx); err != nil {
-			if ended(ctx) {
-				return
-			}
-			s.opts.Log.Warn("a snapshot of the journal failed; its stream grows until one is made, and is tried again", "stream", s.name, "error", err)
-			s.failedSnapshots.Add(1)
-			if !pause(ctx, snapshotPause) {
-				return
-			}
+		if !s.snapshotOrPause(ctx) {
+			return
 		}
 	}
+}
+
+// snapshotOrPause makes a snapshot. When it fails, that is logged, and a pause follows. It reports
+// whether the context still runs.
+func (s *Store) snapshotOrPause(ctx context.Context) bool {
+	err := s.snapshot(ctx)
+	switch {
+	case err == nil:
+		return true
+	case ended(ctx):
+		return false
+	}
+	s.opts.Log.Warn("a snapshot of the journal failed; its stream grows until one is made, and is tried again", "stream", s.name, "error", err)
+	s.failedSnapshots.Add(1)
+	return pause(ctx, snapshotPause)
 }
 
 // snapshot puts the content of the copy into the object store, purges the stream up to there, and
@@ -95,8 +115,11 @@ func (s *Store) snapshot(ctx context.Context) error {
 		return err
 	}
 	at, _, ok := decodePosition(v)
-	if !ok || at.sequence == s.snapshotAt.Load() {
+	switch {
+	case !ok || at.sequence == 0:
 		return nil
+	case at.sequence == s.snapshotAt.Load(): // the process that made it may have ended before it purged
+		return s.purge(ctx, at.sequence)
 	}
 	// The scan may see a later state; the header states which.
 	r, w := io.Pipe()
@@ -119,10 +142,19 @@ func (s *Store) snapshot(ctx context.Context) error {
 		return err
 	}
 	s.snapshotSize.Store(int64(info.Size)) //nolint:gosec // a size
-	if err := s.stream.Purge(ctx, jetstream.WithPurgeSequence(header.Sequence+1)); err != nil {
+	if err := s.purge(ctx, header.Sequence); err != nil {
 		return err
 	}
-	s.snapshotAt.Store(header.Sequence)
+	s.madeSnapshots.Add(1)
+	return s.removeSnapshots(ctx, bucket, header.Sequence)
+}
+
+// purge removes the messages that a snapshot holds from the stream, and counts what is left.
+func (s *Store) purge(ctx context.Context, upTo uint64) error {
+	if err := s.stream.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)); err != nil {
+		return err
+	}
+	s.snapshotAt.Store(upTo)
 	state, err := s.info(ctx)
 	if err != nil {
 		return err
@@ -130,8 +162,7 @@ func (s *Store) snapshot(ctx context.Context) error {
 	s.bytes.Store(state.State.Bytes)
 	s.sinceSnapshot.Store(state.State.Bytes)
 	s.messages.Store(state.State.Msgs)
-	s.madeSnapshots.Add(1)
-	return s.removeSnapshots(ctx, bucket, header.Sequence)
+	return nil
 }
 
 // writeSnapshot writes the content of the copy as of now.

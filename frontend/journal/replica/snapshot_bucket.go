@@ -50,11 +50,6 @@ func (s *Store) openBucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	case status.Storage() != jetstream.FileStorage:
 		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: "it is kept in memory", Tried: tried, Next: "remove it: it is made again in files"}
 	}
-	if s.opts.Check != nil {
-		if err := s.opts.Check(ctx, "OBJ_"+name); err != nil {
-			return nil, err
-		}
-	}
 	s.bucket = b
 	return b, nil
 }

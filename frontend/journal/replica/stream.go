@@ -67,9 +67,6 @@ func (s *Store) openStream(ctx context.Context, of string) error {
 	}
 	s.id = info.Config.Metadata[metaID]
 	s.maxBytes = info.Config.MaxBytes
-	if s.opts.Check != nil {
-		return s.opts.Check(ctx, s.name)
-	}
 	return nil
 }
 

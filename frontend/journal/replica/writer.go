@@ -108,7 +108,7 @@ func (s *Store) put(ctx context.Context, data []byte) (in bool, err error) {
 			return false, s.refused(api.Internal, fmt.Sprintf("it does not take a message of %d bytes: %v", len(data), err), "writing", "give the NATS servers a max_payload of 1 MiB, and the stream no max_msg_size")
 		case full:
 			s.setFull(err)
-			s.trySnapshot()
+			s.makeRoom(ctx)
 		case unknown:
 			wait = min(2*wait, maxTimeout)
 			asked = true

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,15 +109,16 @@ func (s *Store) Retain(ctx context.Context, used func(sha256 string) bool) error
 	if bucket == nil || err != nil {
 		return err
 	}
-	for sha, names := range s.unused(used) {
+	over := s.unused(used)
+	for sha, names := range over {
 		for i, name := range names {
 			if err := bucket.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
-				s.mu.Lock()
-				s.names[sha] = append(names[i:len(names):len(names)], s.names[sha]...) // they are tried again
-				s.mu.Unlock()
+				over[sha] = names[i:]
+				s.putBack(over)
 				return s.servers.Explain(err, "removing a staged file")
 			}
 		}
+		delete(over, sha)
 	}
 	return nil
 }
@@ -135,6 +137,16 @@ func (s *Store) unused(used func(sha256 string) bool) map[string][]string {
 		}
 	}
 	return over
+}
+
+// putBack puts the objects that were not removed into the lists again, so that the next Retain
+// removes them. Those that were saved meanwhile stay behind them: Load takes the last.
+func (s *Store) putBack(over map[string][]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sha, names := range over {
+		s.names[sha] = append(slices.Clip(names), s.names[sha]...)
+	}
 }
 
 // open returns the object store; nil when there is none, unless it is to be made.

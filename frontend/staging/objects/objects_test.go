@@ -114,3 +114,30 @@ func TestFormerProcess(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What could not be removed is removed the next time, whichever content the servers failed at, also
+// when it was saved again meanwhile.
+func TestRemovingIsTriedAgain(t *testing.T) {
+	at := servers(t)
+	s := objects.New(at, "c", "f")
+	contents := []string{"aa", "bb", "cc", "dd", "ee"}
+	for _, sha := range contents {
+		save(t, s, sha, "content")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := s.Retain(ended, func(string) bool { return false }); err == nil {
+		t.Fatal("it reports no error")
+	}
+	save(t, s, "aa", "content again")
+	if got := loaded(t, s, "aa"); got != "content again" {
+		t.Errorf("the newest is not found, but %q", got)
+	}
+	retain(t, s)
+	next := objects.New(at, "c", "f")
+	for _, sha := range contents {
+		if got := loaded(t, next, sha); got != "-" {
+			t.Errorf("%s is still there: %q", sha, got)
+		}
+	}
+}
