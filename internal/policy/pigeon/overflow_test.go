@@ -32,7 +32,7 @@ func spare(reserved bool) *sched.Message {
 	return &sched.Message{Kind: sched.Spare, Serves: []string{""}, Reserved: reserved}
 }
 
-// docs/policies.md, pigeon-sort: "When a worker turns idle with both queues empty,
+// docs/policies.md, pigeon-sort: "When a worker turns idle and nothing waits that it may take,
 // its master sends two random other masters the notice *spare*. A reserved worker announces
 // 'short only', the notice names the applications served, and classic slots send
 // none."

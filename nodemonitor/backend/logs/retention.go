@@ -175,7 +175,7 @@ func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 			if s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts || len(s.ended) == 1 {
 				break
 			}
-			s.dropped.add(e.id)
+			s.evicted.add(e.id)
 		}
 		s.forget(e)
 		due = append(due, e.id)

@@ -53,7 +53,7 @@ type Store struct {
 	bytes   int64    // of the measured ones
 	stats   Stats
 	spares  spares
-	dropped dropped
+	evicted evicted
 }
 
 // Stats are counts since the start.

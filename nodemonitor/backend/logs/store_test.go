@@ -159,13 +159,13 @@ func TestTotalIsBounded(t *testing.T) {
 }
 
 // The attempts whose logs made room are remembered up to a bound.
-func TestDroppedAreBounded(t *testing.T) {
-	var d dropped
-	for i := range int32(mostDropped + 3) {
+func TestEvictedAreBounded(t *testing.T) {
+	var d evicted
+	for i := range int32(mostEvicted + 3) {
 		d.add(attempt(i, 1))
 		d.add(attempt(i, 1))
 	}
-	if len(d.known) != mostDropped || len(d.order) != mostDropped || d.known[attempt(2, 1)] || !d.known[attempt(3, 1)] {
+	if len(d.known) != mostEvicted || len(d.order) != mostEvicted || d.known[attempt(2, 1)] || !d.known[attempt(3, 1)] {
 		t.Errorf("%d are known, in an order of %d", len(d.known), len(d.order))
 	}
 }

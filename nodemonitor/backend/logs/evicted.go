@@ -6,39 +6,39 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// mostDropped bounds the attempts of which it is remembered that their logs made room for others.
-const mostDropped = 10_000
+// mostEvicted bounds the attempts of which it is remembered that their logs made room for others.
+const mostEvicted = 10_000
 
-// dropped remembers the attempts whose logs were dropped last before their retention was over. A
+// evicted remembers the attempts whose logs were dropped last before their retention was over. A
 // reader is told so.
-type dropped struct {
+type evicted struct {
 	known map[sched.AttemptID]bool
 	order []sched.AttemptID // as a ring, from next on
 	next  int
 }
 
-func (d *dropped) add(id sched.AttemptID) {
-	if d.known[id] {
+func (e *evicted) add(id sched.AttemptID) {
+	if e.known[id] {
 		return
 	}
-	if d.known == nil {
-		d.known = map[sched.AttemptID]bool{}
+	if e.known == nil {
+		e.known = map[sched.AttemptID]bool{}
 	}
-	if len(d.order) < mostDropped {
-		d.order = append(d.order, id)
+	if len(e.order) < mostEvicted {
+		e.order = append(e.order, id)
 	} else {
-		delete(d.known, d.order[d.next])
-		d.order[d.next] = id
-		d.next = (d.next + 1) % mostDropped
+		delete(e.known, e.order[e.next])
+		e.order[e.next] = id
+		e.next = (e.next + 1) % mostEvicted
 	}
-	d.known[id] = true
+	e.known[id] = true
 }
 
 // madeRoom returns that the logs of an attempt made room for others, "" when that is not known.
 func (s *Store) madeRoom(id sched.AttemptID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.dropped.known[id] {
+	if !s.evicted.known[id] {
 		return ""
 	}
 	return fmt.Sprintf("its logs have been removed to make room: this node keeps %d bytes (log_limit) and %d ended attempts at most", s.cfg.MaxBytes, s.cfg.MaxAttempts)
