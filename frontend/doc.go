@@ -40,14 +40,16 @@
 //
 // A journal that cannot be written ends the daemon: nothing more is acknowledged, and
 // a restart resumes from what is on the disk. Every second the frontend sends a hello
-// to each master; a new incarnation of a master receives the tasks that it should hold, and
-// after five seconds without an answer the tasks of its group are distributed again. When a node
-// leaves the membership, the core tries its tasks and reservations elsewhere. A peer that is
-// missing on the first membership of a new master has two seconds to register there. A frontend
-// that was off the membership, or whose master was silent, probes once more for its unbound
-// tasks, because workers drop its reservations; a restarted frontend does the same, with a new
-// attempt for every unfinished task. A node that refuses messages counts as lost, and a second
-// later as new. Messages to an application that cannot be reached wait for it, bounded in
-// number, bytes and time; one that it may have received is never sent again. A job keeps its
-// trace over a restart: the spans of the next process go below those of the last.
+// to each master; a new incarnation of a master receives the tasks that it should hold. After
+// five seconds without an answer its group counts as lost; four seconds later the tasks that no
+// node has reported are distributed over the other groups, and those that nodes report stay
+// there. When a node leaves the membership, the core tries its tasks and reservations elsewhere.
+// A peer that is missing on the first membership of a new master has two seconds to register
+// there. A frontend that was off the membership, or whose master was silent, probes once more for
+// its unbound tasks, because workers drop its reservations. A restarted frontend adopts the tasks
+// that workers report within two seconds; each of the others gets a new attempt and is probed
+// for. A node that refuses messages counts as lost, and a second later as new. Messages to an
+// application that cannot be reached wait for it, bounded in number, bytes and time; one that it
+// may have received is never sent again. A job keeps its trace over a restart: the spans of the
+// next process go below those of the last.
 package frontend

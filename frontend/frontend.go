@@ -39,7 +39,7 @@ type Frontend struct {
 	process dispatch.Process
 	codec   *wire.Codec
 	inbox   *link.Inbox
-	waiting waiting
+	waiting *daemon.ByteLimit // the batches in the inbox whose senders do not wait for an answer
 	loop    *runloop.Loop[func()]
 	metrics *metrics
 
@@ -95,8 +95,8 @@ func (f *Frontend) assemble() error {
 	f.listeners = listeners.New(f.log, listeners.Patience)
 	f.life.OnClose(f.listeners.Close)
 	f.metrics.watchListeners(f.listeners.Stats)
-	f.waiting.limit, f.waiting.post = f.cfg.InboxBytes, f.post
-	f.metrics.watchWaiting(&f.waiting)
+	f.waiting = daemon.NewByteLimit("inbox_bytes", f.cfg.InboxBytes)
+	f.metrics.watchWaiting(f.waiting.Refused)
 	o.listeners = f.listeners
 	policy, params, err := f.cfg.Configure(0)
 	if err != nil {

@@ -79,10 +79,12 @@ func (s *inventories) hear(v *wire.Inventory) {
 // holds.
 const partAfter = time.Millisecond
 
-// hear hears a refused inventory, and returns its refusal.
-func (f *Frontend) hear(v *wire.Inventory, refusal error) error {
-	if err := f.post(func() { f.owner.inventories.hear(v) }); err != nil {
-		return f.mailbox.Refusal(err, "hearing what node "+v.Node+" holds")
+// hear hears a refused inventory, and returns its refusal when that is done: meanwhile the server
+// of the call bounds its memory.
+func (f *Frontend) hear(ctx context.Context, v *wire.Inventory, refusal error) error {
+	heard := func() struct{} { f.owner.inventories.hear(v); return struct{}{} }
+	if _, err := daemon.Ask(ctx, f.mailbox, "hearing what node "+v.Node+" holds", heard); err != nil {
+		return err
 	}
 	if e, ok := errors.AsType[*api.Error](refusal); ok {
 		e.RetryAfter = partAfter
@@ -111,7 +113,7 @@ func (f *Frontend) Inventory(ctx context.Context, v *wire.Inventory) (wire.Inven
 			Tried: tried + "; nothing was changed", Next: "nothing, if the frontend moved to another address: the node learns of it"}
 	}
 	if err := f.owner.dispatch.Unknown(&wire.Batch{Sender: wire.Ref{Role: sched.Worker, Name: v.Node}, Incarnation: v.Incarnation}); err != nil {
-		return wire.InventoryReply{}, f.hear(v, err)
+		return wire.InventoryReply{}, f.hear(ctx, v, err)
 	}
 	type answer struct {
 		reply wire.InventoryReply

@@ -1,6 +1,10 @@
 package frontend_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,6 +119,28 @@ func TestUnknownPeer(t *testing.T) {
 	k.enters(n, 1)
 	daemontest.Await(t, "it is accepted", func() bool { return deliver(n, f, 1, taskRequest(f, "job", 0, 1)) })
 	n.AwaitGot(sched.Launch, 1)
+}
+
+// The call of a node that is not on the membership yet lasts until what it lists is heard, so that
+// no more of that waits than there are calls.
+func TestUnknownNodeIsHeard(t *testing.T) {
+	_, f, _ := probing(t, 1, 0)
+	release := make(chan struct{})
+	let := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(let)
+	f.Hold(release)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := held(f, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Attempt: 1})
+	v.Node = "early"
+	if _, err := f.Frontend.Inventory(ctx, v); !strings.Contains(fmt.Sprint(err), "did not come in time") {
+		t.Errorf("before it was heard: %v", err)
+	}
+	let()
+	_, err := f.Frontend.Inventory(t.Context(), v)
+	if e := asAPI(err); e == nil || e.Problem != api.Busy || e.RetryAfter != time.Millisecond {
+		t.Errorf("when it was heard: %v", err)
+	}
 }
 
 // The membership of a new master is empty at first. Peers that register there in time do

@@ -30,6 +30,7 @@ type metrics struct {
 	inventories prometheus.Counter
 	unwanted    prometheus.Counter
 	events      []prometheus.Counter // by api.EventTypes
+	inboxBytes  prometheus.Gauge
 }
 
 func newMetrics() *metrics {
@@ -60,7 +61,7 @@ func Metrics() *telemetry.Metrics {
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
 		daemon.WatchFiles(m.Metrics, kind, func() files.Stats { return files.Stats{} })
 	}
-	m.watchWaiting(&waiting{})
+	m.watchWaiting(func() uint64 { return 0 })
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })
 	m.watchReplica(func() uint64 { return 0 }, func() (made, failed uint64) { return 0, 0 })
 	m.watchStandby(func() bool { return false })
@@ -106,9 +107,9 @@ func (m *metrics) watchStandby(leads func() bool) {
 }
 
 // watchWaiting exports what waits for the owner goroutine, and what had no room.
-func (m *metrics) watchWaiting(w *waiting) {
-	m.GaugeFunc("inbox_bytes", "Bytes of batches of other daemons that wait for the core.", func() float64 { return float64(w.bytes.Load()) })
-	m.CounterFunc("inbox_refused_total", "Batches of other daemons refused because inbox_bytes was reached; their senders try again.", func() float64 { return float64(w.refused.Load()) })
+func (m *metrics) watchWaiting(refused func() uint64) {
+	m.inboxBytes = m.Gauge("inbox_bytes", "Bytes of batches of other daemons that wait for the core.")
+	m.CounterFunc("inbox_refused_total", "Batches of other daemons refused because inbox_bytes was reached; their senders try again.", func() float64 { return float64(refused()) })
 }
 
 // watchJournal exports how many ended jobs are known and how many were forgotten, and what

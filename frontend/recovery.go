@@ -17,9 +17,9 @@ import (
 // its records since, in order.
 //
 // A record of a placement names a group; under a central master there is only one. Late
-// binding writes no such records: the process alone knows where its tasks run, and after
-// a restart each unfinished task gets a new attempt and is probed for. A journal can
-// therefore be read under another policy than the one it was written under.
+// binding writes no such records: after a restart the core adopts the tasks that workers
+// report within two seconds, and each of the others gets a new attempt and is probed for.
+// A journal can therefore be read under another policy than the one it was written under.
 func (f *Frontend) restore(found *journal.Job) error {
 	r := &found.Submission.Request
 	if owner, err := ownerFor(said{r.Owner, r.UserGroup, r.User}, identity.Self(), nil); err == nil {

@@ -28,7 +28,7 @@ func (f *Frontend) notice(publisher string, data []byte) {
 		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
-	if err := f.waiting.accept(b, func() {
+	if err := f.postBatch(b, func() {
 		if reports := f.stepReports(b, f.believesNotices()); len(reports.attempts) > 0 {
 			f.owner.outbox.Effects().acknowledge(b.Sender.Name, reports)
 		}

@@ -135,9 +135,32 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 		if err := f.owner.dispatch.Unknown(b); err != nil {
 			return "", err
 		}
-		if err := f.waiting.accept(b, func() { f.owner.dispatch.Deliver(b) }); err != nil {
+		if err := f.postBatch(b, func() { f.owner.dispatch.Deliver(b) }); err != nil {
 			return "", f.mailbox.Refusal(err, "accepting messages of "+b.Sender.String())
 		}
 		return "", nil
 	})
+}
+
+// postBatch runs do on the owner goroutine, or returns why there is no room for a batch whose
+// sender does not wait for that. Every other caller waits, and the memory of its call is bounded
+// by its server.
+func (f *Frontend) postBatch(b *wire.Batch, do func()) error {
+	bytes, err := f.waiting.Enter(b)
+	if err != nil {
+		return err
+	}
+	f.metrics.inboxBytes.Add(float64(bytes))
+	leave := func() {
+		f.waiting.Leave(bytes)
+		f.metrics.inboxBytes.Sub(float64(bytes))
+	}
+	err = f.post(func() {
+		defer leave()
+		do()
+	})
+	if err != nil {
+		leave()
+	}
+	return err
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -108,13 +110,38 @@ func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge
 
 // takeKey makes this frontend the home of the key of a job that it does not know, where keys are
 // those of the whole cluster and the client may ask any frontend. accepted must be called once
-// when the job is known, or was refused.
-func (srv *schedulerService) takeKey(ctx context.Context, r *api.Request) (accepted func(known bool), taken bool, err error) {
+// when the job is known, or was refused. A job that would be refused now leaves no key: the
+// records of keys are in a bucket of the whole cluster, and stay there. A refusal is counted.
+func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submission) (accepted func(known bool), taken bool, err error) {
+	r := &sub.Request
 	if srv.keys == nil || r.Frontend != "" {
 		return func(bool) {}, false, nil
 	}
-	accepted, err = srv.keys.Take(ctx, r.Key)
-	return accepted, err == nil, err
+	type answer struct {
+		reason string
+		err    error
+	}
+	a, err := daemon.Ask(ctx, srv.mailbox, fmt.Sprintf("accepting job %q", r.Key), func() (a answer) {
+		a.reason, a.err = srv.submissions.admissible(sub)
+		return a
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if a.err == nil {
+		accepted, err = srv.keys.Take(ctx, r.Key)
+	} else {
+		err = srv.keys.Find(ctx, r.Key) // a repetition learns which frontend has the job
+	}
+	switch {
+	case err != nil:
+		srv.submissions.refuse("key", sub)
+		return nil, false, err
+	case a.err != nil:
+		srv.submissions.refuse(a.reason, sub)
+		return nil, false, a.err
+	}
+	return accepted, true, nil
 }
 
 // accepting reports whether a job may become known at any moment. A caller asks this before it

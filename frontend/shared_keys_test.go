@@ -59,13 +59,23 @@ func TestKeysAreTheClusters(t *testing.T) {
 		t.Errorf("%v, at %q", e, e.Address)
 	}
 
-	// f takes the key and refuses the job: no frontend has it.
+	// f refuses the job: no frontend has it.
 	if _, _, err := f.Submit(t.Context(), sleeps("large", 5, 0)); refusal(t, err).Problem != api.Invalid {
 		t.Errorf("more than max_tasks: %v", err)
 	}
 	w.submit(g, sleeps("large", 5, 0))
 	_, _, err = f.Submit(t.Context(), sleeps("large", 5, 0))
 	elsewhere(err, g)
+	for name, change := range map[string]func(*api.Request){
+		"too large": func(r *api.Request) { r.Tasks = sleeps("", 5, 0).Tasks },
+		"too early": func(r *api.Request) { r.After = []api.After{{Job: "unknown"}} },
+	} {
+		r := sleeps(name, 1, 0)
+		change(r)
+		if _, _, err := f.Submit(t.Context(), r); refusal(t, err).Problem != api.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 
 	// The standby of f has its keys.
 	second := w.begin()
@@ -84,5 +94,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 	if e := refusal(t, err); e.Problem != api.NotReady || !strings.Contains(e.What, `"f"`) {
 		t.Errorf("its home is gone: %v", e)
 	}
-	w.submit(g, sleeps("new", 1, 0))
+	for _, name := range []string{"new", "too large", "too early"} { // a refused job has left no key
+		w.submit(g, sleeps(name, 1, 0))
+	}
 }

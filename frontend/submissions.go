@@ -55,9 +55,8 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	done := make(chan answer, 1)
 	accepted := func(bool) {}
 	if given && !known.Live {
-		if accepted, sub.Shared, err = srv.takeKey(ctx, r); err != nil {
+		if accepted, sub.Shared, err = srv.takeKey(ctx, sub); err != nil {
 			files.Release()
-			srv.submissions.refuse("key", sub)
 			return "", false, err
 		}
 	}
@@ -167,6 +166,23 @@ func (s *submissions) repeated(sub *journal.Submission, submitter, difference st
 	}
 	s.refuse("key", sub)
 	return "", false, err
+}
+
+// admissible returns the error with which accept would refuse a job now, and its reason. It
+// changes nothing.
+func (s *submissions) admissible(sub *journal.Submission) (reason string, err error) {
+	if s.jobs.Known(sub.Job) != nil {
+		return "", nil // then it is compared with that one
+	}
+	if limit, err := s.admit(sub); err != nil {
+		return limit, err
+	}
+	ended := map[sched.JobID]api.State{}
+	maps.Copy(ended, sub.Ended)
+	if _, err := s.others(sub, ended); err != nil {
+		return "after", err
+	}
+	return "", nil
 }
 
 // accept submits a job to the core, unless its key is known. answer is called once: when

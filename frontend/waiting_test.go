@@ -38,12 +38,16 @@ func TestBytesOfWaitingBatchesAreBounded(t *testing.T) {
 		}
 	}
 	err := deliver()
-	if e := refusal(t, err); e.Problem != api.Busy || e.RetryAfter == 0 || !strings.Contains(e.What, "4194304 (inbox_bytes)") {
+	if e := refusal(t, err); e.Problem != api.Busy || e.RetryAfter == 0 || !strings.Contains(e.What, "(inbox_bytes 4194304)") {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	if n, ok := f.Metric(t, "pigeon_frontend_inbox_refused_total", ""); !ok || n != 1 {
 		t.Errorf("%v batches are counted as refused, want 1", n)
 	}
+	if n, ok := f.Metric(t, "pigeon_frontend_inbox_bytes", ""); !ok || n < 3<<20 || n > wire.MaxBatchBytes {
+		t.Errorf("%v bytes wait", n)
+	}
 	let()
 	daemontest.Await(t, "there is room again", func() bool { return deliver() == nil })
+	daemontest.Await(t, "nothing waits", func() bool { n, _ := f.Metric(t, "pigeon_frontend_inbox_bytes", ""); return n == 0 })
 }

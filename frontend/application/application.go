@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -16,9 +17,11 @@ type application struct {
 	lastContact time.Time
 	wants       api.Wants
 	placeable   bool
-	filesReady  bool   // its files have arrived
-	ended       string // why it has ended, "" while it has not
-	conflict    string // the other user of its id, "" for none
+	filesReady  bool                       // its files have arrived
+	arrivals    int                        // how often filesReady became true by a file that arrived
+	incoming    map[string]*files.Incoming // by SHA-256: what receives its files
+	ended       string                     // why it has ended, "" while it has not
+	conflict    string                     // the other user of its id, "" for none
 	executors   executors
 	orders      orders
 	jobs        grantJobs
@@ -27,7 +30,7 @@ type application struct {
 
 func newApplication(r *api.Application, now time.Time, e *effects) *application {
 	return &application{
-		Application: *r, began: now, lastContact: now, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
+		Application: *r, began: now, lastContact: now, incoming: map[string]*files.Incoming{}, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
 		jobs: grantJobs{app: r.ID, user: r.User, owner: r.Owner, submitter: r.Submitter, began: now, levels: map[string]*level{}, effects: e}, updates: newUpdates(),
 	}
 }
@@ -57,11 +60,15 @@ func (a *application) stopStarting(n int) {
 	}
 }
 
-// holdSlots holds slots for an executor of an application that takes no grants.
+// holdSlots holds slots for an executor of an application that takes no grants; slots are those
+// that it misses. It misses more than its job has tasks when tasks of an earlier job, which the
+// node still counted, have ended since: then a job for all of them replaces that one.
 func (a *application) holdSlots(p *executor, slots int) {
-	if !a.Grants && p.holds == "" && !p.stop && slots > 0 {
-		a.jobs.hold(p, slots)
+	if a.Grants || p.stop || slots <= p.holding {
+		return
 	}
+	a.jobs.free(p)
+	a.jobs.hold(p, slots)
 }
 
 // adopt adds the executors that a node holds of the application.
@@ -142,7 +149,7 @@ func (a *application) executorExited(p *executor, s api.ExecutorState, ran time.
 	delete(a.executors.byID, p.id)
 	a.jobs.free(p)
 	a.orders.due(p.node)
-	if !p.stop {
+	if !p.stop && s.ExitStatus >= 0 { // it ended by itself: its node was not lost and has not stopped it
 		_, running := a.executors.count()
 		if a.executors.restarts.executorFailed(now, ran, running) {
 			s.Final = true

@@ -40,6 +40,8 @@
 // # Failures
 //
 //	executor ends        it is replaced after a pause; ten in a row with none running: final
+//	slots not held       a job of slots was refused, or a task of it lost: the next holdings
+//	                     of the node submit what is missing
 //	node lost            its executors count as exited and are replaced at once
 //	application silent   for its lease: it has ended
 //	frontend lost        the application registers with another, which takes over;

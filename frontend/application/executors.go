@@ -25,6 +25,7 @@ type executor struct {
 	seen        bool   // in the node's holdings
 	stop        bool   // it has to be stopped, and is not replaced
 	holds       string // key of the job that holds its slots, "" for none
+	holding     int    // tasks of that job
 }
 
 // count returns the number of executors that are not to be stopped, and how many of

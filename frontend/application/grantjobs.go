@@ -123,7 +123,7 @@ func (g *grantJobs) taskEnded(level, key string, missed bool) {
 // hold submits the job that holds the slots of an executor. It is of the short class:
 // its user has chosen exclusive slots over shared ones, and waits for them.
 func (g *grantJobs) hold(p *executor, slots int) {
-	p.holds = g.key("slots")
+	p.holds, p.holding = g.key("slots"), slots
 	g.effects.submit = append(g.effects.submit, Job{
 		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Owner: g.owner, Submitter: g.submitter, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
@@ -133,6 +133,14 @@ func (g *grantJobs) hold(p *executor, slots int) {
 func (g *grantJobs) free(p *executor) {
 	if p.holds != "" {
 		g.effects.withdraw = append(g.effects.withdraw, withdrawal{key: p.holds})
-		p.holds = ""
+		p.holds, p.holding = "", 0
+	}
+}
+
+// holdMissed gives up the job that holds the slots of an executor when a task of it did not reach
+// the executor: what is left of it is withdrawn, and the next holdings submit what is missing.
+func (g *grantJobs) holdMissed(p *executor, key string, missed bool) {
+	if missed && p.holds == key {
+		g.free(p)
 	}
 }

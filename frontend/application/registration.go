@@ -15,22 +15,23 @@ func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (ap
 	if s.cfg.Refusal != "" {
 		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
 	}
-	for _, f := range a.Template.Files {
-		if err := s.cfg.Files.Expect(f); err != nil {
-			return api.ApplicationReply{}, err
-		}
+	incoming, err := s.receive(a)
+	if err != nil {
+		return api.ApplicationReply{}, err
 	}
-	var err error
 	s.update(func(reg *registry, now time.Time) {
 		known := reg.apps[a.ID] != nil
-		if err = reg.register(a, now); err == nil && !s.begun {
+		if err = reg.register(a, now); err != nil || known {
+			return
+		}
+		reg.apps[a.ID].incoming, incoming = incoming, nil
+		if !s.begun {
 			s.begun = true
 			close(s.first)
 		}
-		if err == nil && !known {
-			s.cfg.Logger.Info("an application has registered", "application", a.ID, "name", a.Name, "grants", a.Grants, "memory", a.Template.Memory)
-		}
+		s.cfg.Logger.Info("an application has registered", "application", a.ID, "name", a.Name, "grants", a.Grants, "memory", a.Template.Memory)
 	})
+	s.drop(incoming)
 	if err != nil {
 		return api.ApplicationReply{}, err
 	}
@@ -60,20 +61,36 @@ func (s *Service) reply(a *api.Application) api.ApplicationReply {
 // Want applies what an application wants now. Executors are not started before its
 // files have arrived.
 func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationReply, err error) {
-	var registered api.Application
+	registered, arrivals, err := s.registered(w.Application, w.Incarnation)
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	ready := s.filesReady(&registered)
 	s.update(func(reg *registry, now time.Time) {
 		var a *application
 		if a, err = reg.lookup(w.Application, w.Incarnation, now); err != nil {
 			return
 		}
-		registered = a.Application
-		a.filesReady = s.filesReady(&a.Application)
+		if a.arrivals == arrivals { // else the last file has arrived since
+			a.filesReady = ready
+		}
 		reg.want(a, w, s.classOf, now)
 	})
 	if err != nil {
 		return api.ApplicationReply{}, err
 	}
 	return s.reply(&registered), nil
+}
+
+// registered returns an application that is served, and its arrivals.
+func (s *Service) registered(id string, incarnation int64) (a api.Application, arrivals int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, err := s.registry.lookup(id, incarnation, time.Now())
+	if err != nil {
+		return a, 0, err
+	}
+	return known.Application, known.arrivals, nil
 }
 
 // classOf finds the class of a level by the rule for jobs (docs/design.md, section 3).
@@ -89,6 +106,5 @@ func (s *Service) EndApplication(_ context.Context, app string, incarnation int6
 			reg.end(a, "it has ended")
 		}
 	})
-	s.trim()
 	return nil
 }

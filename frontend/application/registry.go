@@ -2,6 +2,7 @@ package application
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -39,6 +40,7 @@ type effects struct {
 	orders   map[string]bool // nodes for which an order is due
 	submit   []Job
 	withdraw []withdrawal
+	removed  []*application
 }
 
 // node is a node monitor of a membership.
@@ -124,7 +126,7 @@ func (reg *registry) end(a *application, why string) {
 func (reg *registry) supersede(a *application) {
 	a.ended = "another frontend serves it"
 	a.cancelJobs()
-	delete(reg.apps, a.ID)
+	reg.remove(a)
 }
 
 // forgetEnded forgets an application that has ended, when all its nodes have
@@ -138,5 +140,29 @@ func (reg *registry) forgetEnded(a *application) {
 			return
 		}
 	}
-	delete(reg.apps, a.ID)
+	reg.remove(a)
+}
+
+// remove removes an application.
+func (reg *registry) remove(a *application) {
+	if reg.apps[a.ID] == a {
+		delete(reg.apps, a.ID)
+		reg.effects.removed = append(reg.effects.removed, a)
+	}
+}
+
+// taskEnded applies the end of a task of an application's level, or of a job that holds the slots
+// of an executor.
+func (reg *registry) taskEnded(app, level, key string, missed bool) {
+	app, executor, holds := strings.Cut(app, "/")
+	a := reg.apps[app]
+	switch {
+	case a == nil:
+	case !holds:
+		a.jobs.taskEnded(level, key, missed)
+	default:
+		if p := a.executors.byID[executor]; p != nil {
+			a.jobs.holdMissed(p, key, missed)
+		}
+	}
 }

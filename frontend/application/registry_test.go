@@ -247,6 +247,23 @@ func TestExitedExecutorIsReplaced(t *testing.T) {
 	}
 }
 
+// Executors that their node has stopped, because it drains, are replaced without being counted.
+func TestExecutorsStoppedByTheirNode(t *testing.T) {
+	d := newCluster(t, "a")
+	a := d.serve(1)
+	for n := 1; n <= 2*maxFailures; n++ {
+		x := d.held("a", fmt.Sprint(n))
+		x.State.State, x.State.Reason, x.State.ExitStatus = api.ExecutorExited, "it was stopped: its node drains, and it has not begun", -1
+		d.round()
+		d.tick(d.now)
+		d.round()
+		a.lastContact = d.now
+	}
+	if last := a.updates.states[len(a.updates.states)-1]; last.Final || len(a.executors.byID) != 1 || a.executors.restarts.failures != 0 {
+		t.Errorf("%+v, %d executors, %d failures", last, len(a.executors.byID), a.executors.restarts.failures)
+	}
+}
+
 // A restarted node monitor holds nothing: its executors are replaced at once.
 func TestNodeMonitorRestarted(t *testing.T) {
 	d := newCluster(t, "a", "b")

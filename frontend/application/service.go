@@ -54,7 +54,7 @@ type Service struct {
 	first chan struct{} // closed with the first application
 	done  chan struct{} // closed when the context of Run is done
 
-	mu          sync.Mutex
+	mu          sync.Mutex // not held during a call of Files, which may wait for the disk
 	registry    *registry
 	memberships []wire.Membership
 	begun       bool
@@ -80,9 +80,18 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), registry: reg, memberships: make([]wire.Membership, len(cfg.Memberships))}
 }
 
-// update changes the registry and then carries out the effects. Jobs are submitted
-// and cancelled under the lock, so that their order is that of the changes.
+// update changes the registry and then carries out the effects. When an application was
+// removed, that includes the removal of its files, which waits for the disk.
 func (s *Service) update(change func(reg *registry, now time.Time)) {
+	if removed := s.apply(change); len(removed) > 0 {
+		s.tidy(removed)
+	}
+}
+
+// apply changes the registry and carries out the effects, but for the applications that
+// were removed, which it returns. Jobs are submitted and cancelled under the lock, so that
+// their order is that of the changes.
+func (s *Service) apply(change func(reg *registry, now time.Time)) (removed []*application) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.registry, time.Now())
@@ -101,8 +110,10 @@ func (s *Service) update(change func(reg *registry, now time.Time)) {
 			}
 		}
 	}
-	e.withdraw, e.submit = nil, nil
+	removed = e.removed
+	e.withdraw, e.submit, e.removed = nil, nil, nil
 	clear(e.orders)
+	return removed
 }
 
 // News returns what has changed since the version, after a wait for a change, which
@@ -136,18 +147,8 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 }
 
 // TaskEnded records the end of a task of a job that was submitted: its application
-// and level, its key, and whether the grant may not have reached the application.
+// and level, its key, and whether the grant may not have reached the application. It waits
+// for no disk: the owner goroutine of the frontend calls it.
 func (s *Service) TaskEnded(app, level, key string, missed bool) {
-	s.update(func(reg *registry, _ time.Time) {
-		if a := reg.apps[app]; a != nil {
-			a.jobs.taskEnded(level, key, missed)
-		}
-	})
-}
-
-// Serves reports whether an application of that id is registered here.
-func (s *Service) Serves(app string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.registry.apps[app] != nil
+	s.update(func(reg *registry, _ time.Time) { reg.taskEnded(app, level, key, missed) })
 }

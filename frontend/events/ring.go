@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -46,8 +47,9 @@ func New(o Options) *Ring {
 // fixedBytes is about what an event takes without its texts.
 const fixedBytes = 320
 
-// maxText bounds a text of an event, in bytes.
-const maxText = 1000
+// maxMessage bounds the message of an event, in bytes. The other texts are codes and names, which
+// are bounded where they are accepted.
+const maxMessage = 1000
 
 func sizeOf(e *api.Event) int64 {
 	return int64(fixedBytes + len(e.Message) + len(e.Reason) + len(e.Job) + len(e.Node) + len(e.Owner) + len(e.Submitter))
@@ -55,7 +57,9 @@ func sizeOf(e *api.Event) int64 {
 
 // Publish keeps an event, which it numbers and dates.
 func (r *Ring) Publish(e api.Event) {
-	e.Message = e.Message[:min(len(e.Message), maxText)]
+	if len(e.Message) > maxMessage {
+		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") // the cut may be within a character
+	}
 	e.Epoch, e.Frontend = r.epoch, r.opts.Frontend
 	r.opts.Published(e.Type)
 	r.mu.Lock()

@@ -223,3 +223,20 @@ func BenchmarkPublish(b *testing.B) {
 		r.Publish(api.Event{Type: api.EventJobCompleted, Job: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Owner: "team/ann", Message: "job 01ARZ3NDEKTSV4RRFFQ69G5FAV completed"})
 	}
 }
+
+// TestLongMessagesAreCut: a message that is too long ends with a whole character.
+func TestLongMessagesAreCut(t *testing.T) {
+	r := events.New(options())
+	for _, m := range []string{strings.Repeat("x", 1001), "x" + strings.Repeat("é", 600), strings.Repeat("x", 1000)} {
+		r.Publish(api.Event{Type: api.EventJobFailed, Message: m})
+	}
+	p := read(t, r, &api.EventQuery{})
+	if len(p.Events) != 3 {
+		t.Fatalf("%d events", len(p.Events))
+	}
+	for i, want := range []string{strings.Repeat("x", 1000), "x" + strings.Repeat("é", 499), strings.Repeat("x", 1000)} {
+		if got := p.Events[i].Message; got != want {
+			t.Errorf("message %d has %d bytes and ends with %q, want %d bytes", i, len(got), got[len(got)-3:], len(want))
+		}
+	}
+}

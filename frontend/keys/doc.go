@@ -7,6 +7,9 @@
 //	                                              ├─does not answer────▶ refused until later
 //	                                              └─does not know it───▶ taken over
 //
+// A frontend that would refuse the job asks for the home without a Take: records of keys stay
+// until they lapse, and those of refused jobs would fill the bucket.
+//
 // A home is written before the job is accepted, so a frontend that ended between the two leaves
 // a key without a job. The next frontend that receives a job under it takes it over, which
 // cannot coincide with an acceptance: a frontend accepts only after its own write has succeeded,

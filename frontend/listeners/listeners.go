@@ -25,6 +25,9 @@ const (
 	maxBytes        = 256 << 20
 	callTimeout     = 5 * time.Second
 	retryPause      = 100 * time.Millisecond
+	// userPart is the part of the applications, and of the bytes that wait for all of them, that
+	// those of one user may have.
+	userPart = 2
 
 	// Patience is how long messages wait for an application that cannot be reached.
 	Patience = time.Minute
@@ -48,6 +51,7 @@ type Listeners struct {
 
 	mu     sync.Mutex
 	apps   map[string]*listener
+	users  map[string]int // of apps, by user; none is 0
 	closed bool
 }
 
@@ -61,7 +65,7 @@ type listener struct {
 // New returns an empty set of listeners; the caller must call Close. patience is Patience,
 // shorter in tests.
 func New(log *slog.Logger, patience time.Duration) *Listeners {
-	l := &Listeners{log: log, apps: map[string]*listener{}}
+	l := &Listeners{log: log, apps: map[string]*listener{}, users: map[string]int{}}
 	l.relay = relay.New(relay.Options[Message]{
 		Deliver: l.deliver, Size: Message.size,
 		Unreachable: func(app string, why error) {
@@ -71,6 +75,7 @@ func New(log *slog.Logger, patience time.Duration) *Listeners {
 			log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why)
 		},
 		Destinations: MaxApplications, Messages: MaxMessages, Bytes: MaxBytes, TotalBytes: maxBytes,
+		Group: api.AppScope, GroupBytes: maxBytes / userPart,
 		Patience: patience, MinPause: retryPause, MaxPause: retryPause,
 	})
 	return l
@@ -96,11 +101,12 @@ func (l *Listeners) Register(app, address string) (evicted string, err error) {
 	}
 	if known != nil {
 		l.end(known.pool)
-	} else if len(l.apps) >= MaxApplications {
+	} else {
 		if evicted, err = l.makeRoom(app); err != nil {
 			_ = pool.Close() // never used; it has no error
 			return "", err
 		}
+		l.users[api.AppScope(app)]++
 	}
 	l.apps[app] = &listener{app: app, address: address, pool: pool, used: time.Now()}
 	l.relay.Retry(app)
@@ -112,22 +118,44 @@ func (l *Listeners) end(pool *client.Pool) {
 	l.ending.Go(func() { _ = pool.Close() }) // it waits for the call that it ends; it has no error
 }
 
-// makeRoom removes the least recently used application for which no message waits. The
-// caller holds the lock.
+// makeRoom removes, where there is no room for another application, the least recently used one
+// for which no message waits: one of the same user when that user has a full part. The caller
+// holds the lock.
 func (l *Listeners) makeRoom(app string) (evicted string, err error) {
+	user := api.AppScope(app)
+	same := user != "" && l.users[user] >= MaxApplications/userPart
+	if len(l.apps) < MaxApplications && !same {
+		return "", nil
+	}
 	var idlest *listener
 	for _, a := range l.apps {
+		if same && api.AppScope(a.app) != user {
+			continue
+		}
 		if (idlest == nil || a.used.Before(idlest.used)) && l.relay.Idle(a.app) {
 			idlest = a
 		}
 	}
 	if idlest == nil {
-		return "", &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d applications are registered, which is the limit, and messages wait for all", MaxApplications), Subject: fmt.Sprintf("application %q", app),
-			Tried: "registering it", Next: "use another frontend", RetryAfter: time.Minute}
+		return "", noRoom(app, user, same)
 	}
 	delete(l.apps, idlest.app)
+	if user = api.AppScope(idlest.app); l.users[user] == 1 {
+		delete(l.users, user)
+	} else {
+		l.users[user]--
+	}
 	l.end(idlest.pool)
 	return idlest.app, nil
+}
+
+// noRoom refuses an application: messages wait for all others, or for all of its user.
+func noRoom(app, user string, same bool) error {
+	what := fmt.Sprintf("%d applications are registered, which is the limit, and messages wait for all", MaxApplications)
+	if same {
+		what = fmt.Sprintf("%d applications of %s are registered, which is the limit for one user, and messages wait for all", MaxApplications/userPart, user)
+	}
+	return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("application %q", app), Tried: "registering it", Next: "use another frontend", RetryAfter: time.Minute}
 }
 
 func stopping(app string) error {

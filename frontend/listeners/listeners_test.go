@@ -131,3 +131,61 @@ func TestMakesRoom(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A user with many applications makes room for another one among its own.
+func TestUserWithManyApplicationsEvictsNoOthers(t *testing.T) {
+	l := newListeners(t, listeners.Patience)
+	register(t, l, "victim›etl", "127.0.0.1:1")
+	register(t, l, "plain", "127.0.0.1:1")
+	const most = listeners.MaxApplications / 2
+	name := func(i int) string { return api.ScopedApp("mallory", fmt.Sprint(i)) }
+	for i := range most {
+		if forgotten := register(t, l, name(i), "127.0.0.1:1"); forgotten != "" {
+			t.Fatalf("application %d: %s was forgotten", i, forgotten)
+		}
+	}
+	for i := range 3 {
+		if forgotten := register(t, l, name(most+i), "127.0.0.1:1"); forgotten != name(i) {
+			t.Errorf("%q was forgotten, want %q", forgotten, name(i))
+		}
+	}
+	if forgotten := register(t, l, "victim›second", "127.0.0.1:1"); forgotten != "" {
+		t.Errorf("%q was forgotten for another user", forgotten)
+	}
+	for i := 3; i < most+3; i++ {
+		if err := l.Send(name(i), listeners.Message{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := l.Register(name(0), "127.0.0.1:1")
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Busy || !strings.Contains(e.What, "5000 applications of mallory") {
+		t.Errorf("messages wait for all: %v", err)
+	}
+	register(t, l, "victim›third", "127.0.0.1:1")
+}
+
+// The messages that wait for the applications of one user leave room for those of others.
+func TestMessagesOfUserLeaveRoom(t *testing.T) {
+	l := newListeners(t, listeners.Patience)
+	body := make([]byte, 16<<20)
+	fill := func(user string) (err error) {
+		for i := 0; err == nil; i++ {
+			app := api.ScopedApp(user, fmt.Sprint(i))
+			register(t, l, app, "127.0.0.1:1")
+			for n := 0; n < 3 && err == nil; n++ {
+				err = l.Send(app, listeners.Message{Body: body})
+			}
+		}
+		return err
+	}
+	if err := fill("mallory"); !strings.Contains(err.Error(), fmt.Sprintf("all destinations of mallory; the limit is %d", 128<<20)) {
+		t.Error(err)
+	}
+	register(t, l, "victim›etl", "127.0.0.1:1")
+	if err := l.Send("victim›etl", listeners.Message{Body: body}); err != nil {
+		t.Errorf("one user took the room of another: %v", err)
+	}
+	if err := fill(""); !strings.Contains(err.Error(), fmt.Sprintf("all destinations; the limit is %d", 256<<20)) {
+		t.Error(err) // the daemons' own user has no part
+	}
+}

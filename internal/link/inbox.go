@@ -21,7 +21,6 @@ const MaxSenders = 1 << 17
 type Inbox struct {
 	self        wire.Ref // this daemon
 	incarnation int64
-	repeated    atomic.Uint64
 	misdirected atomic.Uint64
 
 	mu      sync.Mutex
@@ -78,7 +77,6 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 		reply.Problem = fmt.Sprintf("%v has started again since it sent this batch", b.Sender)
 		return reply, nil
 	case b.Incarnation == s.processes.Current() && b.Sequence <= s.last:
-		in.repeated.Add(1)
 		return reply, nil
 	}
 	problem, err := take(b)
@@ -108,9 +106,6 @@ func (in *Inbox) Len() int {
 	defer in.mu.Unlock()
 	return len(in.senders)
 }
-
-// Repeated counts the batches dropped because they had been taken before.
-func (in *Inbox) Repeated() uint64 { return in.repeated.Load() }
 
 // enter returns the sender of a batch, until leave.
 func (in *Inbox) enter(peer wire.Ref) (*sender, error) {

@@ -115,16 +115,6 @@ func (s *Set) Add(peer wire.Ref, address string, incarnation int64) {
 	}
 }
 
-// Incarnation returns the process that the peer was last added as; false for a peer
-// that is not known, or was removed.
-func (s *Set) Incarnation(peer wire.Ref) (int64, bool) {
-	w := s.links[peer.Daemon()]
-	if w == nil || w.removed {
-		return 0, false
-	}
-	return w.incarnation, true
-}
-
 // Reset drops what is queued for a peer or in transit to it; the link starts again,
 // as after another Add.
 func (s *Set) Reset(peer wire.Ref) {

@@ -39,6 +39,10 @@ type Options[M any] struct {
 	Setting      string // the setting of Messages, for refusals; "" if it cannot be set
 	Bytes        int    // waiting for one destination, at most; 0: only TotalBytes counts
 	TotalBytes   int    // waiting for all destinations, at most; 0: only Bytes counts
+	// Group, if set, returns whose a destination is, "" for nobody's. GroupBytes wait for all
+	// destinations of one group, at most, so that no group takes the room of the others.
+	Group      func(to string) string
+	GroupBytes int
 
 	Patience time.Duration // how long a message is kept for a destination that cannot be reached
 	MinPause time.Duration // before a destination that could not be reached is called again; it doubles
@@ -62,6 +66,7 @@ type Relay[M any] struct {
 	mu     sync.Mutex
 	queues map[string]*queue[M] // by destination; no queue is empty
 	bytes  int
+	groups map[string]int // bytes, by group; none is 0
 	stats  Stats
 	closed bool
 }
@@ -70,6 +75,7 @@ type Relay[M any] struct {
 // by the relay's mu.
 type queue[M any] struct {
 	to       string
+	group    string
 	messages []message[M]
 	bytes    int
 	wake     chan struct{} // of size 1: requests a call at once
@@ -83,7 +89,10 @@ type message[M any] struct {
 
 // New returns a relay. The caller must call Close.
 func New[M any](o Options[M]) *Relay[M] {
-	r := &Relay[M]{opts: o, queues: map[string]*queue[M]{}}
+	if o.Group == nil {
+		o.Group = func(string) string { return "" }
+	}
+	r := &Relay[M]{opts: o, queues: map[string]*queue[M]{}, groups: map[string]int{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -96,27 +105,38 @@ func (r *Relay[M]) Send(to string, m M) error {
 	if r.closed {
 		return ErrClosed
 	}
-	size := r.opts.Size(m)
+	size, group := r.opts.Size(m), r.opts.Group(to)
 	q := r.queues[to]
-	if bound := r.boundReached(q, size); bound != "" {
+	if bound := r.boundReached(q, group, size); bound != "" {
 		r.stats.Refused++
 		return &FullError{bound}
 	}
 	if q == nil {
-		q = &queue[M]{to: to, wake: make(chan struct{}, 1)}
+		q = &queue[M]{to: to, group: group, wake: make(chan struct{}, 1)}
 		r.queues[to] = q
 		r.all.Go(func() { r.deliver(q) })
 	}
 	q.messages = append(q.messages, message[M]{m, size, time.Now()})
-	q.bytes += size
-	r.bytes += size
+	r.count(q, size)
 	r.stats.Waiting++
 	return nil
 }
 
+// count counts bytes that wait for a destination, or do not any more. The caller holds the lock.
+func (r *Relay[M]) count(q *queue[M], bytes int) {
+	q.bytes += bytes
+	r.bytes += bytes
+	if q.group == "" {
+		return
+	}
+	if r.groups[q.group] += bytes; r.groups[q.group] == 0 {
+		delete(r.groups, q.group)
+	}
+}
+
 // boundReached returns the bound that a message would exceed, "" for none. The caller
 // holds the lock.
-func (r *Relay[M]) boundReached(q *queue[M], size int) string {
+func (r *Relay[M]) boundReached(q *queue[M], group string, size int) string {
 	switch o := &r.opts; {
 	case q == nil && len(r.queues) >= o.Destinations:
 		return fmt.Sprintf("messages wait for %d destinations, which is the limit", o.Destinations)
@@ -128,6 +148,8 @@ func (r *Relay[M]) boundReached(q *queue[M], size int) string {
 		return limit
 	case q != nil && o.Bytes > 0 && q.bytes+size > o.Bytes:
 		return fmt.Sprintf("%d bytes of messages wait for it; the limit is %d", q.bytes, o.Bytes)
+	case group != "" && r.groups[group]+size > o.GroupBytes:
+		return fmt.Sprintf("%d bytes of messages wait for all destinations of %s; the limit is %d", r.groups[group], group, o.GroupBytes)
 	case o.TotalBytes > 0 && r.bytes+size > o.TotalBytes:
 		return fmt.Sprintf("%d bytes of messages wait for all destinations; the limit is %d", r.bytes, o.TotalBytes)
 	}
@@ -189,8 +211,7 @@ func (r *Relay[M]) pop(q *queue[M], outcome *uint64) {
 	size := q.messages[0].size
 	q.messages[0] = message[M]{}
 	q.messages = q.messages[1:]
-	q.bytes -= size
-	r.bytes -= size
+	r.count(q, -size)
 	r.stats.Waiting--
 	*outcome++
 }

@@ -233,6 +233,36 @@ func TestDrainAndClose(t *testing.T) {
 	})
 }
 
+// The bytes that wait for the destinations of one group are bounded, and count until each message
+// is delivered or dropped.
+func TestGroupsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &destinations{delivered: map[string][]int{}, answer: func(string, int) error { return away }}
+		o := d.options()
+		o.Destinations, o.GroupBytes = 5, 60
+		o.Group = func(to string) string { return map[string]string{"a": "x", "b": "x", "c": "y"}[to] }
+		r := relay.New(o)
+		defer r.Close()
+		refused := func(to string, size int) bool {
+			full, ok := errors.AsType[*relay.FullError](r.Send(to, size))
+			return ok && strings.Contains(full.Bound, "of x; the limit is 60")
+		}
+		send(t, r, "a", 40)
+		if !refused("b", 21) || !refused("a", 21) {
+			t.Error("more than the group may have was accepted")
+		}
+		send(t, r, "b", 20)
+		send(t, r, "c", 20)
+		send(t, r, "nobody's", 65)
+		d.set(func(string, int) error { return nil })
+		time.Sleep(time.Minute)
+		wantStats(t, r, relay.Stats{Delivered: 4, Refused: 2})
+		send(t, r, "b", 60)
+		synctest.Wait()
+		wantStats(t, r, relay.Stats{Delivered: 5, Refused: 2})
+	})
+}
+
 // Many senders and destinations, with calls that fail now and then: every message is
 // delivered or dropped, and those of one sender in order.
 func TestStress(t *testing.T) {

@@ -16,8 +16,8 @@ const (
 	tracestateField  = "tracestate"
 )
 
-// Carrier is a span's context as it travels in an optional Thrift struct or in
-// NATS headers. The zero Carrier means that the job is not sampled.
+// Carrier is a span's context as it travels in an optional Thrift struct. The zero
+// Carrier means that the job is not sampled.
 type Carrier struct {
 	Traceparent string // W3C, 55 bytes
 	Tracestate  string // W3C, at most 512 bytes
@@ -87,28 +87,3 @@ func (c *Carrier) Set(key, value string) {
 
 // Keys returns the names of both fields.
 func (c *Carrier) Keys() []string { return []string{traceparentField, tracestateField} }
-
-// PutHeader stores the context in NATS headers (nats.Header is such a map)
-// under lower-case names: NATS compares them exactly, and the canonical MIME
-// case of net/http would not be found by other languages. A zero Carrier stores nothing.
-func (c Carrier) PutHeader(h map[string][]string) {
-	if c.Traceparent == "" {
-		return
-	}
-	h[traceparentField] = []string{c.Traceparent}
-	if c.Tracestate != "" {
-		h[tracestateField] = []string{c.Tracestate}
-	}
-}
-
-// FromHeader returns the Carrier that PutHeader stored, zero if there is none.
-func FromHeader(h map[string][]string) Carrier {
-	var c Carrier
-	if v := h[traceparentField]; len(v) > 0 {
-		c.Traceparent = v[0]
-	}
-	if v := h[tracestateField]; len(v) > 0 {
-		c.Tracestate = v[0]
-	}
-	return c
-}

@@ -2,7 +2,7 @@
 // HTTP, and its log.
 //
 //	Tracing   spans -> bounded queue -> OTLP exporter     (off: no-op provider)
-//	Carrier   the context of a span as two strings, for Thrift fields and NATS headers
+//	Carrier   the context of a span as two strings, for Thrift fields
 //	Metrics   a Prometheus registry of the daemon's own
 //	Server    /metrics, /healthz, /readyz and the handlers that the daemon adds
 //	NewLogger log/slog on standard error

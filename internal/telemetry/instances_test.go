@@ -39,7 +39,7 @@ func TestInstances(t *testing.T) {
 		list = append(list, Instance{name, m.Registry})
 	}
 	m := NewMetrics("master")
-	m.Gauges("queued", "Tasks.", "class", "short", "long")[1].Set(5)
+	m.GaugeFuncs("queued", "Tasks.", Label{"class", []string{"short", "long"}}, func(class int) float64 { return float64(5 * class) })
 	list = append(list, Instance{"master-0", m.Registry})
 	for range 2 { // the label is not added to what the registries keep
 		text := page(t, list)

@@ -59,13 +59,6 @@ func (m *Metrics) Gauge(name, help string) prometheus.Gauge {
 	return g
 }
 
-// Gauges is Counters for gauges.
-func (m *Metrics) Gauges(name, help, label string, values ...string) []prometheus.Gauge {
-	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts(m.opts(name, help)), []string{label})
-	m.register(vec, name, gauge, help, Label{label, values})
-	return children(values, func(v string) prometheus.Gauge { return vec.WithLabelValues(v) })
-}
-
 // GaugeMatrix registers a gauge with two labels and returns, for each value of
 // the first, the children of the values of the second.
 func (m *Metrics) GaugeMatrix(name, help string, rows, columns Label) [][]prometheus.Gauge {

@@ -14,7 +14,6 @@ func TestDescriptions(t *testing.T) {
 	m.Counter("a_total", "A.")
 	m.Counters("b_total", "B.", "class", "short", "long")
 	m.Gauge("c", "C.")
-	m.Gauges("d", "D.", "class", "short", "long")
 	m.GaugeMatrix("e", "E.", Label{"kind", []string{"general", "reserved"}}, Label{"state", []string{"idle", "busy"}})[1][0].Set(5)
 	m.GaugeFunc("f", "F.", func() float64 { return 1 })
 	m.GaugeFuncs("g", "G.", class, func(i int) float64 { return float64(10 + i) })

@@ -92,9 +92,7 @@ func TestTreeAcrossDaemons(t *testing.T) {
 	master := setup(t, Options{Service: "pigeon-master", Endpoint: addr, Ratio: 0}) // the decision is the frontend's
 
 	ctx, job := frontend.Root(t.Context(), Carrier{}, "job")
-	header := map[string][]string{}
-	Inject(ctx).PutHeader(header)
-	_, task := master.Start(FromHeader(header).Context(t.Context()), "task")
+	_, task := master.Start(Inject(ctx).Context(t.Context()), "task")
 	task.End()
 	job.End()
 	shutdown(t, frontend)
