@@ -187,12 +187,25 @@ const (
 	MaxFrontends = 250
 )
 
-func (s Spec) check() error {
+// Fits returns an error that names the bound of a cluster on one machine that this one exceeds.
+func (s *Spec) Fits() error {
 	switch {
 	case len(s.Groups) == 0 || len(s.Groups) > MaxGroups:
-		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d; nothing was started", MaxGroups, len(s.Groups))
+		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d", MaxGroups, len(s.Groups))
 	case s.Frontends < 1 || s.Frontends > MaxFrontends:
-		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d; nothing was started", MaxFrontends, s.Frontends)
+		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d", MaxFrontends, s.Frontends)
+	}
+	for g, size := range s.Groups {
+		if size < 1 || size > MaxNodes {
+			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; use fewer nodes with more slots each", g, MaxNodes, size)
+		}
+	}
+	return nil
+}
+
+func (s Spec) check() error {
+	if err := s.Fits(); err != nil {
+		return fmt.Errorf("%w; nothing was started", err)
 	}
 	if err := s.Isolation.Check(); err != nil {
 		return fmt.Errorf("%w; nothing was started", err)
@@ -202,11 +215,6 @@ func (s Spec) check() error {
 	}
 	if err := s.checkStandbys(); err != nil {
 		return err
-	}
-	for g, size := range s.Groups {
-		if size < 1 || size > MaxNodes {
-			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; use fewer nodes with more slots each", g, MaxNodes, size)
-		}
 	}
 	p, err := s.policy()
 	if err == nil {

@@ -50,12 +50,19 @@ func TestRefusals(t *testing.T) {
 		"a load twice":        {func(p *Plan) { p.Loads = []float64{0.5, 0.5} }, "a repeated one"},
 		"a load of 0":         {func(p *Plan) { p.Loads = []float64{0} }, "or 0"},
 		"a load of NaN":       {func(p *Plan) { p.Loads = []float64{math.NaN()} }, "load is NaN"},
+		"files of one name":   {func(p *Plan) { p.Traces = []string{"ta/x.tr", "tb/x.tr"} }, `"ta/x.tr" and "tb/x.tr" are both called "x" in tables and figures; nothing was run; rename one`},
+		"of other endings":    {func(p *Plan) { p.Traces, p.Loads = []string{"x.tr", "x.txt"}, nil }, `"x.tr" and "x.txt" are both called "x"`},
+		"loads of one name":   {func(p *Plan) { p.Loads = []float64{0.5, 0.9001, 0.9002} }, `the loads 0.9001 and 0.9002 of gen:ec2,jobs=400 are both called "load 0.9"`},
+		"loads below 0":       {func(p *Plan) { p.Loads = []float64{-1, -2} }, "load is -1"},
 		"too many cells":      {func(p *Plan) { p.Loads = make([]float64, MaxCells+1) }, "1 to 64"},
 		"too many runs":       {func(p *Plan) { p.Base.Seeds = MaxRuns }, "100000 runs"},
 		"an empty group":      {func(p *Plan) { p.Base.Groups = []int{3, 0} }, "group 1"},
 		"live, of another":    {func(p *Plan) { p.Live = &Live{Policies: []string{"pigeo"}, Runs: 1} }, `did you mean "pigeon"`},
 		"live, no runs":       {func(p *Plan) { p.Live = &Live{Isolation: cluster.Goroutine} }, "0 live runs"},
 		"live, isolation":     {func(p *Plan) { p.Live = &Live{Runs: 1, Isolation: "cell"} }, `"cell" does not exist`},
+		"live, a large group": {func(p *Plan) { p.Base.Groups, p.Live = []int{250, 251}, liveHere() }, "pigeon cannot run live: group 1 of a cluster on one machine has 1 to 250 nodes, not 251"},
+		"live, groups":        {func(p *Plan) { p.Base.Groups, p.Live = experiment.EvenGroups(251, 251), liveHere() }, "1 to 250 groups, not 251"},
+		"live, frontends":     {func(p *Plan) { p.Base.Frontends, p.Live = 251, liveHere() }, "1 to 250 frontends, not 251"},
 		"nodes of 3":          {func(p *Plan) { p.Policies[1] = "kairos:cores=3" }, "not a multiple"},
 		"kairos with q 0":     {func(p *Plan) { p.Policies[1] = "kairos:q=0" }, `"0"`},
 		"a generator's fault": {func(p *Plan) { p.Traces[0] = "gen:ec2,jbos=1" }, `did you mean "jobs"`},
@@ -69,6 +76,33 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+func liveHere() *Live { return &Live{Runs: 1, Isolation: cluster.Goroutine} }
+
+// Prepare refuses the clusters that cannot be started here, and no others: those of other hosts,
+// of policies that are only simulated, and those whose nodes have several slots are accepted.
+func TestLiveClustersThatFit(t *testing.T) {
+	for name, spoil := range map[string]func(*Plan){
+		"at the bounds": func(p *Plan) { p.Base.Groups, p.Base.Frontends = []int{250, 250}, 250 },
+		"on hosts":      func(p *Plan) { p.Base.Groups, p.Live.Hosts = []int{251}, elsewhere{} },
+		"only simulated": func(p *Plan) {
+			p.Base.Groups, p.Policies, p.Live.Policies = []int{500, 500}, []string{"pigeon", "kairos:cores=4"}, []string{"kairos:cores=4"}
+		},
+		"nodes of several":    func(p *Plan) { p.Base.Groups, p.Policies = []int{500, 500}, []string{"kairos:cores=4"} },
+		"no live runs at all": func(p *Plan) { p.Base.Groups, p.Live = []int{251}, nil },
+		"another of its kind": func(p *Plan) { p.Live.Policies = p.Policies[1:] },
+	} {
+		p := small()
+		p.Live = liveHere()
+		spoil(p)
+		if _, err := p.Prepare(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// elsewhere are hosts on which nothing is run.
+type elsewhere struct{ Hosts }
 
 func compared(t *testing.T, p *Plan) *Comparison {
 	t.Helper()

@@ -68,6 +68,25 @@ func (l *Live) check(policies []string) error {
 	return l.Isolation.Check()
 }
 
+// checkClusters refuses runs, by policy and seed, whose clusters this machine cannot start:
+// [cluster.Start] would find them only after all simulations. The cells have the same clusters.
+func (l *Live) checkClusters(runs [][]experiment.Run) error {
+	if l.Hosts != nil {
+		return nil // the inventory has them
+	}
+	for _, seeds := range runs {
+		run := &seeds[0]
+		if !l.chosen(run.Policy) {
+			continue
+		}
+		spec := replay.Spec(run)
+		if err := spec.Fits(); err != nil {
+			return fmt.Errorf("%s cannot run live: %w; nothing was run; ask for a smaller cluster, or leave --live out", run.Policy, err)
+		}
+	}
+	return nil
+}
+
 // live makes the live runs one after another, so that each has the machine to itself.
 func (p *Prepared) live(ctx context.Context, c *Comparison, kept *Kept, notify func(Progress)) error {
 	l := p.plan.Live

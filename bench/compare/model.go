@@ -30,6 +30,7 @@ const (
 	MaxModelPoints  = 1000
 	MaxModelWorkers = 200_000
 	MaxModelTasks   = 10_000_000 // of one simulated point
+	minModelJobs    = 20         // of a simulated point: the first fifth is not counted
 )
 
 // ModelPoint is one policy at one group size and load.
@@ -68,10 +69,8 @@ func (m *Model) Check() error {
 		return fmt.Errorf("a delay of %v is outside 0s to 1h; nothing was computed", m.Delay)
 	case m.Workers < 1 || m.Workers > MaxModelWorkers:
 		return fmt.Errorf("%d workers are outside 1 to %d; nothing was computed", m.Workers, MaxModelWorkers)
-	case m.Jobs < 0 || m.Jobs*m.Tasks > MaxModelTasks:
-		return fmt.Errorf("%d simulated jobs of %d tasks are above %d tasks (the limit); nothing was computed; simulate fewer jobs", m.Jobs, m.Tasks, MaxModelTasks)
-	case m.Jobs > 0 && m.Jobs < 20:
-		return fmt.Errorf("%d simulated jobs are too few; nothing was computed; simulate 20 at least", m.Jobs)
+	case m.Jobs != 0 && (m.Jobs < minModelJobs || m.Jobs > MaxModelTasks/m.Tasks):
+		return fmt.Errorf("%d simulated jobs of %d tasks are outside %d to %d (at most %d tasks in all); nothing was computed; 0 simulates none", m.Jobs, m.Tasks, minModelJobs, MaxModelTasks/m.Tasks, MaxModelTasks)
 	}
 	for _, rho := range m.Loads {
 		if !(rho > 0 && rho < 1) {

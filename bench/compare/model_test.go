@@ -32,8 +32,10 @@ func TestModelRefusals(t *testing.T) {
 		"delay":           {func(m *Model) { m.Delay = -1 }, "delay"},
 		"no worker":       {func(m *Model) { m.Workers = 0 }, "0 workers"},
 		"a large group":   {func(m *Model) { m.Jobs, m.Workers = 20, 40 }, "more than the 40"},
-		"few jobs":        {func(m *Model) { m.Jobs = 3 }, "20 at least"},
-		"many tasks":      {func(m *Model) { m.Jobs = MaxModelTasks }, "10000000 tasks (the limit)"},
+		"few jobs":        {func(m *Model) { m.Jobs = 3 }, "3 simulated jobs of 10 tasks are outside 20 to 1000000"},
+		"jobs below 0":    {func(m *Model) { m.Jobs = -1 }, "-1 simulated jobs of 10 tasks are outside 20 to 1000000 (at most 10000000 tasks in all)"},
+		"many tasks":      {func(m *Model) { m.Jobs = MaxModelTasks }, "outside 20 to 1000000"},
+		"no number":       {func(m *Model) { m.Jobs = math.MaxInt }, "outside 20 to 1000000"},
 	} {
 		m := smallModel()
 		tt.spoil(m)

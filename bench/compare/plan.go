@@ -57,7 +57,7 @@ type Cell struct {
 }
 
 func (p *Plan) check() error {
-	loads := max(1, len(p.Loads))
+	loads := len(p.loads())
 	switch n := len(p.Policies); {
 	case n == 0 || n > MaxPolicies:
 		return fmt.Errorf("%d policies are to be compared; nothing was run; name 1 to %d", n, MaxPolicies)
@@ -79,10 +79,40 @@ func (p *Plan) check() error {
 			return fmt.Errorf("%w; nothing was run", err)
 		}
 	}
-	if p.Live == nil {
-		return nil
+	if err := p.checkNames(); err != nil || p.Live == nil {
+		return err
 	}
 	return p.Live.check(p.Policies)
+}
+
+// loads returns those of the cells of each trace.
+func (p *Plan) loads() []float64 {
+	if len(p.Loads) > 0 {
+		return p.Loads
+	}
+	return []float64{p.Base.Workload.Load}
+}
+
+// checkNames refuses cells of one name: the figures of one would replace those of the other,
+// and no table could tell them apart.
+func (p *Plan) checkNames() error {
+	seen := map[string]Cell{}
+	for _, trace := range p.Traces {
+		for _, load := range p.loads() {
+			c := Cell{Trace: trace, Asked: load}
+			name := c.file("")
+			switch first, ok := seen[name]; {
+			case !ok:
+				seen[name] = c
+			case first.Trace == trace && !(load > 0): // no load at all, which is refused with its bounds
+			case first.Trace == trace:
+				return fmt.Errorf("the loads %v and %v of %s are both called %q in tables and figures; nothing was run; give loads that differ in their first three digits", first.Asked, load, trace, c.Label())
+			default:
+				return fmt.Errorf("the traces %q and %q are both called %q in tables and figures; nothing was run; rename one of the files", first.Trace, trace, TraceName(trace))
+			}
+		}
+	}
+	return nil
 }
 
 // repeated returns a value that the list contains twice, or zero.

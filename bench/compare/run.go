@@ -31,13 +31,9 @@ func (p *Plan) Prepare() (*Prepared, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	loads := p.Loads
-	if len(loads) == 0 {
-		loads = []float64{p.Base.Workload.Load}
-	}
 	prepared := &Prepared{plan: p}
 	for _, trace := range p.Traces {
-		for _, load := range loads {
+		for _, load := range p.loads() {
 			c, err := p.cell(trace, load)
 			if err != nil {
 				return nil, err
@@ -45,7 +41,10 @@ func (p *Plan) Prepare() (*Prepared, error) {
 			prepared.cells = append(prepared.cells, c)
 		}
 	}
-	return prepared, nil
+	if p.Live == nil {
+		return prepared, nil
+	}
+	return prepared, p.Live.checkClusters(prepared.cells[0].runs)
 }
 
 // Run makes all runs that are not kept, or takes them. The first failure ends it.

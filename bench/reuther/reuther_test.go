@@ -62,7 +62,10 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 		"tasks of 2s do not":  func(p *reuther.Plan) { p.Durations = []time.Duration{2 * time.Second} },
 		"tasks of -1s do not": func(p *reuther.Plan) { p.Durations = []time.Duration{-time.Second} },
 		"length zero":         func(p *reuther.Plan) { p.Durations, p.Zero = []time.Duration{0}, 0 },
-		"more than 10000000":  func(p *reuther.Plan) { p.Durations = []time.Duration{time.Microsecond / 10} },
+		"250ms are given twice": func(p *reuther.Plan) {
+			p.Durations = []time.Duration{250 * time.Millisecond, time.Second, 250 * time.Millisecond}
+		},
+		"more than 10000000": func(p *reuther.Plan) { p.Durations = []time.Duration{time.Microsecond / 10} },
 	} {
 		p := reuther.Plan{Slots: 2, Work: time.Second, Rounds: 1, Durations: []time.Duration{time.Second}, Zero: 1}
 		change(&p)

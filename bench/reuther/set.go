@@ -3,6 +3,7 @@ package reuther
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -64,8 +65,10 @@ func (p *Plan) Check() error {
 	case p.Multilevel < 0 || p.Multilevel > 1000:
 		return fmt.Errorf("%d tasks a launch are outside 0 to 1000", p.Multilevel)
 	}
-	for _, t := range p.Durations {
+	for i, t := range p.Durations {
 		switch {
+		case slices.Contains(p.Durations[:i], t):
+			return fmt.Errorf("tasks of %v are given twice; nothing was run; leave one out", t)
 		case t < 0 || t > p.Work:
 			return fmt.Errorf("tasks of %v do not fit into %v of work for each slot", t, p.Work)
 		case t == 0 && p.Zero < 1:

@@ -40,9 +40,16 @@ func (j *Job) appendFields(dst []byte) []byte {
 	return dst
 }
 
+// given are the fields that a line has had so far.
+type given struct{ owner, priority bool }
+
 // field reads one field behind the durations.
-func (r *Reader) field(t token, job *Job, count int) error {
-	if text, ok := bytes.CutPrefix(t.text, []byte(ownerField)); ok && job.Owner == "" {
+func (r *Reader) field(t token, job *Job, count int, had *given) error {
+	if text, ok := bytes.CutPrefix(t.text, []byte(ownerField)); ok {
+		if had.owner {
+			return r.fault(t, "one owner of a job, which the line has had")
+		}
+		had.owner = true
 		owner, err := url.PathUnescape(string(text))
 		if err == nil {
 			err = api.CheckOwner(owner)
@@ -54,6 +61,10 @@ func (r *Reader) field(t token, job *Job, count int) error {
 		return nil
 	}
 	if text, ok := bytes.CutPrefix(t.text, []byte(priorityField)); ok {
+		if had.priority {
+			return r.fault(t, "one priority of a job, which the line has had")
+		}
+		had.priority = true
 		n, err := strconv.ParseInt(string(text), 10, 32)
 		if err != nil {
 			return r.fault(t, fmt.Sprintf("a priority such as priority=3, a whole number from %d to %d", math.MinInt32, math.MaxInt32))

@@ -77,6 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"key of another", "gen:exp,burst=true", `it has no key "burst"`},
 		{"no value", "gen:exp,jobs", "write jobs=VALUE"},
 		{"twice", "gen:exp,jobs=5,jobs=6", `"jobs" is given twice`},
+		{"twice, with a space", "gen:exp,jobs=5, jobs=5", `"jobs" is given twice`},
 		{"one job", "gen:exp,jobs=1", "whole number from 2 to 10000000"},
 		{"letters", "gen:exp,jobs=many", "jobs=many is not a whole number"},
 		{"NaN load", "gen:exp,load=NaN", "load=NaN is not a number from 0.001"},

@@ -143,12 +143,15 @@ func TestFieldsOfATrace(t *testing.T) {
 	}
 	long := strings.Repeat("ü", 127)
 	for line, want := range map[string]string{
-		"0 1 1 1 owner=a//b\n":      "an owner such as",
-		"0 1 1 1 owner=\n":          "an owner such as",
-		"0 1 1 1 owner=%zz\n":       "an owner such as",
-		"0 1 1 1 owner=a owner=b\n": "the end of the line after 1",
-		"0 1 1 1 priority=1e3\n":    "a priority such as",
-		"0 1 1 1 1\n":               "the end of the line after 1",
+		"0 1 1 1 owner=a//b\n":                              "an owner such as",
+		"0 1 1 1 owner=\n":                                  "an owner such as",
+		"0 1 1 1 owner=%zz\n":                               "an owner such as",
+		"0 1 1 1 owner=a owner=b\n":                         "one owner of a job",
+		"0 1 1 1 owner=a priority=1 owner=a\n":              "one owner of a job",
+		"0 1 1 1 priority=1 priority=2\n":                   "one priority of a job",
+		"0 1 1 1 priority=0 owner=a priority=0\n":           "one priority of a job",
+		"0 1 1 1 priority=1e3\n":                            "a priority such as",
+		"0 1 1 1 1\n":                                       "the end of the line after 1",
 		"0 1 1 1 owner=" + strings.Repeat("x", 2000) + "\n": "at most 781 characters",
 		"0 1 1 1 owner=" + long + "ü\n":                     "an owner such as",
 	} {

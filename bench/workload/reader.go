@@ -119,6 +119,7 @@ func (r *Reader) rest(job *Job) error {
 	job.Durations = append([]int64(nil), r.scratch...)
 	r.scan.limit = maxField
 	defer func() { r.scan.limit = maxToken }()
+	var had given
 	for {
 		if t, err = r.scan.next(); err != nil {
 			return r.readError(err)
@@ -126,7 +127,7 @@ func (r *Reader) rest(job *Job) error {
 		if t.kind != tokenText {
 			return nil
 		}
-		if err := r.field(t, job, count); err != nil {
+		if err := r.field(t, job, count, &had); err != nil {
 			return err
 		}
 	}

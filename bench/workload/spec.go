@@ -29,10 +29,12 @@ type pair struct {
 func parseSpec(doing, full, arguments string) *spec {
 	s := &spec{doing: doing, full: full}
 	for part := range strings.SplitSeq(arguments, ",") {
+		part = strings.TrimSpace(part)
 		if part == "" {
 			continue
 		}
 		key, value, ok := strings.Cut(part, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok {
 			s.failf("%q has no value; write %s=VALUE", part, part)
 			continue
@@ -41,7 +43,7 @@ func parseSpec(doing, full, arguments string) *spec {
 			s.failf("key %q is given twice; leave one out", key)
 			continue
 		}
-		s.given = append(s.given, pair{key: strings.TrimSpace(key), value: strings.TrimSpace(value)})
+		s.given = append(s.given, pair{key: key, value: value})
 	}
 	return s
 }

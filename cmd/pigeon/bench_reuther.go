@@ -101,7 +101,7 @@ func given(cmd *cobra.Command) string {
 	return text
 }
 
-// reutherPeers returns the peers of these names, each once, in the order of tables.
+// reutherPeers returns the peers of these names in the order of tables.
 func reutherPeers(names []string, o reuther.Options) ([]reuther.Peer, error) {
 	if o.Peers == "" {
 		self, err := os.Executable()
@@ -112,7 +112,10 @@ func reutherPeers(names []string, o reuther.Options) ([]reuther.Peer, error) {
 	}
 	known := reuther.Names()
 	var list []reuther.Peer
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("--peers: %s is given twice; nothing was run; leave one out", name)
+		}
 		if _, err := reuther.New(name, o); err != nil {
 			return nil, fmt.Errorf("--peers: %w", err)
 		}

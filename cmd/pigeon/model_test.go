@@ -38,7 +38,7 @@ func TestModel(t *testing.T) {
 		t.Errorf("status %d\n%s", code, stdout)
 	}
 	for args, want := range map[string]string{
-		"--loads 1": "grow without end", "--group-sizes 0": "group of 0", "--simulate 5": "20 at least", "more": "more",
+		"--loads 1": "grow without end", "--group-sizes 0": "group of 0", "--simulate 5": "outside 20 to 100000 ", "--simulate -1": "-1 simulated jobs of 100 tasks are outside 20 to 100000 ", "more": "more",
 		"--group-sizes 5 --out " + out + "/figure3.svg/x": "--out",
 	} {
 		if code, stdout, stderr := pigeon(t, append([]string{"model"}, strings.Fields(args)...)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {

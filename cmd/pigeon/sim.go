@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
@@ -110,8 +111,31 @@ func (f *simFlags) check(runs int) error {
 			return fmt.Errorf("%s %s would be written by %d runs; ask for one policy and one seed", flag, path, runs)
 		}
 	}
+	if err := f.checkPaths(); err != nil {
+		return err
+	}
 	if f.watch != "" && runs > watch.MaxRecordings {
 		return fmt.Errorf("--watch %s would play %d runs; a page plays %d at most; ask for fewer policies or seeds", f.watch, runs, watch.MaxRecordings)
+	}
+	return nil
+}
+
+// checkPaths refuses one file for two outputs, which would overwrite each other in it.
+func (f *simFlags) checkPaths() error {
+	seen := map[string]string{} // flag, by path
+	for _, of := range [][2]string{{"--history", f.history}, {"--actions", f.actions}, {"--watch", f.watch}} {
+		flag, path := of[0], of[1]
+		if path == "" {
+			continue
+		}
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", flag, path, err)
+		}
+		if other := seen[whole]; other != "" {
+			return fmt.Errorf("%s and %s would both write %s; name a file for each", other, flag, path)
+		}
+		seen[whole] = flag
 	}
 	return nil
 }

@@ -45,6 +45,9 @@ func TestSim(t *testing.T) {
 		{"sim --faults 1 --seeds 2", exitUsage, "", "--seeds"},
 		{"sim --faults 1 -o json", exitUsage, "", "-o json"},
 		{"sim --faults 1 --watch " + filepath.Join(dir, "w"), exitUsage, "", "--watch"},
+		{"sim --faults 1 --classes learned", exitUsage, "", "--classes learned does not go with --faults SEED"},
+		{"sim --faults 1 --jobs 5 --workers 12 --classes declared", exitDone, "5 jobs accepted", ""},
+		{"sim --faults 3 --workers 12 --only-faults 0,1", exitUsage, "", "--only-faults 0"},
 		{"sim --only-faults 1", exitUsage, "", "--faults SEED"},
 		{"sim more", exitUsage, "", "more"},
 		{"sim --trace absent.tr", exitUsage, "", "absent.tr"},
@@ -57,8 +60,16 @@ func TestSim(t *testing.T) {
 		{"sim --group-sizes 3,1 --groups 5", exitUsage, "", "--groups 5"},
 		{"sim --frontends 0", exitUsage, "", "frontends"},
 		{"sim --delay -1s", exitUsage, "", "--delay"},
+		{"sim --cutoff -1s", exitUsage, "", "--cutoff -1s is outside 1ns to 1111111h6m40s"},
+		{"sim --cutoff 0", exitUsage, "", "--cutoff 0s is outside 1ns to 1111111h6m40s"},
+		{"sim --cutoff 2000000h", exitUsage, "", "--cutoff 2000000h0m0s is outside"},
+		{"trace inspect gen:ec2,jobs=5 --cutoff 0", exitUsage, "", "--cutoff 0s is outside"},
+		{"sim --trace gen:ec2,jobs=5 --workers 12 --cutoff 1111111h", exitDone, "5 of 5 jobs completed", ""},
 		{"sim --load NaN", exitUsage, "", "--load"},
 		{"sim --seeds 2 --history " + filepath.Join(dir, "h"), exitUsage, "", "--history"},
+		{"sim --actions " + filepath.Join(dir, "x") + " --history " + filepath.Join(dir, "x"), exitUsage, "", "--history and --actions would both write"},
+		{"sim --watch " + dir + "/./x --history " + dir + "/x", exitUsage, "", "--history and --watch would both write"},
+		{"sim --watch " + dir + "/x --actions " + dir + "/y/../x", exitUsage, "", "--actions and --watch would both write"},
 		{"sim --actions " + filepath.Join(dir, "absent", "a"), exitUsage, "", "absent"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
@@ -68,6 +79,29 @@ func TestSim(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("refused runs left files: %v %v", left, err)
+	}
+}
+
+// Faults that were asked for and did not happen are reported: as an error when none of that
+// number is planned, else below the checks.
+func TestSimOnlyFaults(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		"--only-faults 1":                          {exitDone, "#1 ", ""},
+		"--only-faults 99999":                      {exitUsage, "30 jobs accepted", "no fault of the number 99999 is planned; the last that happens with seed 7 within 20s is number 70;"},
+		"--only-faults 2,500,501":                  {exitUsage, "#2 ", "number 500,501 is planned"},
+		"--only-faults 2 --fault-kinds crash-node": {exitDone, "did not happen: number 2,", ""},
+	} {
+		code, stdout, stderr := pigeon(t, append(strings.Fields("sim --faults 7 --policy kairos --workers 12"), strings.Fields(args)...)...)
+		if code != want.code || !strings.Contains(stdout, want.stdout) || !strings.Contains(stderr, want.stderr) || (want.stderr == "") != (stderr == "") {
+			t.Errorf("%s: status %d, want %+v\n%s\n%s", args, code, want, stdout, stderr)
+		}
+		if listed := strings.Contains(stdout, "did not happen"); listed != strings.HasPrefix(want.stdout, "did not") {
+			t.Errorf("%s: faults that did not happen are listed: %v\n%s", args, listed, stdout)
+		}
 	}
 }
 

@@ -96,6 +96,9 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
 			return fmt.Errorf("--%s does not go with --faults: such a run is checked, not measured; leave one of them out", name)
 		}
 	}
+	if fs.Lookup("classes").Value.String() == "learned" {
+		return errors.New("--classes learned does not go with --faults SEED, under which frontends do not learn; leave one of them out")
+	}
 	if output == outputJSON {
 		return errors.New("-o json does not go with --faults, which prints what happens as text; leave one of them out")
 	}
@@ -104,6 +107,9 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
 	}
 	if f.time <= 0 || f.time > time.Hour {
 		return fmt.Errorf("--fault-time %v is outside 0s to 1h", f.time)
+	}
+	if i := slices.IndexFunc(f.only, func(n int) bool { return n < 1 }); i >= 0 {
+		return fmt.Errorf("--only-faults %d is no fault: they are numbered from 1", f.only[i])
 	}
 	if f.kinds != "" {
 		if _, err := sim.ParseKinds(f.kinds); err != nil {
@@ -149,12 +155,46 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 			}
 			fmt.Fprintf(out, "The last steps of the cores:\n%s\nThe shortest run found that violates a check:\n  %s\n",
 				report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
+			continue // a smaller run may have no use for all of the faults
+		}
+		if err := checkOnly(cmd.Context(), out, w.Simulated(), run.Cluster(delay), f, report); err != nil {
+			return err
 		}
 	}
 	if violated > 0 {
 		return fmt.Errorf("faults of seed %s: %d of %d runs violate what must hold; the command printed above repeats it", flags.seed, violated, len(runs))
 	}
 	return nil
+}
+
+// checkOnly prints which faults of --only-faults did not happen, and refuses numbers that the
+// seed does not plan: without them the run checked less than was asked for. A run tells only
+// which faults happened, so what is planned is found by one in which all may happen.
+func checkOnly(ctx context.Context, out io.Writer, jobs []sim.Job, cluster sim.Config, f sim.Faults, r *sim.Report) error {
+	var missing []int
+	for _, n := range f.Only {
+		if !slices.Contains(r.Faults, n) {
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	f.Only, f.Kinds, f.Log = nil, sim.AllKinds, nil
+	all, err := sim.RunWithFaults(ctx, jobs, cluster, f)
+	if err != nil {
+		return fmt.Errorf("which faults are planned is not known: %w", err)
+	}
+	last := 0
+	for _, n := range all.Faults {
+		last = max(last, n)
+	}
+	unplanned := slices.DeleteFunc(slices.Clone(missing), func(n int) bool { return n <= last })
+	if len(unplanned) > 0 {
+		return wrongUse(fmt.Errorf("--only-faults: no fault of the number %s is planned; the last that happens with seed %d within %v is number %d; leave the others out", join(unplanned), f.Seed, time.Duration(f.Until), last))
+	}
+	_, err = fmt.Fprintf(out, "  did not happen: number %s, of a kind that is not in --fault-kinds, or not possible at its time\n", join(missing))
+	return err
 }
 
 func printChecks(out io.Writer, r *sim.Report) {

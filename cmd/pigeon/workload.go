@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
@@ -72,7 +71,6 @@ func (w *workloadFlags) check() error {
 		min, max float64
 	}{
 		{"workers", float64(o.Workers), 1, 10_000_000},
-		{"cutoff", w.cutoff.Seconds(), 0, math.MaxInt64},
 		{"load", o.Load, 0, 1000},
 		{"resample", float64(o.Resample), 0, workload.MaxJobs},
 		{"jobs", float64(o.Jobs), 0, workload.MaxJobs},
@@ -83,6 +81,10 @@ func (w *workloadFlags) check() error {
 		if !(c.value >= c.min && c.value <= c.max) { // so written, NaN is refused
 			return fmt.Errorf("--%s %v is outside %v to %v", c.flag, c.value, c.min, c.max)
 		}
+	}
+	const most = workload.MaxSeconds * time.Second // the longest task
+	if w.cutoff < 1 || w.cutoff > most {
+		return fmt.Errorf("--cutoff %v is outside %v to %v", w.cutoff, time.Nanosecond, most)
 	}
 	return nil
 }

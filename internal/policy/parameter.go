@@ -74,10 +74,15 @@ func choice(key string, at *bool) parameter {
 
 // span sets a length of time above zero.
 func span(key string, at *sched.Time) parameter {
+	return spanFrom(key, at, 1, "above zero")
+}
+
+// spanFrom sets a length of time from least on, which words say.
+func spanFrom(key string, at *sched.Time, least sched.Time, words string) parameter {
 	return parameter{key, func(value string) error {
 		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 || d > math.MaxInt64/4 {
-			return fmt.Errorf("use a duration above zero, such as 50ms or 2s")
+		if err != nil || sched.Time(d) < least || d > math.MaxInt64/4 {
+			return fmt.Errorf("use a duration %s, such as 50ms or 2s", words)
 		}
 		*at = sched.Time(d)
 		return nil

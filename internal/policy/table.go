@@ -68,7 +68,7 @@ func openKairos(*sched.Params) (func() sched.Policy, []parameter) {
 	o := kairos.Defaults()
 	return func() sched.Policy { return kairos.Policy(o) }, []parameter{
 		whole("cores", &o.Cores, 1, maxCores), whole("q", &o.Extra, 1, maxExtra), whole("s", &o.Passes, 0, maxPasses),
-		span("quantum", &o.Quantum), span("heartbeat", &o.Heartbeat),
+		spanFrom("quantum", &o.Quantum, kairos.MinQuantum, "of 1us or more"), spanFrom("heartbeat", &o.Heartbeat, kairos.MinQuantum, "of 1us or more"),
 	}
 }
 

@@ -8,12 +8,16 @@ type Options struct {
 	Extra  int // Q: tasks beyond N that a node holds suspended, at least 1
 	Passes int // s: quanta that a task is passed over before it starves
 	// Quantum, W, is how long a task runs before it may be swapped; 0 is one
-	// cutoff.
+	// cutoff. Less than MinQuantum is MinQuantum.
 	Quantum sched.Time
 	// Heartbeat is how often a node reports its tasks; 0 is a 20th of the
-	// quantum.
+	// quantum. Less than MinQuantum is MinQuantum.
 	Heartbeat sched.Time
 }
+
+// MinQuantum is the lower bound of quantum and heartbeat. Each end of one is a step of the
+// node, so that the simulation of a task of a second would take 10^9 steps if one were 1 ns.
+const MinQuantum = sched.Microsecond
 
 // Defaults are ours. The paper's prototype has N = 4, Q = 4, W = 50 s, and its
 // simulation N = 1, Q = 2, W = 100 s (Yahoo) or 10,000 s (Google), s = 3. One core
@@ -29,11 +33,13 @@ const beatsPerQuantum = 20
 func (o Options) resolved(p sched.Params) Options {
 	o.Cores, o.Extra = max(1, o.Cores), max(1, o.Extra)
 	if o.Quantum <= 0 {
-		o.Quantum = max(1, p.Cutoff)
+		o.Quantum = p.Cutoff
 	}
+	o.Quantum = max(MinQuantum, o.Quantum)
 	if o.Heartbeat <= 0 {
-		o.Heartbeat = max(1, o.Quantum/beatsPerQuantum)
+		o.Heartbeat = o.Quantum / beatsPerQuantum
 	}
+	o.Heartbeat = max(MinQuantum, o.Heartbeat)
 	return o
 }
 

@@ -109,3 +109,30 @@ func TestNodesOfSeveralCores(t *testing.T) {
 		t.Error("120 workers make nodes of 7 cores")
 	}
 }
+
+// However short quantum and heartbeat are set, or derived from the cutoff, each task of a
+// millisecond has at most a thousand of each, so that a simulation ends.
+func TestSmallestQuantum(t *testing.T) {
+	w, err := workload.Open("gen:uniform,jobs=10,fanout=1,mean=1ms,spread=0,workers=1,load=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*kairos.Options, *sched.Params){
+		"quantum":   func(o *kairos.Options, _ *sched.Params) { o.Quantum = 1 },
+		"heartbeat": func(o *kairos.Options, _ *sched.Params) { o.Heartbeat = 1 },
+		"cutoff":    func(_ *kairos.Options, p *sched.Params) { p.Cutoff = 1 },
+	} {
+		o, params := kairos.Defaults(), sched.Params{Cutoff: sched.Second}
+		change(&o, &params)
+		cfg := cluster(kairos.Policy(o))
+		cfg.Params, cfg.Groups = params, []int{1}
+		got, err := sim.Run(t.Context(), w.Simulated(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const most = 2 * 10 * uint64(sched.Millisecond/kairos.MinQuantum) // ends of quanta and heartbeats
+		if got.Completed != 10 || got.Events > 2*most {
+			t.Errorf("%s: %d jobs done, %d events", name, got.Completed, got.Events)
+		}
+	}
+}
