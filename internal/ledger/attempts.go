@@ -61,15 +61,6 @@ func (j *Job) Unconfirm() {
 	}
 }
 
-// Retry begins a new attempt of a task that does not count as a loss: its group was lost
-// before its outcome could be known. With the verdict Later the task waits.
-func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) Verdict {
-	if v := l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out); v != Again {
-		return v
-	}
-	return l.again(l.now, j, task, j.separation(), out)
-}
-
 // Renumber begins a new attempt, with one record, of consecutive unfinished tasks that may or may
 // not have been launched. The tasks are alike in attempt and in what counts against them
 // ([Alike]). If the job limits its running tasks, no group holds them then, and they wait until
@@ -91,6 +82,7 @@ func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.
 		j.Tasks[i].Attempt, j.Tasks[i].Unconfirmed = number, false
 	}
 	if j.MaxRunning > 0 {
+		j.apart = l.now + j.separation()
 		j.throttle(first, first+count)
 		l.release(j, out)
 		return Later

@@ -28,8 +28,8 @@ func TestLivesNumberApart(t *testing.T) {
 	if led.Confirm(j, 1, 6) || !led.Confirm(j, 1, 9) || j.Tasks[1].Attempt != 9 || j.Tasks[1].Unconfirmed || !j.Tasks[2].Unconfirmed {
 		t.Errorf("confirmed: %+v", j.Tasks)
 	}
-	led.Retry(j, 0, "", &out)
-	led.Retry(j, 1, "", &out)
+	led.Renumber(j, 0, 1, "", &out)
+	led.Renumber(j, 1, 1, "", &out)
 	led.Renumber(j, 2, 1, "", &out)
 	led.Renumber(j, 3, 1, "", &out)
 	for i, losses := range []uint8{0, 2, 2, 0} {
@@ -37,7 +37,7 @@ func TestLivesNumberApart(t *testing.T) {
 			t.Errorf("task %d: %+v", i, x)
 		}
 	}
-	if led.Retry(j, 0, "", &out); j.Tasks[0].Attempt != second+1 {
+	if led.Renumber(j, 0, 1, "", &out); j.Tasks[0].Attempt != second+1 {
 		t.Errorf("the next number is %d", j.Tasks[0].Attempt)
 	}
 	if err := led.Valid(); err != nil {
@@ -93,7 +93,7 @@ func TestEarlierSubmissions(t *testing.T) {
 
 // A task that uses up the numbers of a life fails; one that no life made is ignored.
 func TestExhaustedNumbers(t *testing.T) {
-	for _, how := range []string{"retry", "report", "renumber"} {
+	for _, how := range []string{"report", "renumber"} {
 		var out sched.Actions
 		led := ledger.NewLife(second, 0)
 		j := submitted(led, 2, 0)
@@ -106,8 +106,6 @@ func TestExhaustedNumbers(t *testing.T) {
 		led.Confirm(j, 0, last.Attempt)
 		var v ledger.Verdict
 		switch how {
-		case "retry":
-			v = led.Retry(j, 0, "", &out)
 		case "report":
 			_, v = led.Report(0, last, &out)
 		default:
@@ -115,6 +113,28 @@ func TestExhaustedNumbers(t *testing.T) {
 		}
 		if v != ledger.Accepted || j.Tasks[0].Outcome != sched.Failed || !strings.Contains(j.Reason(), "10000 attempts") || led.Tasks() != 1 {
 			t.Errorf("%s: verdict %d, %+v, %q", how, v, j.Tasks[0], j.Reason())
+		}
+		if err := led.Valid(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// docs/attempts.md, max_disconnect: new attempts of tasks that may still run wait until the node has
+// stopped the earlier ones, also when the job limits how many of its tasks run.
+func TestNewAttemptsAreSeparate(t *testing.T) {
+	const now, disconnect = 1000 * sched.Second, 30 * sched.Second
+	for _, limit := range []int32{0, 2} {
+		var out sched.Actions
+		led := ledger.New()
+		j := led.Submit(now, &sched.Message{Job: one, Count: 4, MaxDisconnect: disconnect, MaxRunning: limit})
+		for i := range max(limit, 2) {
+			j.Place(i, 0)
+		}
+		led.At(now)
+		led.Renumber(j, 0, 2, "its master was restarted", &out)
+		if waiting, at, _ := led.NextAttempt(j); waiting != 2 || at < now+disconnect {
+			t.Errorf("with at most %d: %d tasks wait for their next attempt, the first until %v", limit, waiting, at)
 		}
 		if err := led.Valid(); err != nil {
 			t.Error(err)

@@ -54,6 +54,7 @@ type Job struct {
 	reason     string           // of the first failure
 	throttled  int32            // tasks at the place Throttled
 	released   int32            // no task below it is throttled
+	apart      sched.Time       // throttled tasks wait until then: earlier attempts of them may run on nodes that are cut off
 	turns      uint8            // how often its class has changed
 	losses     map[int32][]loss // by task, of those that have some
 	prev, next *Job             // order of arrival

@@ -346,14 +346,6 @@ func (b *checked) reclass(t *rapid.T) {
 	}
 }
 
-func (b *checked) retry(t *rapid.T) {
-	a, m := b.any(t)
-	if task := b.open(a, &m); task != nil {
-		task.Attempt = b.next(*task)
-		b.led.Retry(b.led.Job(m.Job), m.First, "no master", &b.out)
-	}
-}
-
 // renumber begins new attempts of all tasks that are alike from one on.
 func (b *checked) renumber(t *rapid.T) {
 	a, m := b.any(t)
@@ -473,7 +465,7 @@ func TestLedgerAgainstModel(t *testing.T) {
 		b := &checked{led: ledger.NewLife(1, window), life: 1}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
-			"retry": b.retry, "come back": b.comeBack, "wake": b.wake, "renumber": b.renumber, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
+			"come back": b.comeBack, "wake": b.wake, "renumber": b.renumber, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
 		})
 	})
 }

@@ -29,7 +29,8 @@ func (j *Job) throttle(first, end int32) {
 	}
 }
 
-// release releases as many throttled tasks of a job as its limit allows: they are due at once.
+// release releases as many throttled tasks of a job as its limit allows: they are due at once, or when
+// no earlier attempt of them can run any more.
 func (l *Ledger) release(j *Job, out *sched.Actions) {
 	for j.throttled > 0 && j.unfinished-j.throttled < j.MaxRunning {
 		for j.Tasks[j.released].Place != Throttled || j.Tasks[j.released].Outcome != sched.Unfinished {
@@ -37,7 +38,7 @@ func (l *Ledger) release(j *Job, out *sched.Actions) {
 		}
 		j.Tasks[j.released].Place = Nowhere
 		j.throttled--
-		l.waits.push(wait{l.now + 1, j.ID, j.released}) // a timer is for later
+		l.waits.push(wait{max(l.now+1, j.apart), j.ID, j.released}) // a timer is for later
 		l.waits.arm(out)
 	}
 }

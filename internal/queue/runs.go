@@ -8,7 +8,7 @@ import (
 )
 
 // Job is what a master keeps of a job while it holds a task of it. There may be one
-// for each task: it is 64 bytes.
+// for each task: it is 72 bytes.
 type Job struct {
 	ID            sched.JobID
 	Estimate      sched.Time
@@ -20,7 +20,7 @@ type Job struct {
 
 	RunningFirst, RunningLast int32 // ids of the workers that run it, kept by the master
 
-	aside uint16 // of Queued: those in the queue of the other class; there are few
+	aside int32 // of Queued: those in the queue of the other class
 	Class sched.Class
 	Marks sched.Marks // Stoppable and Restartable count
 }
@@ -28,9 +28,9 @@ type Job struct {
 // QueuedAs returns how many of the job's tasks wait in the queue of the class.
 func (j *Job) QueuedAs(c sched.Class) int32 {
 	if c == j.Class {
-		return j.Queued - int32(j.aside)
+		return j.Queued - j.aside
 	}
-	return int32(j.aside)
+	return j.aside
 }
 
 // Distributor returns the distributor that the job's reports go to.
@@ -129,7 +129,7 @@ func (x *Index) count(r *Run, n int32) {
 	l.app.queued[r.Class] += int(n)
 	x.tree.Wait(l.owner, r.Class, n)
 	if k := l.lanes[r.Class].ranking; r.Class != j.Class {
-		j.aside = uint16(int32(j.aside) + n) //nolint:gosec // there are few
+		j.aside += n
 		if k != nil {
 			k.update(j, r.seq)
 		}
@@ -161,11 +161,15 @@ func (x *Index) first(apps []*App, c sched.Class) *Run {
 }
 
 // Take removes the first task of a queued run and returns its number.
-func (x *Index) Take(r *Run) (task int32) {
-	task = r.First
-	r.First++
-	x.shrink(r, 1)
-	return task
+func (x *Index) Take(r *Run) (task int32) { return x.TakeSome(r, 1) }
+
+// TakeSome removes the first n tasks of a queued run, which has as many, and returns the number of
+// the first.
+func (x *Index) TakeSome(r *Run, n int32) (first int32) {
+	first = r.First
+	r.First += n
+	x.shrink(r, n)
+	return first
 }
 
 // shrink records that n tasks left the run, and unlinks it when it is empty.

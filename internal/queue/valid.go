@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -58,6 +59,9 @@ func (p *place) valid() (tasks int, err error) {
 			if r.Job.line != k.line || r.Class != p.class || (r.next == nil) != (r == k.last) {
 				err = fmt.Errorf("a run is in the wrong lane of owner %q", p.node().Path())
 			}
+			if r == r.Job.runs { // once for each job
+				err = cmp.Or(err, r.Job.valid())
+			}
 		}
 	})
 	if p.more != nil {
@@ -70,6 +74,21 @@ func (p *place) valid() (tasks int, err error) {
 		}
 	}
 	return tasks, err
+}
+
+// valid checks the counts of a job.
+func (j *Job) valid() error {
+	var queued, aside int32
+	j.EachRun(func(r *Run) {
+		queued += r.Count
+		if r.Class != j.Class {
+			aside += r.Count
+		}
+	})
+	if queued != j.Queued || aside != j.aside {
+		return fmt.Errorf("job %v counts %d tasks that wait, %d of them aside; its runs have %d and %d", j.ID, j.Queued, j.aside, queued, aside)
+	}
+	return nil
 }
 
 func (h *heap) valid(up *place) (tasks int, err error) {

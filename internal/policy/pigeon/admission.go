@@ -82,9 +82,14 @@ func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest wor
 // next removes and returns the first task of a queued run. Only a canary, and tasks
 // past the window of an undeclared job, wait in another queue than their job's.
 func (s *Master) next(r *queue.Run) work {
-	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class && !undeclared(r.Job), waited: true}
-	x.task = s.index.Take(r)
+	x := first(r)
+	s.index.Take(r)
 	return x
+}
+
+// first returns the first task of a queued run.
+func first(r *queue.Run) work {
+	return work{job: r.Job, task: r.First, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class && !undeclared(r.Job), waited: true}
 }
 
 // launch sends a task to a worker: a Launch, or a Preempt.
@@ -109,9 +114,16 @@ func (s *Master) reclassed(now sched.Time, m *sched.Message, out *sched.Actions)
 	}
 }
 
-// reclass moves the waiting tasks of the job to the tail of the queue of the class.
-// Running ones are not touched.
+// reclass gives a job another class, because its tasks have shown that, here or in another group.
 func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched.Actions) {
+	s.requeue(now, j, c, out)
+	s.hooks.jobReclassed(j)
+	s.index.Changed(j)
+}
+
+// requeue moves the waiting tasks of the job to the tail of the queue of the class.
+// Running ones are not touched.
+func (s *Master) requeue(now sched.Time, j *queue.Job, c sched.Class, out *sched.Actions) {
 	s.index.Reclass(j, c, func(r *queue.Run) {
 		x, count := work{job: j, task: r.First, attempt: r.Attempt, class: c, moved: r.Moved}, r.Count
 		x, count = s.launchAtIdle(x, count, out) // a reserved worker may be idle
@@ -120,6 +132,4 @@ func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched
 			tail.Moved, tail.Since = x.moved, r.Since
 		}
 	})
-	s.hooks.jobReclassed(j)
-	s.index.Changed(j)
 }

@@ -14,6 +14,12 @@ func (e *extension) isTrial(j *queue.Job, marks sched.Marks) bool {
 // share: it suspends nothing.
 func comesLast(x *work) bool { return x.trial && x.job.Owner().Over() }
 
+// maySuspend reports whether the first task of a waiting run may suspend another one.
+func maySuspend(r *queue.Run) bool {
+	x := first(r)
+	return !comesLast(&x)
+}
+
 // overran makes a short task that has run for a cutoff count as long. A canary is
 // stopped, to be started again later, if other tasks wait; any other task shows that its
 // job is long ([extension.isLong]), and the job is reclassed here at once. If a short task waits and this one
@@ -33,7 +39,7 @@ func (e *extension) overran(w *worker, out *sched.Actions) {
 	}
 	e.changed(w, j)
 	if e.options.Suspend && w.preemptible() {
-		if r := e.index.First(w.service, sched.Short); r != nil {
+		if r := e.index.First(w.service, sched.Short); r != nil && maySuspend(r) {
 			e.suspend(w, e.next(r), out)
 		}
 	}

@@ -229,8 +229,9 @@ func lasting(m sched.Marks) sched.Marks {
 // repeated records what a message states about a job that this master knows.
 func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
 	s.changeOwner(j, m.Owner, m.Priority)
-	if j.Class != m.Class { // a registering worker may have reported another one
-		s.reclass(now, j, m.Class, out)
+	if j.Class != m.Class { // a registering worker has reported that of a launch, which for a canary is short
+		s.requeue(now, j, m.Class, out)
+		s.index.Changed(j)
 	}
 	s.hooks.jobRepeated(j, m.Arrival, m.Total, m.Marks)
 }

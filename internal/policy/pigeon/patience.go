@@ -38,7 +38,7 @@ func (e *extension) patienceEnded(out *sched.Actions) {
 		return
 	}
 	r := e.index.FirstOf([]string{j.App().Name}, sched.Short)
-	if r != nil && e.victim(j.App().Name) != nil {
+	if r != nil && maySuspend(r) && e.victim(j.App().Name) != nil {
 		e.preempt(e.next(r), out)
 	}
 }

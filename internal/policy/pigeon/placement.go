@@ -93,8 +93,14 @@ func (d *Distributor) hold(j *ledger.Job) {
 	if j.Unplaced > 0 && !j.Held {
 		j.Held = true
 		d.held = append(d.held, j.ID)
+		if len(d.held) > 2*d.led.Jobs()+heldAtLeast { // most have been cancelled meanwhile
+			d.held = slices.DeleteFunc(d.held, func(id sched.JobID) bool { return d.led.Job(id) == nil })
+		}
 	}
 }
+
+// heldAtLeast is how many held jobs may be listed in any case.
+const heldAtLeast = 100
 
 // placeHeld tries the held jobs again, in the order of their arrival.
 func (d *Distributor) placeHeld(out *sched.Actions) {

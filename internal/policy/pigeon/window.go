@@ -52,17 +52,25 @@ func (e *extension) widen(w *worker, out *sched.Actions) {
 	if w.class == sched.Short {
 		more++
 	}
-	first := true
-	for ; more > 0 && j.QueuedAs(sched.Long) > 0; more-- {
-		x := e.next(waitsAsLong(j))
-		x.class = sched.Short
-		if first && e.index.Idle(sched.General) == 0 {
-			e.index.PushTail(e.now, j, x.task, 1, x.attempt).Moved = x.moved
-		} else {
-			e.place(e.now, x, 1, entry{}, out)
-		}
-		first = false
+	if more > 0 && j.QueuedAs(sched.Long) > 0 && e.index.Idle(sched.General) == 0 {
+		x, _ := e.asShortNow(waitsAsLong(j), 1)
+		e.index.PushTail(e.now, j, x.task, 1, x.attempt).Moved = x.moved
+		more--
 	}
+	for more > 0 && j.QueuedAs(sched.Long) > 0 {
+		x, count := e.asShortNow(waitsAsLong(j), more)
+		e.place(e.now, x, count, entry{}, out)
+		more -= count
+	}
+}
+
+// asShortNow takes up to most tasks, from x on, out of a run in the long queue; they are served as
+// short ones.
+func (e *extension) asShortNow(r *queue.Run, most int32) (x work, count int32) {
+	x = work{job: r.Job, attempt: r.Attempt, class: sched.Short, moved: r.Moved, waited: true}
+	count = min(r.Count, most)
+	x.task = e.index.TakeSome(r, count)
+	return x, count
 }
 
 // waitsAsLong returns the first run of the job in the long queue.

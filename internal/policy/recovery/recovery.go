@@ -19,6 +19,8 @@ const wait = sched.Second
 type Recovery struct {
 	begun, over bool
 	waiting     []sched.Message // Tasks sent again, in order of arrival
+	tasks       int             // of waiting
+	byJob       map[sched.JobID]int
 }
 
 // New returns a new recovery; it is over from the start unless wanted.
@@ -36,35 +38,37 @@ func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 func (r *Recovery) Over() bool { return r.over }
 
 // Add keeps a Tasks message until the end.
-func (r *Recovery) Add(m *sched.Message) { r.waiting = append(r.waiting, *m) }
+func (r *Recovery) Add(m *sched.Message) {
+	r.waiting = append(r.waiting, *m)
+	r.count(m.Job, int(m.Count))
+}
 
 // End ends the recovery and returns the messages that waited; a second call returns none.
 func (r *Recovery) End() []sched.Message {
 	list := r.waiting
-	r.over, r.waiting = true, nil
+	r.over, r.waiting, r.tasks, r.byJob = true, nil, 0, nil
 	return list
 }
 
 // Tasks returns the number of waiting tasks.
-func (r *Recovery) Tasks() (n int) {
-	for i := range r.waiting {
-		n += int(r.waiting[i].Count)
-	}
-	return n
-}
+func (r *Recovery) Tasks() int { return r.tasks }
 
 // Of returns the number of waiting tasks of a job.
-func (r *Recovery) Of(id sched.JobID) (n int) {
-	for i := range r.waiting {
-		if r.waiting[i].Job == id {
-			n += int(r.waiting[i].Count)
-		}
-	}
-	return n
-}
+func (r *Recovery) Of(id sched.JobID) int { return r.byJob[id] }
 
 // Has reports whether tasks of the job wait.
 func (r *Recovery) Has(id sched.JobID) bool { return r.Of(id) > 0 }
+
+// count records that n more tasks of a job wait.
+func (r *Recovery) count(id sched.JobID, n int) {
+	if r.byJob == nil {
+		r.byJob = map[sched.JobID]int{}
+	}
+	r.tasks += n
+	if r.byJob[id] += n; r.byJob[id] == 0 {
+		delete(r.byJob, id)
+	}
+}
 
 // Cut removes tasks of a job.
 func (r *Recovery) Cut(id sched.JobID, first, count int32) {
@@ -72,7 +76,11 @@ func (r *Recovery) Cut(id sched.JobID, first, count int32) {
 }
 
 func (r *Recovery) filter(id sched.JobID, drop func(task int32) bool) {
+	if !r.Has(id) {
+		return
+	}
 	var left []sched.Message
+	kept := 0
 	for _, m := range r.waiting {
 		if m.Job != id {
 			left = append(left, m)
@@ -88,10 +96,12 @@ func (r *Recovery) filter(id sched.JobID, drop func(task int32) bool) {
 				part := m
 				part.First, part.Count = first, i-first
 				left = append(left, part)
+				kept += int(part.Count)
 			} else {
 				i++
 			}
 		}
 	}
 	r.waiting = left
+	r.count(id, kept-r.Of(id))
 }
