@@ -97,7 +97,7 @@ func (c Config) unsharedFault() string {
 	if err != nil || p.NewMaster != nil && p.NewMaster(sched.MasterConfig{Params: params}).Owners() != nil {
 		return ""
 	}
-	return fmt.Sprintf("policy %s does not share slots between owners; leave out shares and half_life, or use policy pigeon, pigeon-sort, pigeon-x, fifo or priority", p.Name)
+	return fmt.Sprintf("policy %s does not share slots between owners; leave out shares and half_life, or use policy pigeon, pigeon-sort, pigeon-x, fifo, priority or static", p.Name)
 }
 
 // mastersFault returns why the list of masters cannot be right, "" when it can. A

@@ -18,7 +18,9 @@ type Application struct {
 }
 
 // Template describes how an executor of an application is started. Argv and Env may
-// contain [Placeholders] for what is known only on the node.
+// contain what is known only on the node: {{FILE:name}} for each of its files, and {{EXECUTOR_ID}},
+// {{APP_ID}}, {{HOSTNAME}}, {{SLOTS}}, {{FOLDER}}, {{RUNTIME}}, {{NODE}}, {{TOKEN}}, {{JAVA_HOME}},
+// {{LOG_STDOUT}} and {{LOG_STDERR}}.
 type Template struct {
 	Argv    []string
 	Env     []string // KEY=value

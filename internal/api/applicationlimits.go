@@ -34,10 +34,6 @@ var placeholders = []string{
 	"EXECUTOR_ID", "APP_ID", "HOSTNAME", "SLOTS", "FOLDER", "RUNTIME", "NODE", "TOKEN", "JAVA_HOME", "LOG_STDOUT", "LOG_STDERR",
 }
 
-// Placeholders returns the names that a template may contain in double braces,
-// in addition to FILE:name for each of its files.
-func Placeholders() []string { return slices.Clone(placeholders) }
-
 // Validate returns an *[Error] when the application can never work.
 func (a *Application) Validate() error {
 	t := &a.Template

@@ -38,6 +38,13 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// docs/policies.md, settings: a comparison may state a default.
+func TestDefaultsMayBeStated(t *testing.T) {
+	if _, _, err := policy.Configure("pigeon-x:patience=0s,canary=yes", given); err != nil {
+		t.Error(err)
+	}
+}
+
 // Every refusal names the fault and what to write instead.
 func TestConfigureRefuses(t *testing.T) {
 	for _, c := range []struct{ spec, fault, next string }{

@@ -17,7 +17,7 @@ func openPigeonSort(p *sched.Params) (func() sched.Policy, []parameter) {
 // class at the cost of one cutoff of work (yes by default).
 func openPigeonX(*sched.Params) (func() sched.Policy, []parameter) {
 	o := pigeon.XOptions()
-	return func() sched.Policy { return pigeon.XPolicy(o) }, append(sorting(&o), span("patience", &o.Patience), choice("canary", &o.Canary))
+	return func() sched.Policy { return pigeon.XPolicy(o) }, append(sorting(&o), spanFrom("patience", &o.Patience, 0, "of 0s or more"), choice("canary", &o.Canary))
 }
 
 // sorting are the parameters of Pigeon's sorted queues: tail, which orders long jobs

@@ -9,7 +9,7 @@ import (
 )
 
 // Tree is the owners of a master and what each has used. Those that neither have a task
-// nor a share are forgotten (forget.go).
+// nor a share are forgotten (idle.go).
 type Tree struct {
 	root    *Node
 	watcher Watcher
@@ -143,15 +143,6 @@ func (t *Tree) Hold(path string) *Node {
 func (t *Tree) Release(n *Node) {
 	t.drop(n)
 	t.collect()
-}
-
-// Leaf returns the leaf at which tasks of a held owner wait, which is another one after a
-// Split.
-func (n *Node) Leaf() *Node {
-	if n.isInner() {
-		return n.inner.own
-	}
-	return n
 }
 
 // node returns the node of a path, and makes it and those above it. A path with more
