@@ -127,7 +127,7 @@ func (n *NodeMonitor) resume() error {
 		return &api.Error{Problem: api.Invalid, What: "its node monitor is stopping, and waits for what runs there", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "start its node monitor again; resume the node then if it still drains"}
 	}
 	if o.drain == nil {
-		return &api.Error{Problem: api.Invalid, What: "it is not draining or drained", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "nothing: it takes tasks"}
+		return &api.Error{Problem: api.Invalid, What: "it is not draining and takes tasks already", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "there is nothing to do"}
 	}
 	if err := os.Remove(n.drainPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording that its drain is over; it goes on draining", Next: "make its work folder writable, and try again"}

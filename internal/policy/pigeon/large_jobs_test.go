@@ -78,8 +78,8 @@ func TestCanaryAtARestart(t *testing.T) {
 	}
 }
 
-// docs/policies.md, pigeon-x: "A canary suspends nothing when its owner runs more than its part." Neither
-// when another task runs past the cutoff.
+// TestCanaryOfAnOwnerAboveItsPart: a canary of an owner that runs more than its part suspends nothing,
+// also not when another task runs past the cutoff.
 func TestCanaryOfAnOwnerAboveItsPart(t *testing.T) {
 	s := newStepped(t, 3)
 	const estimate = 100 * sched.Second
