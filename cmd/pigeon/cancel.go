@@ -19,7 +19,7 @@ func cancelCommand() *cobra.Command {
 ended stays as it is. An application with executors of its own, such as one of Spark, is
 stopped: its executors end, and its driver receives the reason.`,
 		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
-		Args:              cobra.MinimumNArgs(1),
+		Args:              namesAtLeastOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)

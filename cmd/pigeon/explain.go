@@ -20,7 +20,7 @@ func explainCommand() *cobra.Command {
 		Long: `Shows why a job waits or why it ended as it did, what each group holds of it, and
 what would change that.`,
 		Example:           "  pigeon explain JOB\n  pigeon explain JOB -o json",
-		Args:              cobra.ExactArgs(1),
+		Args:              namesOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)

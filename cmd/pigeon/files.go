@@ -46,7 +46,7 @@ refused.
 		Example: `  pigeon files JOB
   pigeon files JOB 'out/*.csv' --to results
   pigeon files JOB --task 7 --to .`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              namesFirst("job"),
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)

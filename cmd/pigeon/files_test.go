@@ -79,7 +79,7 @@ func TestFiles(t *testing.T) {
 			{exitUsage, "names no folder", []string{"files", id, "--to", ""}},
 			{exitUsage, "give --wait too", []string{"submit", "--collect", at, "--", "true"}},
 			{exitFailed, "cannot be made", []string{"submit", "--wait", "--collect", filepath.Join(one, "run"), "--", "true"}},
-			{exitFailed, "no logs of it", []string{"files", sleep}},
+			{exitFailed, "pigeon: task 0 of job ", []string{"files", sleep}},
 			{exitFailed, "no such job", []string{"files", "unknown"}},
 		} {
 			if code, _, errs := program(t, c.args...); code != c.code || !strings.Contains(errs, c.want) {

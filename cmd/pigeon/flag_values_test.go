@@ -35,6 +35,12 @@ func TestRefusedValues(t *testing.T) {
 		{"run --collect= -- true", "it is empty"},
 		{"run --stage= -- true", "it is empty; name a file or a folder"},
 		{"submit --array= -- true", `"" are no indices`},
+		{"submit --key= -- true", `invalid argument "" for "--key" flag: it is empty; give the key`},
+		{"run --key= -- true", `for "--key" flag: it is empty; give the key`},
+		{"submit --cpus 0 -- true", `for "--cpus" flag: a task needs some of a processor; use 0.01 to 100000, or leave it out for no limit`},
+		{"run --cpus 0.0 -- true", "a task needs some of a processor"},
+		{"submit --after= -- true", `--after: "" names no job; write JOB, JOB:ok`},
+		{"submit --after 01JC0000000000000000000000:notok -- true", `--after: ":notok" is no condition; write JOB:ok (it must have completed) or JOB:any (however it has ended); there is none for a job that failed, as Slurm's afternotok`},
 	} {
 		code, out, errs := pigeon(t, strings.Fields(c.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) {
@@ -90,5 +96,24 @@ func TestNoHint(t *testing.T) {
 		if code != exitFailed || strings.Contains(errs, "--help") || !strings.Contains(errs, "127.0.0.1:1") {
 			t.Errorf("pigeon %s: status %d: %s", verb, code, errs)
 		}
+	}
+}
+
+// A value that is refused may be, or have, a secret, which the error does not show.
+func TestRefusedValuesShowNoSecrets(t *testing.T) {
+	const secret = "QsecretQ"
+	for _, c := range []struct{ role, flag, value, want string }{
+		{"nodemonitor", "--task-env", `API_KEY="` + secret, `pigeon: invalid argument for "--task-env" flag: expected a comma-separated list`},
+		{"frontend", "--masters", `a:1,nats://user:x"` + secret + `@host:1`, `pigeon: invalid argument "a:1,nats://xxxxx@host:1" for "--masters" flag: expected a comma-separated list`},
+		{"nodemonitor", "--slots", "many", `pigeon: invalid argument "many" for "--slots" flag: expected a whole number`},
+	} {
+		code, out, errs := program(t, "config", "show", c.role, c.flag, c.value)
+		if code != exitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: status %d, %s%s; want %q", c.flag, code, out, errs, c.want)
+		}
+	}
+	t.Setenv("PIGEON_TASK_ENV", `API_KEY="`+secret)
+	if code, out, errs := program(t, "config", "show", "nodemonitor"); code != exitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, `environment variable PIGEON_TASK_ENV (key "task_env"): expected`) {
+		t.Errorf("a variable: status %d, %s%s", code, out, errs)
 	}
 }

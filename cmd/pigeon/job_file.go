@@ -34,7 +34,7 @@ const (
 var fileKeys = []fileKey{
 	{name: "name"}, {name: "owner"}, {name: "priority"}, {name: "class"}, {name: "estimate"},
 	{name: "command", form: valueList, doc: "the program and its arguments, each an element of the list; no shell reads them"},
-	{name: "script", doc: "in place of command: the text of a script, which is sent with the job; its first line names the interpreter (#!)"},
+	{name: "script", doc: "in place of command: the text of a script, which is sent with the job; its first line names the interpreter (#!), and flags in lines #PIGEON at its head count before the other keys"},
 	{name: "arguments", form: valueList, doc: "of the script"},
 	{name: "tasks"}, {name: "array"}, {name: "max_running"}, {name: "sleep"},
 	{name: "env", form: valueMap, doc: "variables to add to the environment; one without a value is taken from the submitter's environment"},
@@ -185,10 +185,10 @@ func (f *jobFile) unknown(key *yaml.Node) error {
 // texts returns the texts of a value: one, those of a list, or KEY=value of a map.
 func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, err error) {
 	value = resolved(value)
-	one := func(n *yaml.Node) error {
+	one := func(n *yaml.Node, what string) error {
 		n = resolved(n)
-		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-			return f.fault(n, "%s: here is a text or a number to be written", k.name)
+		if is := notText(n); is != "" {
+			return f.fault(n, "%s is %s; write a text or a number", what, is)
 		}
 		list = append(list, fileValue{text: n.Value, line: n.Line})
 		return nil
@@ -204,24 +204,37 @@ func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, er
 				list = append(list, fileValue{text: name.Value, line: name.Line})
 				continue
 			}
-			if err = one(v); err == nil {
+			if err = one(v, k.name+": "+name.Value); err == nil {
 				list[len(list)-1].text = name.Value + "=" + v.Value
 			}
 		}
 	case k.form == valueMap:
 		err = f.fault(key, "%s: write a map of names and values", k.name)
 	case k.form == valueList && value.Kind == yaml.SequenceNode:
-		for _, n := range value.Content {
-			if err = one(n); err != nil {
+		for i, n := range value.Content {
+			if err = one(n, fmt.Sprintf("%s: entry %d", k.name, i+1)); err != nil {
 				break
 			}
 		}
 	case k.form == valueList:
 		err = f.fault(key, "%s: write a list, such as %s: [%s]", k.name, k.name, example(k, value))
 	default:
-		err = one(value)
+		err = one(value, k.name)
 	}
 	return list, err
+}
+
+// notText returns what a value is that is neither a text nor a number, "" for these.
+func notText(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.MappingNode:
+		return "a map"
+	case n.Tag == "!!null":
+		return "null"
+	}
+	return ""
 }
 
 // example shows how a list would be written for a value that is none.

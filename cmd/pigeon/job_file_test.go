@@ -140,6 +140,43 @@ func TestWhatCountsFirst(t *testing.T) {
 	}
 }
 
+// The lines of a script in a job file count as those of any script: before the file, and after the
+// command line.
+func TestScriptOfJobFileHasLines(t *testing.T) {
+	file := write(t, "js.yaml", `
+name: file
+retries: 1
+array: 1-9
+env: {A: file, B: file}
+arguments: [x]
+script: |
+  #!/bin/sh
+  #PIGEON --tasks 2 --time-limit 1s --retries 2 --name 'of the script'
+  #PIGEON --env 'A=of the script'
+  sleep 2
+  #PIGEON --cpus 3
+`)
+	r, errs, err := asked(t, "", "--file", file, "--retries", "3", "--env", "C=flag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.Tasks[0].Payload.Exec
+	got := fmt.Sprint(r.Name, r.Retries, len(r.Tasks), r.Array, r.Limits, e.Argv, e.Env)
+	if want := "of the script3 2 {0 0} time limit 1s [script x] [B=file A=of the script C=flag]"; got != want {
+		t.Errorf("got %s want %s", got, want)
+	}
+	if want := "pigeon: the script of " + file + ", line 5: flags after the first command are ignored"; !strings.Contains(errs, want) {
+		t.Errorf("said %q, want %q", errs, want)
+	}
+	if r, _, err = asked(t, "", "--file", file, "--", "program"); err != nil || r.Name != "file" || len(r.Tasks) != 9 {
+		t.Errorf("the lines of a script that does not run: %+v, %v", r, err)
+	}
+	const wrong = `{"script": "#!/bin/sh\n#PIGEON --file x\n"}`
+	if _, _, err = asked(t, wrong, "--file", "-"); err == nil || !strings.Contains(err.Error(), "the script of standard input, line 2: --file is for the command line") {
+		t.Errorf("a line that no script can have: %v", err)
+	}
+}
+
 func TestJobFileForms(t *testing.T) {
 	for name, text := range map[string]string{
 		"JSON":           "{\n\t\"command\": [\"echo\", \"hi\"],\n\t\"tasks\": 2, \"env\": {\"A\": \"b\"}\n}",
@@ -164,34 +201,39 @@ func TestJobFileForms(t *testing.T) {
 // Mistakes in a job file are named with their line.
 func TestMistakesInJobFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                                  "standard input says nothing",
-		"command: [a\n":                                     "neither YAML nor JSON",
-		"- a\n":                                             "line 1: a job is written as keys",
-		"command: [a]\nnam: x\n":                            `line 2: a job has no key "nam"; the nearest is "name"`,
-		"command: [a]\ntime-limit: 1s\n":                    `the nearest is "time_limit"`,
-		"command: [a]\nqqqqqqqq: x\n":                       `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
-		"command: [a]\n\ncommand: [b]\n":                    `line 3: the key "command" is there already, in line 1`,
-		"command: make -j 2\n":                              "line 1: command: write a list, such as command: [make, -j, 2]",
-		"command: [a]\nname: [x]\n":                         "line 2: name: here is a text or a number",
-		"command: [a]\nname:\n":                             "line 2: name: here is a text or a number",
-		"command: [[a]]\n":                                  "line 1: command: here is a text",
-		"command: [a]\nenv: [A=b]\n":                        "line 2: env: write a map",
-		"command: [a]\nenv: {A=b: c}\n":                     `line 2: env: "A=b" is no name`,
-		"command: [a]\ntasks: many\n":                       `line 2: tasks "many": must be an integer`,
-		"command: [a]\nmemory: 5\n":                         `line 2: memory "5": "5" has no unit`,
-		"command: [a]\narray: 1-1000%0\n":                   "are no indices",
-		"command: [a]\narray: 1-9%5\nmax_running: 4\n":      "lets 5 tasks run at a time, and --max-running 4",
-		"command: [a]\nmax_running: 0\n":                    "lets no task run",
-		"command: [a]\nafter: [\":ok\"]\n":                  "--after:",
-		"command: [a]\n---\ncommand: [b]\n":                 "more than one document",
-		"command: [a]\nscript: \"#!/bin/sh\"\n":             "a command and a script",
-		"script: echo\n":                                    "line 1: the first line of the script does not name its interpreter",
-		"command: [a]\narguments: [b]\n":                    "line 2: arguments are those of a script",
-		"name: x\n":                                         "no program to run",
-		"command: [a]\nsleep: 1s\n":                         "both --sleep and a program",
-		"command: [a]\ntasks: 2\narray: 1-2\n":              "both --tasks and --array",
-		"command: [a]\nenv: {NO_SUCH_VARIABLE_X: }\n":       "env: NO_SUCH_VARIABLE_X: your environment has no such variable",
-		"command: [a]\n#" + strings.Repeat("x", maxJobFile): "the limit of a job file",
+		"":                                 "standard input says nothing",
+		"command: [a\n":                    "neither YAML nor JSON",
+		"- a\n":                            "line 1: a job is written as keys",
+		"command: [a]\nnam: x\n":           `line 2: a job has no key "nam"; the nearest is "name"`,
+		"command: [a]\ntime-limit: 1s\n":   `the nearest is "time_limit"`,
+		"command: [a]\nqqqqqqqq: x\n":      `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
+		"command: [a]\n\ncommand: [b]\n":   `line 3: the key "command" is there already, in line 1`,
+		"command: make -j 2\n":             "line 1: command: write a list, such as command: [make, -j, 2]",
+		"command: [a]\nname: [x]\n":        "line 2: name is a list; write a text or a number",
+		"command: [a]\nname:\n":            "line 2: name is null; write a text or a number",
+		"command: [[a]]\n":                 "line 1: command: entry 1 is a list; write a text or a number",
+		"command: [echo, null]\n":          "line 1: command: entry 2 is null; write a text or a number",
+		"command: [a]\nenv: {B: {c: d}}\n": "line 2: env: B is a map; write a text or a number",
+		"command: [a]\ncpus: 0\n":          `line 2: cpus "0": a task needs some of a processor; use 0.01 to 100000`,
+		"command: [a]\nkey: ''\n":          `line 2: key "": it is empty`,
+		"command: [a]\nafter: [01JC0000000000000000000000:maybe]\n": `--after: ":maybe" is no condition; write JOB:ok`,
+		"command: [a]\nenv: [A=b]\n":                                "line 2: env: write a map",
+		"command: [a]\nenv: {A=b: c}\n":                             `line 2: env: "A=b" is no name`,
+		"command: [a]\ntasks: many\n":                               `line 2: tasks "many": must be an integer`,
+		"command: [a]\nmemory: 5\n":                                 `line 2: memory "5": "5" has no unit`,
+		"command: [a]\narray: 1-1000%0\n":                           "are no indices",
+		"command: [a]\narray: 1-9%5\nmax_running: 4\n":              "lets 5 tasks run at a time, and --max-running 4",
+		"command: [a]\nmax_running: 0\n":                            "lets no task run",
+		"command: [a]\nafter: [\":ok\"]\n":                          "--after:",
+		"command: [a]\n---\ncommand: [b]\n":                         "more than one document",
+		"command: [a]\nscript: \"#!/bin/sh\"\n":                     "a command and a script",
+		"script: echo\n":                                            "line 1: the first line of the script does not name its interpreter",
+		"command: [a]\narguments: [b]\n":                            "line 2: arguments are those of a script",
+		"name: x\n":                                                 "no program to run",
+		"command: [a]\nsleep: 1s\n":                                 "both --sleep and a program",
+		"command: [a]\ntasks: 2\narray: 1-2\n":                      "both --tasks and --array",
+		"command: [a]\nenv: {NO_SUCH_VARIABLE_X: }\n":               "env: NO_SUCH_VARIABLE_X: your environment has no such variable",
+		"command: [a]\n#" + strings.Repeat("x", maxJobFile):         "the limit of a job file",
 	} {
 		_, _, err := asked(t, text, "--file", "-")
 		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {

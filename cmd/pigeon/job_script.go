@@ -18,9 +18,9 @@ import (
 // scriptMark begins the lines of a script that hold flags of its job.
 const scriptMark = "#PIGEON"
 
-// jobScript is a script of this machine whose text is sent with its job.
+// jobScript is a script of this machine, or of a job file, whose text is sent with its job.
 type jobScript struct {
-	path string
+	path string // for messages; its last part names the script
 	text []byte
 	env  []string // variables of its lines
 }

@@ -35,7 +35,7 @@ type jobFlags struct {
 	dir         string
 	stage       []string
 	memory      bytesFlag
-	cpus        float64
+	cpus        cpusFlag
 	timeLimit   timeLimitFlag
 
 	fileEnv []string // variables of a job file and of a script's lines
@@ -52,7 +52,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.StringVar(&j.name, "name", "", fmt.Sprintf("what the work is, at most %d bytes: jobs of the same name and owner are alike (default: the program, and its first argument unless that is an option)", api.MaxNameBytes))
 	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else as earlier jobs of this name and owner, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
-	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
+	addFilledText(fs, &j.key, "key", "give the key", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how many times a failed task is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for so long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))

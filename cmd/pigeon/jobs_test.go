@@ -29,6 +29,7 @@ func TestJobs(t *testing.T) {
 	t.Run("interruptions", testInterruptions)
 	t.Run("failed tasks", testFailedTasks)
 	t.Run("keys", testKeys)
+	t.Run("an output that is full", testFullOutput)
 	t.Run("cancel", testCancel)
 	t.Run("contract", testContract)
 	t.Run("mistakes", testMistakes)
@@ -244,6 +245,40 @@ func testKeys(t *testing.T) {
 	}
 	if s := statusOfJob(t, "nightly"); s.Tasks != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// fullDisk takes no bytes after the first ones.
+type fullDisk struct{ room int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if len(p) > d.room {
+		return 0, syscall.ENOSPC
+	}
+	d.room -= len(p)
+	return len(p), nil
+}
+
+// testFullOutput: who cannot read the id of a job on standard output finds it in the error, and does
+// not submit the work twice.
+func testFullOutput(t *testing.T) {
+	for key, c := range map[string]struct {
+		room  int
+		flags []string
+		want  string
+	}{
+		"full":         {0, nil, "was accepted, and its id could not be written"},
+		"full-json":    {0, []string{"-o", "json"}, "was accepted, and its id could not be written"},
+		"full-waiting": {0, []string{"--wait"}, "was accepted, and its id could not be written"},
+		"full-later":   {200, []string{"--wait", "-o", "json"}, "was accepted and completed, and that could not be written"},
+	} {
+		var errs bytes.Buffer
+		args := append([]string{"submit", "--key", key, "--sleep", "1ms"}, c.flags...)
+		code := run(t.Context(), args, strings.NewReader(""), &fullDisk{c.room}, &errs)
+		if code != exitFailed || !strings.Contains(errs.String(), "pigeon: job "+key+" "+c.want) {
+			t.Errorf("%q: status %d, %s", args, code, errs.String())
+		}
+		statusOfJob(t, key)
 	}
 }
 

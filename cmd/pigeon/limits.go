@@ -14,13 +14,13 @@ import (
 // addLimitFlags adds the flags for the resources that each task of a job may use.
 func addLimitFlags(fs *pflag.FlagSet, j *jobFlags) {
 	fs.Var(&j.memory, "memory", "what each task may use of memory, all its processes together: a number with K, M, G or T (1024 each), such as 2G; a task that needs more fails with the code out_of_memory (default: the node's)")
-	fs.Float64Var(&j.cpus, "cpus", 0, "processors that each task may use, such as 1.5 (default: the node's limit, or none)")
+	fs.Var(&j.cpus, "cpus", "processors that each task may use, such as 1.5 (default: the node's limit, or none)")
 	fs.Var(&j.timeLimit, "time-limit", "how long each task may run, suspensions left out: 90s, 10m, 1h30m, or [D-]HH:MM:SS; then it is ended, and fails with the code time_limit (default: the node's)")
 }
 
 // limits returns the limits of each task.
 func (j *jobFlags) limits() api.Limits {
-	return api.Limits{Memory: int64(j.memory), CPUs: j.cpus, Time: time.Duration(j.timeLimit)}
+	return api.Limits{Memory: int64(j.memory), CPUs: float64(j.cpus), Time: time.Duration(j.timeLimit)}
 }
 
 // bytesFlag is a size in bytes.
@@ -47,6 +47,32 @@ func (b *bytesFlag) Set(text string) error {
 	}
 	*b = bytesFlag(n)
 	return err
+}
+
+// cpusFlag is a number of processors. 0 is refused where it is given, since it would be no limit.
+type cpusFlag float64
+
+func (c *cpusFlag) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*c), 'g', -1, 64)
+}
+
+// Type implements [pflag.Value].
+func (c *cpusFlag) Type() string { return "float64" }
+
+// Set implements [pflag.Value]. The limits of the number are those of a request.
+func (c *cpusFlag) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is no number of processors; write one such as 1.5", text)
+	case n == 0:
+		return fmt.Errorf("a task needs some of a processor; use %g to %d, or leave it out for no limit", api.MinCPUs, api.MaxCPUs)
+	}
+	*c = cpusFlag(n)
+	return nil
 }
 
 // timeLimitFlag is a duration, as Go or Slurm writes it.

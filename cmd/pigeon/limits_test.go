@@ -43,7 +43,8 @@ func TestLimitFlags(t *testing.T) {
 		{"--time-limit", "1-", "is no time limit"},
 		{"--time-limit", "soon", "is no time limit"},
 		{"--time-limit", "x-1", "is no time limit"},
-		{"--cpus", "many", "invalid"},
+		{"--cpus", "many", "is no number of processors"},
+		{"--cpus", "0", "needs some of a processor"},
 	} {
 		cmd := &cobra.Command{Use: "submit"}
 		addJobFlags(cmd)

@@ -139,7 +139,7 @@ again; the output of the new attempt follows from its beginning.`,
 		Example: `  pigeon logs JOB
   pigeon logs JOB --task 7 --stderr
   pigeon logs JOB --follow`,
-		Args:              cobra.ExactArgs(1),
+		Args:              namesOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)

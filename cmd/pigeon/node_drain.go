@@ -24,7 +24,7 @@ A drain survives a restart of the node monitor; it ends with 'pigeon node resume
 returns when all nodes are drained. When no other node can run the tasks of an
 application now, a warning names it.`,
 		Example: "  pigeon node drain n7 --wait\n  pigeon node drain n7 n8 --deadline 10m --wait\n  pigeon node drain n7 --kill -o json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    namesAtLeastOne("node"),
 	}
 	output := addOutput(cmd)
 	var o api.DrainOrder
@@ -76,7 +76,7 @@ func nodeResumeCommand() *cobra.Command {
 		Short:   "Have drained nodes take tasks again",
 		Long:    "Ends the drain of nodes, whether they are drained yet or not: they take tasks again.",
 		Example: "  pigeon node resume n7\n  pigeon node resume n7 n8 -o json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    namesAtLeastOne("node"),
 	}
 	output := addOutput(cmd)
 	addClientFlags(cmd)

@@ -23,7 +23,7 @@ func nodeForgetCommand() *cobra.Command {
 changes nothing else: a node that returns is registered as any other. A node that is
 registered is not forgotten; stop its node monitor first.`,
 		Example: "  pigeon node forget n7\n  pigeon node forget n7 n8 -o json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    namesAtLeastOne("node"),
 	}
 	output := addOutput(cmd)
 	addClientFlags(cmd)

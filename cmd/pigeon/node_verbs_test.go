@@ -110,9 +110,9 @@ func testNodeMistakes(t *testing.T) {
 		code   int
 		stderr []string // parts of it
 	}{
-		{"drain", exitUsage, []string{"requires at least 1 arg", "pigeon node drain --help"}},
-		{"resume", exitUsage, []string{"requires at least 1 arg"}},
-		{"forget", exitUsage, []string{"requires at least 1 arg"}},
+		{"drain", exitUsage, []string{"name a node: pigeon node drain NODE...\n", "pigeon node drain --help"}},
+		{"resume", exitUsage, []string{"name a node: pigeon node resume NODE...\n"}},
+		{"forget", exitUsage, []string{"name a node: pigeon node forget NODE...\n"}},
 		{"drian node-0-000", exitUsage, []string{`"drain"`}},
 		{"drain node-0-000 --deadline -1s", exitUsage, []string{"--deadline is -1s", "above zero"}},
 		{"drain node-0-000 --deadline soon", exitUsage, []string{`"soon"`}},
@@ -124,12 +124,12 @@ func testNodeMistakes(t *testing.T) {
 		{"drain node-0-00 --wait -o json", exitFailed, []string{`did you mean "node-0-000"?`}},
 		{"drain nobody other", exitFailed, []string{`node "nobody"`, `node "other"`}},
 		{"resume node-0-00", exitFailed, []string{`did you mean "node-0-000"?`, "(while resuming it)"}},
-		{"resume node-0-000", exitFailed, []string{`node "node-0-000": it is not draining or drained`, "(while resuming it)", "nothing: it takes tasks"}},
+		{"resume node-0-000", exitFailed, []string{`node "node-0-000": it is not draining and takes tasks already (while resuming it); there is nothing to do`}},
 		{"resume node-0-000 node-0-001", exitFailed, []string{`node "node-0-000"`, `node "node-0-001"`}},
 		{"forget node-0-000", exitFailed, []string{`node "node-0-000": the node is up`, "nothing was changed", "stop its node monitor"}},
 		{"forget frontend-0", exitFailed, []string{`frontend "frontend-0": the frontend is registered`, "nothing was changed", "stop it"}},
 		{"forget nobody", exitFailed, []string{`node "nobody": no master knows it`, "nothing was changed", "pigeon nodes"}},
-		{"forget ''", exitFailed, []string{"no node was named"}},
+		{"forget ''", exitUsage, []string{"the name of a node is empty; name a node"}},
 		{"drain node-0-000 --frontend 127.0.0.1:1 --retry-for 0s", exitFailed, []string{"127.0.0.1:1"}},
 	} {
 		args := append([]string{"node"}, strings.Fields(strings.ReplaceAll(c.args, "''", "EMPTY"))...)

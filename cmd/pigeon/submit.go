@@ -162,9 +162,21 @@ func (f *submitFlags) program(cmd *cobra.Command, job *jobFlags, argv []string) 
 	if f.file == "" {
 		return argv, nil
 	}
+	return f.programOfFile(cmd, job, argv)
+}
+
+// programOfFile applies the job file, after its script where that is what runs.
+func (f *submitFlags) programOfFile(cmd *cobra.Command, job *jobFlags, argv []string) ([]string, error) {
 	file, err := readJobFile(f.file, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
+	}
+	if len(argv) == 0 && file.script != "" {
+		script := &jobScript{path: "the script of " + file.path, text: []byte(file.script)}
+		if err := script.apply(cmd, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+		job.fileEnv = script.env
 	}
 	if err := file.apply(cmd.Flags(), len(argv) > 0); err != nil {
 		return nil, err
@@ -209,8 +221,11 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 			sayKnown(cmd.ErrOrStderr(), id)
 		}
 	}
-	if err != nil || !f.wait {
-		return err
+	if err != nil { // a script that runs it again must know that it need not
+		return fmt.Errorf("job %s was accepted, and its id could not be written: %w", id, err)
+	}
+	if !f.wait {
+		return nil
 	}
 	err = waitAndPrint(cmd.Context(), job, cmd.ErrOrStderr(), func(s api.Status) error {
 		if output == outputJSON {
@@ -240,7 +255,7 @@ func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report f
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", job.ID, err)
 	}
 	if err := report(s); err != nil {
-		return err
+		return fmt.Errorf("job %s was accepted and %s, and that could not be written: %w", job.ID, stands(s.State), err)
 	}
 	if s.State != api.StateCompleted {
 		return silentError{exitFailed}

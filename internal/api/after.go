@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"strings"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // MaxAfter bounds the jobs after which one job starts.
@@ -20,21 +22,49 @@ const (
 	afterAny = "any"
 )
 
-// ParseAfter reads JOB, JOB:ok or JOB:any.
+// ParseAfter reads JOB, JOB:ok or JOB:any. Before a condition, every text is the id of a job.
 func ParseAfter(text string) (After, error) {
 	a := After{Job: text}
-	if at := strings.LastIndexByte(text, ':'); at >= 0 {
-		switch text[at+1:] {
-		case afterOK:
-			a.Job = text[:at]
-		case afterAny:
-			a.Job, a.Any = text[:at], true
-		}
+	at := strings.LastIndexByte(text, ':')
+	switch {
+	case at < 0:
+	case text[at+1:] == afterOK:
+		a.Job = text[:at]
+	case text[at+1:] == afterAny:
+		a.Job, a.Any = text[:at], true
+	default:
+		return a, conditionFault(text[:at], text[at+1:])
 	}
 	if a.Job == "" {
-		return a, fmt.Errorf("%q names no job; write JOB, JOB:ok (it must have completed) or JOB:any (however it has ended)", text)
+		return a, fmt.Errorf("%q names no job; write JOB, %s", text, conditions)
 	}
 	return a, nil
+}
+
+// conditions are those that there are, for messages.
+const conditions = "JOB:ok (it must have completed) or JOB:any (however it has ended)"
+
+// noSuchCondition is for users of Slurm, who look for it.
+const noSuchCondition = "there is none for a job that failed, as Slurm's afternotok"
+
+// notConditions are words that can only be meant as a condition, though there is none of that name;
+// most are Slurm's.
+var notConditions = map[string]bool{
+	"": true, "after": true, "afterany": true, "afterburstbuffer": true, "aftercorr": true, "afternotok": true, "afterok": true, "notok": true, "singleton": true,
+}
+
+// conditionFault returns what is wrong with a job and the word after its last colon, nil where both
+// may be an id. A key may hold colons, so nightly:7 is one: only the words above, and what follows
+// an id that Pigeon made, are taken for conditions.
+func conditionFault(job, word string) error {
+	if first, _, _ := strings.Cut(job, ":"); first != "" && notConditions[strings.ToLower(first)] {
+		return fmt.Errorf("%q is written as for Slurm; write %s, each job by itself; %s", job+":"+word, conditions, noSuchCondition)
+	}
+	lower := strings.ToLower(word)
+	if _, err := ulid.ParseStrict(job); err != nil && !notConditions[lower] && lower != afterOK && lower != afterAny {
+		return nil
+	}
+	return fmt.Errorf("%q is no condition; write %s; %s", ":"+word, conditions, noSuchCondition)
 }
 
 // String returns what [ParseAfter] reads.

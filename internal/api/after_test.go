@@ -24,6 +24,25 @@ func TestParseAfter(t *testing.T) {
 	}
 }
 
+// A mistyped condition is not taken for a part of the id, unless a key may be meant.
+func TestParseAfterRefusesOtherConditions(t *testing.T) {
+	const made = "01JC0000000000000000000000" // an id that a frontend makes
+	for text, want := range map[string]string{
+		made + ":notok": `":notok" is no condition; write JOB:ok`, made + ":maybe": `":maybe" is no condition`, made + ":OK": `":OK" is no condition`, made + ":": `":" is no condition`,
+		"key:afternotok": "there is none for a job that failed, as Slurm's afternotok", "key:Any": "JOB:any (however it has ended)", "key:": `":" is no condition`,
+		"afterok:" + made: "is written as for Slurm; write JOB:ok", "afterany:1:2": "each job by itself",
+	} {
+		if a, err := ParseAfter(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %+v, %v, want %q", text, a, err, want)
+		}
+	}
+	for _, key := range []string{"nightly:7", "key:maybe", "key::ok", "key:notok:ok", made + ":1:any"} {
+		if _, err := ParseAfter(key); err != nil {
+			t.Errorf("%q may be a key: %v", key, err)
+		}
+	}
+}
+
 func TestAfterMet(t *testing.T) {
 	for state, want := range map[State][2]bool{ // ok, any
 		StateHeld: {}, StateQueued: {}, StateRunning: {}, StateCompleted: {true, true}, StateFailed: {false, true}, StateCancelled: {false, true},

@@ -214,7 +214,7 @@ const (
 type Node struct {
 	ID       string   `json:"node"`             // its name
 	Group    int      `json:"group"`            // number of its group
-	Address  string   `json:"address"`          // host:port where backends register
+	Address  string   `json:"address"`          // host:port where it serves other daemons
 	Slots    int      `json:"slots"`            // tasks that it runs at a time
 	Reserved int      `json:"reserved"`         // slots that take short tasks only
 	Busy     int      `json:"busy"`             // slots that run a task

@@ -36,7 +36,7 @@ func readEnviron(environ []string, s schema, known []string) (map[string]given, 
 		}
 		v, err := k.parse(text)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("environment variable %s=%q (key %q): %w", name, text, k.Path, err))
+			problems = append(problems, fmt.Errorf("environment variable %s%s (key %q): %w", name, k.refused("=", text), k.Path, err))
 			continue
 		}
 		out[k.Path] = given{v, "environment", name}

@@ -148,7 +148,7 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 	}
 	v, err := scalarOrList(k, value)
 	if err != nil {
-		w.problemf(value, "key %q with value %s: %w", path, show(value), err)
+		w.problemf(value, "key %q%s: %w", path, withValue(k, value), err)
 		return
 	}
 	w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.src.File, name.Line)}
@@ -219,9 +219,18 @@ func orFile(prefix string) string {
 	return fmt.Sprintf("section %q", prefix[:len(prefix)-1])
 }
 
+// withValue returns the refused value of a key as an error shows it.
+func withValue(k Key, n *yaml.Node) string {
+	if k.hide {
+		return ""
+	}
+	return " with value " + show(n)
+}
+
+// show returns a value as an error shows it, without secrets.
 func show(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
-		return fmt.Sprintf("%.80q", n.Value)
+		return fmt.Sprintf("%.80q", withoutRefusedSecrets(n.Value))
 	}
 	return "(" + kindName(n) + ")"
 }

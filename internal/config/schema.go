@@ -24,7 +24,7 @@ type Key struct {
 	typ   reflect.Type // of that field
 	entry *entrySchema // of Type "entries"
 	join  string       // of the tag: a list in a file stands for its elements with this between them
-	hide  bool         // of the tag: of NAME=value the name alone is shown
+	hide  bool         // of the tag: of NAME=value the name alone is shown, and nothing of a value that is refused
 }
 
 // section is a nested struct: a heading in the file, not a setting itself.

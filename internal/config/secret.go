@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // hidden stands for a secret where values are shown.
@@ -38,6 +41,31 @@ func (k Key) shown(field reflect.Value) reflect.Value {
 		return reflect.ValueOf(list)
 	}
 	return field
+}
+
+// refusedUserInfo is userInfo in a text that was refused: it need not be a URL, nor a list of them,
+// so that a quote or a space may be a part of the password.
+var refusedUserInfo = regexp.MustCompile(`(?s)://.*@`)
+
+// refused returns a value that was refused as an error shows it, with the text before it; nothing of
+// the value of a key that hides some: where it was misread, nobody knows which part is the secret.
+func (k Key) refused(before, text string) string {
+	if k.hide {
+		return ""
+	}
+	return fmt.Sprintf("%s%q", before, withoutRefusedSecrets(text))
+}
+
+func withoutRefusedSecrets(text string) string {
+	return refusedUserInfo.ReplaceAllString(text, "://"+hidden+"@")
+}
+
+// RefusedFlag returns the value that a flag has refused as an error may show it; false: not at all.
+func RefusedFlag(f *pflag.Flag, text string) (shown string, may bool) {
+	if v, ours := f.Value.(*flagValue); ours && v.key.hide {
+		return "", false
+	}
+	return withoutRefusedSecrets(text), true
 }
 
 func (k Key) shownText(text string) string {

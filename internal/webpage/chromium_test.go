@@ -212,6 +212,7 @@ func TestPageInChromium(t *testing.T) {
 	if label := b.Text(`document.querySelector("#slots").getAttribute("aria-label")`); !strings.HasPrefix(label, "16 slots of 4 nodes, ") {
 		t.Errorf("the label of the map is %q", label)
 	}
+	checkToolbars(t, b)
 	// By owner, the legend names the owners.
 	b.Click("input[value=owner]")
 	b.Await(`document.querySelector("#legend").textContent.includes("research/alice")`, whole)
@@ -251,17 +252,34 @@ func TestPageInChromium(t *testing.T) {
 	}
 }
 
+// checkToolbars checks that nothing above the map and above the list of jobs is cut off: each control is
+// as high as a line of text at least, and all of it is within what its toolbar shows.
+func checkToolbars(t *testing.T, b *chromiumtest.Tab) {
+	t.Helper()
+	cut := b.Text(`[...document.querySelectorAll(".bar input, .bar select, #legend, #job-count")].map(e => {
+		const own = e.getBoundingClientRect(), all = e.closest(".bar").getBoundingClientRect();
+		const shown = Math.min(own.bottom, all.bottom) - Math.max(own.top, all.top), least = e.type === "radio" ? 10 : 16;
+		return shown < Math.max(least, own.height - 1) ? (e.id || e.value) + ": " + shown + " of " + own.height + " px" : "";
+	}).filter(x => x).join("; ")`)
+	if cut != "" {
+		t.Errorf("of the toolbars only a part is shown: %s", cut)
+	}
+	if n := b.Text(`document.querySelectorAll(".bar #job-filter, .bar #job-state, .bar #legend").length`); n != "3" {
+		t.Errorf("%s of 3 controls are in a toolbar", n)
+	}
+}
+
 // checkChart checks the bars of the attempts of job-3, which took 12.5 s.
 func checkChart(t *testing.T, b *chromiumtest.Tab) {
 	t.Helper()
 	if got := text(b, "#why thead"); !strings.Contains(got, "When, in 12.5 s") {
 		t.Errorf("the head of the table is %q", got)
 	}
-	labels := b.Text(`[...document.querySelectorAll("#why .bar")].map(e => e.getAttribute("aria-label")).join("; ")`)
+	labels := b.Text(`[...document.querySelectorAll("#why .timeline")].map(e => e.getAttribute("aria-label")).join("; ")`)
 	if labels != "from 2.50 s to 3.75 s after the submission; from 5.00 s to 12.5 s after the submission" {
 		t.Errorf("the bars are labelled %q", labels)
 	}
-	parts := b.Text(`[...document.querySelectorAll("#why .bar")].map(e => { const all = e.getBoundingClientRect(), bar = e.firstChild.getBoundingClientRect(); return [(bar.left - all.left) / all.width, bar.width / all.width].map(x => Math.round(100 * x)).join("+"); }).join()`)
+	parts := b.Text(`[...document.querySelectorAll("#why .timeline")].map(e => { const all = e.getBoundingClientRect(), bar = e.firstChild.getBoundingClientRect(); return [(bar.left - all.left) / all.width, bar.width / all.width].map(x => Math.round(100 * x)).join("+"); }).join()`)
 	if parts != "20+10,40+60" {
 		t.Errorf("the bars begin and last for these parts of the scale: %s, want 20+10,40+60", parts)
 	}

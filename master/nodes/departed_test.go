@@ -81,6 +81,42 @@ func TestDepartedNodes(t *testing.T) {
 	}
 }
 
+// A drained node was told to drain, since one that stops ends then; it says so also when its node
+// monitor is started again, and names what ends that.
+func TestReasonOfDrainedNode(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	check := func(what, state, reason string) {
+		t.Helper()
+		if all := g.shown("a"); len(all) != 1 || all[0].State != state || all[0].Reason != reason {
+			t.Errorf("%s: it is shown as %+v, want %s: %s", what, all, state, reason)
+		}
+	}
+	report := func(incarnation int64, slots ...wire.Slot) {
+		t.Helper()
+		if problem := g.Snapshot(&wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: incarnation, Slots: slots, Draining: true}); problem != "" {
+			t.Fatal(problem)
+		}
+	}
+	const (
+		told   = "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
+		either = "it takes nothing new, and what runs there ends: it was told to drain, which 'pigeon node resume' ends, or its node monitor is stopping, and takes tasks when it is started again"
+	)
+	h := hello("a", 1, "h:1", 0)
+	if a, err := g.Hello(h); err != nil || a.Problem != "" {
+		t.Fatal(a, err)
+	}
+	report(1, h.Slots...)
+	check("while a task runs there", api.StateDraining, either)
+	report(1)
+	check("when nothing is left", api.StateDrained, told)
+	again := hello("a", 2, "h:1")
+	again.Draining = true
+	if a, err := g.Hello(again); err != nil || a.Problem != "" {
+		t.Fatal(a, err)
+	}
+	check("when it is started again", api.StateDrained, told)
+}
+
 // A node whose hello is refused is shown while it keeps trying, in addition to the registered
 // one of its name; a registered node cannot be forgotten, a departed one can, once.
 func TestForgetNode(t *testing.T) {

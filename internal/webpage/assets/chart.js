@@ -19,6 +19,6 @@ export class Chart {
     if (!attempt.started || this.end <= 0) return null;
     const begin = this.begin(attempt), took = attempt.elapsed || 0, part = t => `${(100 * t / this.end).toFixed(3)}%`;
     const text = `from ${seconds(begin)} to ${seconds(begin + took)} after the submission${attempt.state === "running" ? ", and runs" : ""}`;
-    return el("span", { class: "bar", role: "img", "aria-label": text, title: text }, el("i", { class: attempt.state, style: { marginLeft: part(begin), width: part(took) } }));
+    return el("span", { class: "timeline", role: "img", "aria-label": text, title: text }, el("i", { class: attempt.state, style: { marginLeft: part(begin), width: part(took) } }));
   }
 }
