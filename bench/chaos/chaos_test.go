@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/sparkplugin/sparktest"
 )
 
@@ -178,6 +179,49 @@ func TestRefusedOptions(t *testing.T) {
 		set(&o)
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// TestCommandNamesWhatIsLeft: the command that runs the same programme again names the kinds from
+// which it is drawn, not those that cannot be injected here.
+func TestCommandNamesWhatIsLeft(t *testing.T) {
+	o := Options{Seed: 3, Lasts: time.Minute, Rate: 1, Jobs: 1, Standbys: true}
+	r, err := o.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := len(Kinds()) - len(o.Kinds); left == 0 || len(r.LeftOut) == 0 {
+		t.Skip("all kinds can be injected here")
+	}
+	if !strings.HasSuffix(r.Command, " --kinds "+strings.Join(o.Kinds, ",")) || strings.Contains(r.Command, history.WallJump) {
+		t.Errorf("%s; left out: %v", r.Command, r.LeftOut)
+	}
+}
+
+// TestMissingWorkersAreNotIdle: the end of a run is awaited until every worker is there.
+func TestMissingWorkersAreNotIdle(t *testing.T) {
+	workers := fleetOf(&Options{}, groups).workers()
+	if want := map[int]int{0: 4, 1: 4}; !reflect.DeepEqual(workers, want) {
+		t.Fatalf("the groups have %v workers, want %v", workers, want)
+	}
+	if single := fleetOf(&Options{Standbys: true}, 1).workers(); !reflect.DeepEqual(single, map[int]int{0: 8}) {
+		t.Fatalf("the only group has %v workers", single)
+	}
+	for name, c := range map[string]struct {
+		harm func([]api.MasterState) []api.MasterState
+		want bool
+	}{
+		"all":             {func(g []api.MasterState) []api.MasterState { return g }, true},
+		"none of a group": {func(g []api.MasterState) []api.MasterState { g[1] = api.MasterState{Group: 1}; return g }, false},
+		"half of a group": {func(g []api.MasterState) []api.MasterState { g[0].Workers, g[0].IdleGeneral = 2, 1; return g }, false},
+		"a busy one":      {func(g []api.MasterState) []api.MasterState { g[0].IdleGeneral, g[0].BusyGeneral = 2, 1; return g }, false},
+		"a task waits":    {func(g []api.MasterState) []api.MasterState { g[0].QueuedLong = 1; return g }, false},
+		"no second group": {func(g []api.MasterState) []api.MasterState { return g[:1] }, false},
+	} {
+		sound := []api.MasterState{{Group: 0, Workers: 4, IdleGeneral: 3, IdleReserved: 1}, {Group: 1, Workers: 4, IdleGeneral: 3, IdleReserved: 1}}
+		if got := allIdle(c.harm(sound), workers); got != c.want {
+			t.Errorf("%s: idle %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -57,6 +57,15 @@ func (f fleet) nodesOf(group int) (list []victim) {
 	return list
 }
 
+// workers returns the number of workers of each group.
+func (f fleet) workers() map[int]int {
+	of := map[int]int{}
+	for group := range f.groups {
+		of[group] = slotsPerNode * len(f.nodesOf(group))
+	}
+	return of
+}
+
 // everyDaemon stands for all daemons: one rolling restart at a time.
 var everyDaemon = victim{"", -1}
 

@@ -203,7 +203,7 @@ func (c *clients) all(ctx context.Context) []history.Job {
 	return c.jobs
 }
 
-// unended returns how many accepted jobs have not ended.
+// unended returns how many jobs have not ended, those that are still submitted among them.
 func (c *clients) unended() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

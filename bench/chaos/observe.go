@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -141,10 +143,11 @@ type nodeStatus struct {
 	} `json:"slots"`
 }
 
-func (o *observer) node(ctx context.Context, v victim) {
+// node asks a node for its slots, and returns false when it does not answer.
+func (o *observer) node(ctx context.Context, v victim) bool {
 	var s nodeStatus
 	if err := get(ctx, "http://"+o.c.HTTP(v.role, v.number)+"/status", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) }); err != nil {
-		return // it does not run, or is paused
+		return false // it does not run, or is paused
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,10 +157,11 @@ func (o *observer) node(ctx context.Context, v victim) {
 			Reserved: slot.Reserved, Job: slot.Job, Task: slot.Task, Attempt: slot.Attempt, Asks: slot.Request != nil,
 		})
 	}
+	return true
 }
 
-// groupsOf asks a frontend for the groups, and returns false when one of its workers is not
-// idle, or it does not answer.
+// groupsOf asks a frontend for the groups, and returns false when one of the workers is missing
+// or not idle, or it does not answer.
 func (o *observer) groupsOf(ctx context.Context, frontend int) (idle bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -165,7 +169,6 @@ func (o *observer) groupsOf(ctx context.Context, frontend int) (idle bool) {
 	if err != nil {
 		return false
 	}
-	idle = true
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range groups {
@@ -174,38 +177,47 @@ func (o *observer) groupsOf(ctx context.Context, frontend int) (idle bool) {
 			Time: Now(), Frontend: frontend, Group: g.Group, Workers: g.Workers, Idle: g.IdleGeneral + g.IdleReserved, Busy: g.BusyGeneral + g.BusyReserved,
 			IdleGeneral: g.IdleGeneral, IdleReserved: g.IdleReserved, QueuedShort: g.QueuedShort, QueuedLong: g.QueuedLong,
 		})
-		idle = idle && g.Workers > 0 && g.IdleGeneral+g.IdleReserved == g.Workers && g.QueuedShort+g.QueuedLong == 0
 	}
-	return idle
+	return allIdle(groups, o.fleet.workers())
 }
 
-// last takes samples until every worker is idle and none asks, or the patience is over, and
-// leaves those of the last round as the end.
+// allIdle reports whether the groups are those that are expected, with all of their workers, which
+// are idle, and no task waits.
+func allIdle(groups []api.MasterState, workers map[int]int) bool {
+	return len(groups) == len(workers) && !slices.ContainsFunc(groups, func(g api.MasterState) bool {
+		return g.Workers == 0 || g.Workers != workers[g.Group] || g.IdleGeneral+g.IdleReserved != g.Workers || g.QueuedShort+g.QueuedLong != 0
+	})
+}
+
+// last takes samples until every worker is there and idle and none asks, or the patience is over,
+// and leaves those of the last round as the end.
 func (o *observer) last(ctx context.Context, patience time.Duration) (done int64) {
 	for end := Now() + patience.Nanoseconds(); ; {
 		done = Now()
-		idle := true
-		for i := range frontends {
-			at := o.groupsOf(ctx, i)
-			for standby := i + frontends; standby < len(o.frontends); standby += frontends {
-				at = o.groupsOf(ctx, standby) || at
-			}
-			idle = at && idle
-		}
-		for _, v := range o.fleet.daemons() {
-			if v.role == cluster.NodeMonitor {
-				o.node(ctx, v)
-			}
-		}
-		o.mu.Lock()
-		for _, s := range o.slots {
-			if s.Time >= done && (s.Job != "" || s.Asks) {
-				idle = false
-			}
-		}
-		o.mu.Unlock()
-		if idle || Now() > end || !Sleep(ctx, 500*time.Millisecond) {
+		if o.round(ctx) || Now() > end || !Sleep(ctx, 500*time.Millisecond) {
 			return done
 		}
 	}
+}
+
+// round takes samples of everything, and returns false when one is missing, or a worker is missing,
+// not idle or asks for a task.
+func (o *observer) round(ctx context.Context) (idle bool) {
+	from := Now()
+	idle = true
+	for i := range frontends {
+		at := o.groupsOf(ctx, i)
+		for standby := i + frontends; standby < len(o.frontends); standby += frontends {
+			at = o.groupsOf(ctx, standby) || at
+		}
+		idle = at && idle
+	}
+	for _, v := range o.fleet.daemons() {
+		if v.role == cluster.NodeMonitor {
+			idle = o.node(ctx, v) && idle
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return idle && !slices.ContainsFunc(o.slots, func(s history.Slot) bool { return s.Time >= from && (s.Job != "" || s.Asks) })
 }

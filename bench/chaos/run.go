@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
@@ -24,9 +25,9 @@ import (
 const (
 	// calmFor is how long the load continues after healing.
 	calmFor = 15 * time.Second
-	// endWithin is how long accepted jobs may take to end after the load.
+	// endWithin is how long jobs may take to be accepted and to end after the load.
 	endWithin = 90 * time.Second
-	// idleWithin is how long workers may take to be idle after the last job.
+	// idleWithin is how long workers may take to be there and idle after the last job.
 	idleWithin = 15 * time.Second
 	// lostAfter is the silence after which a node is taken for lost.
 	lostAfter = 2 * time.Second
@@ -36,32 +37,9 @@ const (
 // itself; the findings are in the result. Faults of the network are injected when this
 // program was started by network.Enter; otherwise the result says why they are left out.
 func Run(ctx context.Context, o Options) (_ *Result, err error) {
-	o.choose()
-	if err := o.Check(); err != nil {
+	r, err := o.prepare()
+	if err != nil {
 		return nil, err
-	}
-	if o.Progress == nil {
-		o.Progress = func(string) {}
-	}
-	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds), Standbys: o.Standbys}
-	for _, kind := range []string{history.WallJump, history.LeaderClock} {
-		if slices.Contains(o.Kinds, kind) && !o.canShift() {
-			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == kind })
-			r.LeftOut = append(r.LeftOut, kind+": the daemons' program was not built by tools/wallshift.sh")
-		}
-	}
-	if !network.Entered() {
-		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
-		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
-		if o.Beside != "" {
-			return nil, errors.New("daemons of two programs need network namespaces, which this program may not make here; nothing was started")
-		}
-		if len(left) > 0 {
-			r.LeftOut = append(r.LeftOut, strings.Join(left, ", ")+": this program may not make network namespaces here")
-		}
-	}
-	if len(o.Kinds) == 0 {
-		return nil, errors.New("none of the kinds of faults can be injected here; nothing was started")
 	}
 	w, err := start(ctx, &o)
 	if err != nil {
@@ -82,6 +60,41 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	if err := keep(o.Dir, r, run); err != nil {
 		return nil, err
 	}
+	return r, nil
+}
+
+// prepare completes the options, leaves out the kinds of faults that cannot be injected here, and
+// returns the result of a run of what is left. The programme is drawn from these kinds, so that
+// the command that runs it again names no other.
+func (o *Options) prepare() (*Result, error) {
+	o.choose()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Standbys: o.Standbys}
+	for _, kind := range []string{history.WallJump, history.LeaderClock} {
+		if slices.Contains(o.Kinds, kind) && !o.canShift() {
+			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == kind })
+			r.LeftOut = append(r.LeftOut, kind+": the daemons' program was not built by tools/wallshift.sh")
+		}
+	}
+	if !network.Entered() {
+		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
+		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
+		if o.Beside != "" {
+			return nil, errors.New("daemons of two programs need network namespaces, which this program may not make here; nothing was started")
+		}
+		if len(left) > 0 {
+			r.LeftOut = append(r.LeftOut, strings.Join(left, ", ")+": this program may not make network namespaces here")
+		}
+	}
+	if len(o.Kinds) == 0 {
+		return nil, errors.New("none of the kinds of faults can be injected here; nothing was started")
+	}
+	r.Command = o.command(o.Kinds)
 	return r, nil
 }
 
@@ -193,24 +206,76 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
-	var spark *RunningApplications
-	if w.o.Spark != nil {
-		var err error
-		spark, err = w.o.Spark.Start(ctx, ApplicationOptions{
-			Frontends: w.cluster.Frontends(), Executors: groups * nodesPerGroup, Settings: w.driverAddress(), Seed: w.o.Seed, Lasts: w.o.Lasts, Progress: w.o.Progress,
-		})
-		if err != nil {
-			return nil, err
-		}
+	spark, err := w.startApplications(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if spark != nil {
 		defer spark.Stop()
 	}
-	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Standbys: w.o.Standbys, Began: Now()}
+	run := w.newRecord()
+	w.injector = newInjector(w.cluster, w.fleet, w.hosts, w.disk, w.walls, run.Began, w.o.Progress)
+	unsupervise := w.supervise(ctx)
+	defer unsupervise()
+	watch := &observer{c: w.cluster, fleet: w.fleet, frontends: w.clients.frontends}
+	if err := w.underLoad(ctx, r, run, watch, spark); err != nil {
+		return nil, err
+	}
+	run.Done = watch.last(ctx, idleWithin) // a daemon that ends by itself now has to be there again as well
+	unsupervise()
+	if err := keepPages(ctx, w.cluster, w.fleet, filepath.Join(w.o.Dir, "pages")); err != nil {
+		return nil, err
+	}
+	run.Stall, run.Slots, run.Groups, run.Footprints = watch.stall, watch.slots, watch.groups, watch.footprints
+	run.Faults, run.Ends = w.injector.faults, w.injector.ends
+	r.Stall = run.Stall.Seconds()
+	if w.hosts != nil {
+		r.Packets = w.hosts.network.Counts()
+	}
+	return run, nil
+}
+
+// supervise starts daemons again that end by themselves, until the returned function is called.
+func (w *world) supervise(ctx context.Context) (stop func()) {
+	supervised, end := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { w.injector.supervise(supervised) })
+	return func() {
+		end()
+		running.Wait()
+		w.injector.recovering.Wait()
+	}
+}
+
+// startApplications starts the Spark applications in the mix; nil without.
+func (w *world) startApplications(ctx context.Context) (*RunningApplications, error) {
+	if w.o.Spark == nil {
+		return nil, nil //nolint:nilnil // as described
+	}
+	return w.o.Spark.Start(ctx, ApplicationOptions{
+		Frontends: w.cluster.Frontends(), Executors: groups * nodesPerGroup, Settings: w.driverAddress(), Seed: w.o.Seed, Lasts: w.o.Lasts, Progress: w.o.Progress,
+	})
+}
+
+// newRecord returns the record of a run that begins now.
+func (w *world) newRecord() *history.Run {
+	run := &history.Run{
+		Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Standbys: w.o.Standbys, Began: Now(), Frontends: frontends, Workers: w.fleet.workers(),
+	}
+	for _, v := range w.fleet.daemons() {
+		if v.role == cluster.NodeMonitor {
+			run.Nodes = append(run.Nodes, w.cluster.Name(v.role, v.number))
+		}
+	}
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}
-	w.injector = newInjector(w.cluster, w.fleet, w.hosts, w.disk, w.walls, run.Began, w.o.Progress)
-	watch := &observer{c: w.cluster, fleet: w.fleet, frontends: w.clients.frontends}
+	return run
+}
 
+// underLoad submits jobs while faults are injected and for a time after that, and returns when all
+// of them have ended, or patience has.
+func (w *world) underLoad(ctx context.Context, r *Result, run *history.Run, watch *observer, spark *RunningApplications) error {
 	jobs, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	load, endLoad := context.WithCancel(jobs)
@@ -218,8 +283,6 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	defer endObserved()
 	seen := make(chan struct{})
 	go func() { defer close(seen); watch.run(observed) }()
-	supervised := make(chan struct{})
-	go func() { defer close(supervised); w.injector.supervise(observed) }()
 	submitted := make(chan struct{})
 	go func() { defer close(submitted); w.clients.submitAll(jobs, load, w.o) }()
 
@@ -238,7 +301,7 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	if spark != nil {
 		var err error
 		if run.SparkJobs, err = spark.Finish(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	run.Jobs = w.clients.all(context.WithoutCancel(ctx))
@@ -246,22 +309,10 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	w.clients.running.Wait()
 	endObserved()
 	<-seen
-	<-supervised
-	w.injector.recovering.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("the run was ended early: %w", err)
+		return fmt.Errorf("the run was ended early: %w", err)
 	}
-	run.Done = watch.last(ctx, idleWithin)
-	if err := keepPages(ctx, w.cluster, w.fleet, filepath.Join(w.o.Dir, "pages")); err != nil {
-		return nil, err
-	}
-	run.Stall, run.Slots, run.Groups, run.Footprints = watch.stall, watch.slots, watch.groups, watch.footprints
-	run.Faults, run.Ends = w.injector.faults, w.injector.ends
-	r.Stall = run.Stall.Seconds()
-	if w.hosts != nil {
-		r.Packets = w.hosts.network.Counts()
-	}
-	return run, nil
+	return nil
 }
 
 // acceptedResults reads the frontends' histories: which results they accepted. The last line

@@ -24,10 +24,11 @@ func TestPauseAfter(t *testing.T) {
 		events []history.Event
 		want   pause
 	}{
-		"at once":               {starts(900, 950, 1700, 1730), pause{700 * time.Millisecond, 700 * time.Millisecond}},
-		"launches on their way": {starts(990, 1020, 1040, 2500, 2530), pause{1460 * time.Millisecond, 1500 * time.Millisecond}},
-		"a later gap":           {starts(1030, 1060, 2100, 9000), pause{1040 * time.Millisecond, 1100 * time.Millisecond}},
-		"none":                  {starts(1030, 1060, 1090), pause{30 * time.Millisecond, 30 * time.Millisecond}},
+		"at once":               {starts(900, 950, 1700, 1730, 2010), pause{length: 700 * time.Millisecond, end: 700 * time.Millisecond}},
+		"launches on their way": {starts(990, 1020, 1040, 2500, 2530), pause{length: 1460 * time.Millisecond, end: 1500 * time.Millisecond}},
+		"a later gap":           {starts(1030, 1060, 2100, 9000), pause{length: 1040 * time.Millisecond, end: 1100 * time.Millisecond}},
+		"none since":            {starts(1030, 1060, 1090), pause{length: 8910 * time.Millisecond, end: 9 * time.Second, lasts: true}},
+		"only a later one":      {starts(1030, 1060, 2080), pause{length: 1020 * time.Millisecond, end: 1080 * time.Millisecond}},
 	} {
 		got, err := pauseAfter(c.events, 1000*1e6, 10000*1e6, beginWithin)
 		if err != nil || got != c.want {
@@ -39,6 +40,26 @@ func TestPauseAfter(t *testing.T) {
 	}
 	if _, err := pauseAfter(starts(10, 20), 1000*1e6, 9000*1e6, beginWithin); err == nil || !strings.Contains(err.Error(), "8.0 s") {
 		t.Errorf("no launch: %v", err)
+	}
+}
+
+// A launch that never comes after a failure is no short pause: the measurement fails. Where launches
+// may go on the time without one counts, whether it is over or not.
+func TestTakeoverThatNeverComes(t *testing.T) {
+	for _, k := range kinds {
+		switch k.name {
+		case MasterCrash, MasterPause, MasterPartition, MasterRestart:
+			if got, err := k.pauseOf(starts(1005, 1030), 1000*1e6, 6000*1e6); err == nil || !strings.Contains(err.Error(), "for the last 5.0 s") {
+				t.Errorf("%s: %v, %v", k.name, got, err)
+			}
+			if got, err := k.pauseOf(starts(1005, 1030, 2010, 5990), 1000*1e6, 6000*1e6); err != nil || got != 1010*time.Millisecond {
+				t.Errorf("%s with a takeover: %v, %v", k.name, got, err)
+			}
+		case NATSLost:
+			if got, err := k.pauseOf(starts(1005, 1030), 1000*1e6, 6000*1e6); err != nil || got != 4970*time.Millisecond {
+				t.Errorf("%s: %v, %v", k.name, got, err)
+			}
+		}
 	}
 }
 

@@ -40,20 +40,23 @@ type kind struct {
 	every, lasts       time.Duration // a job of one task is submitted each time, and lasts so long; 0: jobEvery, taskLasts
 }
 
+// nextLaunch ends the pause of a failure that stops all launches for a time.
+const nextLaunch = "the next launch"
+
 // kinds are all kinds of failures.
 //
 // When a node is lost the other one has a free slot for each of its tasks: the pause is not one of
 // waiting for slots.
 var kinds = []kind{
-	{name: MasterCrash, means: "a leading master killed (SIGKILL)", until: "the next launch", goal: 600 * time.Millisecond, most: time.Second},
-	{name: MasterPause, means: "a leading master paused (SIGSTOP) for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond},
-	{name: MasterPartition, means: "a leading master cut off from all others for 6 s", until: "the next launch", goal: 2 * time.Second, most: 2500 * time.Millisecond, network: true},
+	{name: MasterCrash, means: "a leading master killed (SIGKILL)", until: nextLaunch, goal: 600 * time.Millisecond, most: time.Second},
+	{name: MasterPause, means: "a leading master paused (SIGSTOP) for 6 s", until: nextLaunch, goal: 2 * time.Second, most: 2500 * time.Millisecond},
+	{name: MasterPartition, means: "a leading master cut off from all others for 6 s", until: nextLaunch, goal: 2 * time.Second, most: 2500 * time.Millisecond, network: true},
 	{name: FrontendLost, means: "a frontend killed and its disk removed", until: "its standby has accepted another result of a job", goal: 2 * time.Second, most: 3 * time.Second},
 	{name: NATSLost, means: "one of three NATS servers killed", until: "(length of the longest time without a launch)", most: 500 * time.Millisecond},
 	{name: ProcessKilled, means: "the process of a task killed (SIGKILL)", until: "the task has started again", goal: 50 * time.Millisecond, most: 250 * time.Millisecond, alone: true, every: 300 * time.Millisecond, lasts: time.Second},
 	{name: NodeLost, means: "a node killed with its tasks (SIGKILL)", until: "all of these have started again", goal: 2 * time.Second, most: 2500 * time.Millisecond, alone: true, every: 600 * time.Millisecond, lasts: time.Second},
 	{name: FrontendRestart, means: "a frontend without a standby killed and started again", until: "it serves", goal: 300 * time.Millisecond, most: time.Second, alone: true},
-	{name: MasterRestart, means: "a master without a standby killed and started again", until: "the next launch", goal: 1200 * time.Millisecond, most: 2 * time.Second, alone: true},
+	{name: MasterRestart, means: "a master without a standby killed and started again", until: nextLaunch, goal: 1200 * time.Millisecond, most: 2 * time.Second, alone: true},
 }
 
 // Kinds returns the names of all kinds.

@@ -95,6 +95,30 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	if err != nil {
 		return nil, err
 	}
+	r := &RollingResult{Bench: "rolling", Load: Load{Before: measure.LoadAverage()}}
+	c, err := cluster.Start(ctx, o.cluster())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	l, err := newLoad(c, o.Frontends, []string{self, chaos.TaskVerb, tasks})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	if err := o.underLoad(ctx, c, l, r); err != nil {
+		return nil, err
+	}
+	events, err := history.ReadFolder(tasks)
+	if err != nil {
+		return nil, err
+	}
+	r.attempts(events)
+	return r, nil
+}
+
+// cluster returns the cluster whose daemons are restarted.
+func (o *RollingOptions) cluster() cluster.Spec {
 	spec := cluster.Spec{
 		Groups: even(o.Nodes, o.Groups), Slots: o.Slots, Frontends: o.Frontends, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), HTTP: true, Command: o.Command, RestartGrace: o.Grace,
 	}
@@ -108,17 +132,11 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 			}
 		}
 	}
-	r := &RollingResult{Bench: "rolling", Load: Load{Before: measure.LoadAverage()}}
-	c, err := cluster.Start(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	l, err := newLoad(c, o.Frontends, []string{self, chaos.TaskVerb, tasks})
-	if err != nil {
-		return nil, err
-	}
-	defer l.close()
+	return spec
+}
+
+// underLoad restarts the daemons while jobs are submitted, and returns when these have ended.
+func (o *RollingOptions) underLoad(ctx context.Context, c *cluster.Cluster, l *load, r *RollingResult) (err error) {
 	all, giveUp := context.WithCancel(ctx)
 	var supervised sync.WaitGroup
 	defer supervised.Wait()
@@ -130,7 +148,7 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 	var spark *chaos.RunningApplications
 	if o.Spark != nil {
 		if spark, err = o.Spark.Start(all, o.applicationOptions(c)); err != nil {
-			return nil, err
+			return err
 		}
 		defer spark.Stop()
 	}
@@ -138,15 +156,29 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 
 	began, before := chaos.Now(), int(v.ended.Load())
 	if !chaos.Sleep(ctx, o.Quiet) {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	restarts := chaos.Now()
 	if err := o.restartAll(ctx, c, v, r); err != nil {
-		return nil, err
+		return err
 	}
 	over := chaos.Now()
 	r.Ended = int(v.ended.Load()) - before
 	stop()
+	o.awaitJobs(l, giveUp)
+	if spark != nil {
+		if err := r.countSpark(spark.Finish(ctx)); err != nil {
+			return err
+		}
+	}
+	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), measure.LoadAverage()
+	r.count(l.between(0, over+int64(time.Hour)))
+	r.QuietP99, r.RestartP99 = shortP99(l.between(began, restarts)), shortP99(l.between(restarts, over))
+	return nil
+}
+
+// awaitJobs waits until all jobs have ended, and gives those up that take too long.
+func (o *RollingOptions) awaitJobs(l *load, giveUp func()) {
 	ended := make(chan struct{})
 	go func() { l.running.Wait(); close(ended) }()
 	select {
@@ -155,20 +187,6 @@ func Rolling(ctx context.Context, o RollingOptions) (_ *RollingResult, err error
 		giveUp()
 		<-ended
 	}
-	if spark != nil {
-		if err := r.countSpark(spark.Finish(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	r.Took, r.Load.After = measure.Number(float64(over-restarts)/1e9), measure.LoadAverage()
-	r.count(l.between(0, over+int64(time.Hour)))
-	r.QuietP99, r.RestartP99 = shortP99(l.between(began, restarts)), shortP99(l.between(restarts, over))
-	events, err := history.ReadFolder(tasks)
-	if err != nil {
-		return nil, err
-	}
-	r.attempts(events)
-	return r, nil
 }
 
 // applicationOptions returns what Spark applications do: they have work for as long as daemons restart, by an

@@ -187,27 +187,36 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 		return 0, err
 	}
 	chaos.Sleep(ctx, watchFor)
-	if k.name == NATSLost { // launches may go on: what counts is for how long they did not, also when it returns
-		p, err := w.longestPause(at, time.Hour)
+	read := chaos.Now()
+	events, err := history.ReadFolder(w.tasks)
+	if err != nil {
+		return 0, err
+	}
+	return k.pauseOf(events, at, read)
+}
+
+// pauseOf returns the pause of launches that a failure has caused, from events that were read at
+// the given time.
+func (k *kind) pauseOf(events []history.Event, at, read int64) (time.Duration, error) {
+	if k.until != nextLaunch { // launches may go on: what counts is for how long they did not, also when the daemon returns
+		p, err := pauseAfter(events, at, read, time.Hour)
 		return p.length, err
 	}
-	p, err := w.longestPause(at, beginWithin)
+	p, err := pauseAfter(events, at, read, beginWithin)
+	if err == nil && p.lasts {
+		err = fmt.Errorf("no task has started for the last %.1f s, and the pause began within %v of the failure", p.length.Seconds(), beginWithin)
+	}
 	return p.end, err
 }
 
-// longestPause returns the longest pause of starts that begins within a time after an instant.
-func (w *world) longestPause(at int64, within time.Duration) (pause, error) {
-	events, err := history.ReadFolder(w.tasks)
-	if err != nil {
-		return pause{}, err
-	}
-	return pauseAfter(events, at, chaos.Now(), within)
+// pause is a time without a start of a task. Its end is counted from the failure.
+type pause struct {
+	length, end time.Duration
+	lasts       bool // no start has ended it
 }
 
-// pause is a time without a start of a task. Its end is counted from the failure.
-type pause struct{ length, end time.Duration }
-
-// pauseAfter is longestPause of events, which were read at the given time.
+// pauseAfter returns the longest pause of starts that begins within a time after an instant, from
+// events that were read at the given time. The last one lasts until then.
 func pauseAfter(events []history.Event, at, read int64, within time.Duration) (longest pause, err error) {
 	last, some := at, false
 	for _, e := range events {
@@ -222,6 +231,9 @@ func pauseAfter(events []history.Event, at, read int64, within time.Duration) (l
 	}
 	if !some {
 		return pause{}, fmt.Errorf("no task has started for %.1f s after the failure", float64(read-at)/1e9)
+	}
+	if length := time.Duration(read - last); length > longest.length && last-at <= within.Nanoseconds() {
+		longest = pause{length: length, end: time.Duration(read - at), lasts: true}
 	}
 	return longest, nil
 }

@@ -39,6 +39,7 @@ const (
 func Checks() []Check {
 	return []Check{
 		{"accepted jobs end", "every accepted job ends", acceptedJobsEnd},
+		{"submissions are accepted after healing", "a job that its client still submits five seconds after the last fault is accepted", submissionsAccepted},
 		{"jobs complete", "a job completes unless it was cancelled, or one of its tasks took down three nodes", jobsComplete},
 		{"Spark jobs complete", "every job of a Spark application completes", sparkJobsComplete},
 		{"one result", "one accepted result a task", oneResult},
@@ -47,7 +48,7 @@ func Checks() []Check {
 		{EndsOnce, "a task runs to its end twice only when a node of it was lost, paused or partitioned, or was stopped while the first was ending or while no frontend could accept its result, or its job was not accepted yet", ranTwice},
 		{"reserved slots", "reserved workers run no long task", reservedSlots},
 		{"epochs rise", "the epoch and the sequence numbers of a slot never go back", epochsRise},
-		{"no worker leaked", "after all faults and all jobs have ended, every worker is idle and requests no task", noWorkerLeaked},
+		{"no worker leaked", "after all faults and all jobs have ended, every worker is there and idle and requests no task, as every frontend and node reports", noWorkerLeaked},
 		{"work conservation", "after all faults have ended, no worker stays idle for more than 2 s while a task waits that it may run (where tasks wait at masters, and not for executors of Spark)", workConservation},
 		{"throughput", "from five seconds after the last fault on, tasks end at the rate at which they arrive", throughput},
 		{"cancel is final", "no task of a cancelled job starts more than 2 s after the answer and the end of the faults", cancelIsFinal},

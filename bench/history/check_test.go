@@ -24,11 +24,12 @@ func ran(job string, task, attempt int, node string, slot int, from, to float64)
 func sound() *Run {
 	r := &Run{
 		LostAfter: 2 * time.Second, Began: at(0), Healed: at(10), Until: at(25), Done: at(30),
+		Frontends: 1, Workers: map[int]int{0: 4}, Nodes: []string{"node-0", "node-1"},
 		Jobs: []Job{
 			{Key: "short-0", Tasks: 2, Writes: true, Submitted: at(1), Accepted: at(1), Ended: at(3), State: "completed", Completed: 2},
 			{Key: "long-1", Long: true, Tasks: 1, Writes: true, Submitted: at(1), Accepted: at(1), Cancelled: at(2), Ended: at(2), State: "cancelled"},
 			{Key: "short-2", Tasks: 1, Writes: true, Submitted: at(3), Accepted: at(3), Ended: at(8), State: "completed", Completed: 1},
-			{Key: "short-3", Tasks: 1, Submitted: at(3)}, // never accepted
+			{Key: "short-3", Tasks: 1, Submitted: at(3)}, // its client gave up: it was refused
 		},
 		Faults: []Fault{{Number: 1, Kind: Kill, Victim: "node-0", From: at(5), To: at(5.5)}},
 		SparkJobs: []SparkJob{
@@ -68,6 +69,16 @@ func rolling(daemon string, from, to float64) Fault {
 	return Fault{Number: 1, Kind: Rolling, Victim: "*", From: at(2), To: at(9), Stops: []DaemonStop{{daemon, at(from), at(to)}}}
 }
 
+// acceptsNothing is a cluster whose frontends accept no job after healing.
+func acceptsNothing(r *Run) {
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; j.Submitted > at(12) {
+			j.Called, j.Accepted, j.Ended, j.State, j.Completed = at(29), 0, 0, "", 0
+		}
+	}
+	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > at(12) })
+}
+
 // unaccepted is a node that stops in order with a result that no frontend accepted, because NATS
 // servers are lost; the task begins again later.
 func unaccepted(servers string, from, to float64) func(*Run) {
@@ -99,6 +110,14 @@ func TestEachCheckFinds(t *testing.T) {
 	}
 	rows := []row{
 		{"accepted jobs end", "short-0", func(r *Run) { r.Jobs[0].Ended = 0 }, ""},
+		{"submissions are accepted after healing", "frontend 0 never accepted 1 jobs that were submitted until after healing, the first of them short-3 until 16s after it: no answer", func(r *Run) { r.Jobs[3].Called, r.Jobs[3].Reason = at(26), "no answer" }, ""},
+		{"submissions are accepted after healing", "the first of them short-3 ", func(r *Run) { r.Jobs[3].Submitted = at(16) }, ""}, // its first submission was not answered
+		{"submissions are accepted after healing", "accepted 15 jobs", acceptsNothing, "throughput"},
+		{"throughput", "12 short tasks arrived and 0 ended", acceptsNothing, "submissions are accepted after healing"},
+		{"jobs complete", "short-0 failed, and not because a task of it took down 3 nodes: exit status 1", func(r *Run) { r.Jobs[0].Writes, r.Jobs[0].State, r.Jobs[0].Reason = false, "failed", "exit status 1" }, ""},
+		{"jobs complete", "2 nodes within", func(r *Run) {
+			r.Jobs[0].Writes, r.Jobs[0].State, r.Jobs[0].Reason = false, "failed", "task 0 was lost with 2 nodes within 300 s, a and b"
+		}, ""},
 		{"jobs complete", "lost thrice", func(r *Run) { r.Jobs[0].State, r.Jobs[0].Reason = "failed", "lost thrice" }, ""},
 		{"jobs complete", "1 of its 2", func(r *Run) { r.Jobs[0].Completed = 1 }, ""},
 		{"Spark jobs complete", "job 2 of Spark application 1 has not ended: killed", func(r *Run) { r.SparkJobs[1].Ended, r.SparkJobs[1].Why = 0, []string{"killed"} }, ""},
@@ -122,6 +141,15 @@ func TestEachCheckFinds(t *testing.T) {
 			r.Slots = append(r.Slots, Slot{Time: at(32), Node: "node-1", Incarnation: 1, Epoch: 2, Seq: 98})
 		}, ""},
 		{"no worker leaked", "3 idle", func(r *Run) { r.Groups[len(r.Groups)-1].Idle = 3 }, ""},
+		{"no worker leaked", "group 0 with 2 of its 4 workers", func(r *Run) {
+			g := &r.Groups[len(r.Groups)-1]
+			g.Workers, g.Idle, g.IdleGeneral = 2, 2, 1
+		}, ""},
+		{"no worker leaked", "group 0 with 0 of its 4 workers", func(r *Run) { r.Groups[len(r.Groups)-1] = Group{Time: at(31)} }, ""},
+		{"no worker leaked", "frontend 0 does not report group 0", func(r *Run) { r.Groups = r.Groups[:len(r.Groups)-1] }, ""},
+		{"no worker leaked", "frontend 0 does not report group 1", func(r *Run) { r.Workers[1] = 4 }, ""},
+		{"no worker leaked", "frontend 1 does not report group 0", func(r *Run) { r.Frontends = 2 }, ""},
+		{"no worker leaked", "node-1 does not report its slots", func(r *Run) { r.Slots = r.Slots[:len(r.Slots)-1] }, ""},
 		{"no worker leaked", "still runs", func(r *Run) { r.Slots[len(r.Slots)-1].Job = "short-0" }, ""},
 		{"no worker leaked", "still asks", func(r *Run) { r.Slots[len(r.Slots)-1].Asks = true }, ""},
 		{"work conservation", "1 idle workers", func(r *Run) {
@@ -245,6 +273,15 @@ func TestReasonsCount(t *testing.T) {
 		"a frontend whose disk was full": func(r *Run) {
 			r.Faults = append(r.Faults, Fault{Number: 2, Kind: FullDisk, Victim: "frontend-0", From: at(6), To: at(7.9)})
 			r.Ends = []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}
+		},
+		"a standby that reports for its frontend": func(r *Run) { r.Groups[len(r.Groups)-1].Frontend = 1 },
+		"a frontend whose disk fails until the end": func(r *Run) {
+			r.Frontends, r.FailingDisk = 2, "frontend-1"
+			r.Jobs[3].Frontend, r.Jobs[3].Called = 1, at(29)
+		},
+		"a job without histories that took down three nodes": func(r *Run) {
+			j := &r.Jobs[0]
+			j.Writes, j.State, j.Reason = false, "failed", "task 1 was lost with 3 nodes within 300 s, a, b and c, the last time because it is gone"
 		},
 		"a task that took down three nodes": func(r *Run) {
 			for i := range 3 {

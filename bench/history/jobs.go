@@ -2,6 +2,9 @@ package history
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,6 +19,33 @@ func acceptedJobsEnd(r *Run) (list []Finding) {
 	return list
 }
 
+// submissionsAccepted: clients submit a job until it is accepted, so every job that was still
+// submitted when all faults were over is accepted in the end. There is one finding for each
+// frontend: one that accepts nothing has hundreds of such jobs.
+func submissionsAccepted(r *Run) (list []Finding) {
+	from := r.Healed + Time(backWithin+r.Stall)
+	refused := map[int][]Job{}
+	for _, j := range r.Jobs {
+		if j.Accepted == 0 && j.lastSubmitted() >= from && r.FailingDisk != frontendName(j.Frontend) { // that disk is never healed
+			refused[j.Frontend] = append(refused[j.Frontend], j)
+		}
+	}
+	for _, frontend := range slices.Sorted(maps.Keys(refused)) {
+		jobs := refused[frontend]
+		first := jobs[0]
+		last := first.lastSubmitted()
+		list = append(list, Finding{What: fmt.Sprintf("frontend %d never accepted %d jobs that were submitted until after healing, the first of them %s until %v after it: %s",
+			frontend, len(jobs), first.Key, time.Duration(last-r.Healed), first.Reason), At: last})
+	}
+	return list
+}
+
+// lastSubmitted is when a job was submitted for the last time.
+func (j *Job) lastSubmitted() Time { return max(j.Submitted, j.Called) }
+
+// frontendName is the name of a frontend's number.
+func frontendName(number int) string { return fmt.Sprintf("frontend-%d", number) }
+
 // jobsComplete: the programs of the tasks do not fail, so a job completes unless it was
 // cancelled or one of its tasks took down three nodes.
 func jobsComplete(r *Run) (list []Finding) {
@@ -29,13 +59,20 @@ func jobsComplete(r *Run) (list []Finding) {
 			if tookDown == nil {
 				tookDown = nodesTakenDown(r)
 			}
-			if n := tookDown[j.Key]; n < nodesOfPoison && j.Writes {
+			switch n := tookDown[j.Key]; {
+			case j.Writes && n < nodesOfPoison:
 				list = append(list, Finding{What: fmt.Sprintf("job %s %s, though no task of it was on more than %d nodes that went down: %s", j.Key, j.State, n, j.Reason), At: j.Ended})
+			case !j.Writes && !lostWithNodes.MatchString(j.Reason):
+				list = append(list, Finding{What: fmt.Sprintf("job %s %s, and not because a task of it took down %d nodes: %s", j.Key, j.State, nodesOfPoison, j.Reason), At: j.Ended})
 			}
 		}
 	}
 	return list
 }
+
+// lostWithNodes is the reason of a job one of whose tasks took down three nodes. It is all that
+// is known of jobs that write no history.
+var lostWithNodes = regexp.MustCompile(`task \d+ was lost with ([3-9]|\d\d+) nodes within `)
 
 // sparkJobsComplete: the tasks of Spark's jobs do not fail, and Spark starts those again that it
 // has lost with an executor.

@@ -42,7 +42,7 @@ func workConservation(r *Run) (list []Finding) {
 const backWithin = 5 * time.Second
 
 // throughput: in the seconds after backWithin tasks end at the rate at which they arrive,
-// short of what is still running.
+// short of what is still running. Those of jobs that no frontend accepts have arrived as well.
 func throughput(r *Run) []Finding {
 	from := r.Healed + Time(backWithin+r.Stall)
 	if r.Until <= from+Time(backWithin) || r.FailingDisk != "" {
@@ -50,7 +50,7 @@ func throughput(r *Run) []Finding {
 	}
 	arrived, ended := 0, 0
 	for _, j := range r.Jobs {
-		if j.Writes && !j.Long && j.Accepted != 0 && j.Cancelled == 0 && j.Submitted >= from-Time(time.Second) && j.Submitted < r.Until-Time(time.Second) {
+		if j.Writes && !j.Long && j.Cancelled == 0 && j.Submitted >= from-Time(time.Second) && j.Submitted < r.Until-Time(time.Second) {
 			arrived += j.Tasks
 		}
 	}
@@ -125,13 +125,32 @@ func processes(r *Run) (list []Finding) {
 }
 
 // ledNoMore reports whether a frontend ended that could not renew its leadership: it reports
-// that, as it may at any time on a machine without processor time to spare, or a fault was in
-// progress, or had just ended.
+// that, as it may at any time on a machine without processor time to spare, or a fault of it or
+// of NATS was in progress, or had just ended.
 func (r *Run) ledNoMore(e ProcessEnd) bool {
-	return r.Standbys && strings.HasPrefix(e.Daemon, "frontend") && (strings.Contains(e.What, "this process does not lead any more") || slices.ContainsFunc(r.Faults, func(f Fault) bool {
-		return !f.Void && f.From <= e.Time && e.Time <= f.To+Time(5*time.Second)
-	}))
+	if !r.Standbys || !strings.HasPrefix(e.Daemon, "frontend") || e.crashed() {
+		return false
+	}
+	return strings.Contains(e.What, "this process does not lead any more") || slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.keepsFromLeading(e) })
 }
+
+// crashed reports whether a process ended as none ever may. The end of its log may lack the
+// first line of a panic, but the Go runtime then ends the process with status 2.
+func (e *ProcessEnd) crashed() bool {
+	return slices.ContainsFunc([]string{"panic", "fatal error", "exit status 2", "did not end within"}, func(text string) bool { return strings.Contains(e.What, text) })
+}
+
+// keepsFromLeading reports whether a frontend may have lost its leadership by a fault: one of its
+// own process, its disk or its network, or of a NATS server, in which leaderships are recorded.
+func (f *Fault) keepsFromLeading(e ProcessEnd) bool {
+	meets := func(daemon string, from, to Time) bool {
+		return (daemon == e.Daemon || strings.HasPrefix(daemon, "nats-")) && from <= e.Time && e.Time <= to+Time(leadsAgain)
+	}
+	return !f.Void && (meets(f.Victim, f.From, f.To) || meets(f.Peer, f.From, f.To) || slices.ContainsFunc(f.Stops, func(s DaemonStop) bool { return meets(s.Daemon, s.From, s.To) }))
+}
+
+// leadsAgain is how long after a fault a frontend may still fail to lead, or to follow.
+const leadsAgain = 5 * time.Second
 
 // diskFailed reports whether the disk of a daemon was full or failed when it ended.
 func (r *Run) diskFailed(e ProcessEnd) bool {

@@ -21,6 +21,11 @@ type Run struct {
 	FailingDisk string
 	// Standbys reports whether frontends have standbys: one that loses its leadership ends.
 	Standbys bool
+	// Frontends is the number of frontends without their standbys, Workers the number of workers
+	// of each group, and Nodes the names of all nodes: of the cluster when it is sound.
+	Frontends int
+	Workers   map[int]int
+	Nodes     []string
 	// Stall is the longest time by which the program that injected the faults was late
 	// itself after Healed. The bounds in time are longer by it.
 	Stall time.Duration
@@ -127,7 +132,7 @@ type Slot struct {
 // Group is a group in a frontend's status.
 type Group struct {
 	Time                      Time
-	Frontend, Group           int
+	Frontend, Group           int // the standby of frontend i is Frontends+i
 	Workers, Idle, Busy       int
 	IdleGeneral, IdleReserved int
 	QueuedShort, QueuedLong   int

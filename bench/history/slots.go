@@ -46,25 +46,57 @@ func epochsRise(r *Run) (list []Finding) {
 	return list
 }
 
-// noWorkerLeaked: the last account of each group and slot, when all is healed and done, has
-// every worker idle and none with an open request.
-func noWorkerLeaked(r *Run) (list []Finding) {
+// noWorkerLeaked: the last account of each group and slot, when all is healed and done, is there
+// and has every worker idle and none with an open request.
+func noWorkerLeaked(r *Run) []Finding {
+	return append(groupsLeaked(r), slotsLeaked(r)...)
+}
+
+// groupsLeaked compares what each frontend says last of each group, itself or by its standby.
+func groupsLeaked(r *Run) (list []Finding) {
 	type view struct{ frontend, group int }
-	groups, slots := map[view]Group{}, map[slotOf]Slot{}
+	groups := map[view]Group{}
 	for _, g := range r.Groups {
-		groups[view{g.Frontend, g.Group}] = g
+		if g.Time >= r.Done {
+			groups[view{g.Frontend % max(1, r.Frontends), g.Group}] = g
+		}
 	}
+	for frontend := range r.Frontends {
+		if r.FailingDisk == frontendName(frontend) {
+			continue // it may not run
+		}
+		for group, workers := range r.Workers {
+			switch g, ok := groups[view{frontend, group}]; {
+			case !ok:
+				list = append(list, Finding{What: fmt.Sprintf("at the end frontend %d does not report group %d", frontend, group)})
+			case g.Workers != workers:
+				list = append(list, Finding{What: fmt.Sprintf("at the end frontend %d sees group %d with %d of its %d workers", frontend, group, g.Workers, workers)})
+			}
+		}
+	}
+	for id, g := range groups {
+		if g.Busy != 0 || g.Idle != g.Workers || g.QueuedShort+g.QueuedLong != 0 {
+			list = append(list, Finding{What: fmt.Sprintf("at the end frontend %d sees group %d with %d workers, %d idle and %d busy, and %d tasks in queues", id.frontend, g.Group, g.Workers, g.Idle, g.Busy, g.QueuedShort+g.QueuedLong)})
+		}
+	}
+	return list
+}
+
+// slotsLeaked examines what each node says last of its slots.
+func slotsLeaked(r *Run) (list []Finding) {
+	slots, seen := map[slotOf]Slot{}, map[string]bool{}
 	for _, s := range r.Slots {
-		slots[slotOf{s.Node, s.Slot}] = s
+		if s.Time >= r.Done {
+			slots[slotOf{s.Node, s.Slot}], seen[s.Node] = s, true
+		}
 	}
-	for _, g := range groups {
-		if g.Time >= r.Done && (g.Busy != 0 || g.Idle != g.Workers || g.QueuedShort+g.QueuedLong != 0) {
-			list = append(list, Finding{What: fmt.Sprintf("at the end frontend %d sees group %d with %d workers, %d idle and %d busy, and %d tasks in queues", g.Frontend, g.Group, g.Workers, g.Idle, g.Busy, g.QueuedShort+g.QueuedLong)})
+	for _, node := range r.Nodes {
+		if !seen[node] {
+			list = append(list, Finding{What: fmt.Sprintf("at the end %s does not report its slots", node)})
 		}
 	}
 	for _, s := range slots {
 		switch {
-		case s.Time < r.Done:
 		case s.Job != "":
 			list = append(list, Finding{What: fmt.Sprintf("at the end slot %d of %s still runs task %d of job %s, attempt %d", s.Slot, s.Node, s.Task, s.Job, s.Attempt)})
 		case s.Asks:

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // chaosTaskMain turns this process into a task of `pigeon bench chaos`, when it was started
@@ -55,19 +56,7 @@ and histories is kept then.`,
 	}
 	output := addOutput(cmd)
 	f, fs := &chaosFlags{}, cmd.Flags()
-	fs.Uint64Var(&f.Seed, "seed", 1, "of the faults and the jobs")
-	fs.StringVar(&f.Policy, "policy", "pigeon", "NAME[:key=value,...]")
-	fs.Float64Var(&f.minutes, "minutes", 4, "of faults; the run ends when everything is healed and done")
-	fs.Float64Var(&f.Rate, "rate", 0.7, "faults a second")
-	fs.StringSliceVar(&f.Kinds, "kinds", nil, "kinds of faults: "+strings.Join(chaos.Kinds(), ", ")+" (default: all that are possible here)")
-	fs.BoolVar(&f.Standbys, "standbys", false, "a standby of each master and frontend, and three NATS servers with JetStream; implied by the kinds that need them")
-	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
-	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
-	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
-	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")
-	fs.StringVar(&f.JournalFaults, "journal-faults", "", "setting journal_faults of frontend 0: slow=5ms, fsync-error-after=500 and others (default: none)")
-	fs.IntVar(&f.spark, "spark", 0, "Spark applications in the mix, by the Spark that 'pigeon spark' finds; each runs a small job every two seconds")
-	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
+	f.define(fs)
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
 	again := fs.String("again", "", "instead of a run, check one again whose folder was kept")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -91,6 +80,23 @@ and histories is kept then.`,
 		return f.run(cmd, *output)
 	}
 	return cmd
+}
+
+// define defines the flags of a run.
+func (f *chaosFlags) define(fs *pflag.FlagSet) {
+	fs.Uint64Var(&f.Seed, "seed", 1, "of the faults and the jobs")
+	fs.StringVar(&f.Policy, "policy", "pigeon", "NAME[:key=value,...]")
+	fs.Float64Var(&f.minutes, "minutes", 4, "of faults; the run ends when everything is healed and done")
+	fs.Float64Var(&f.Rate, "rate", 0.7, "faults a second")
+	fs.StringSliceVar(&f.Kinds, "kinds", nil, "kinds of faults: "+strings.Join(chaos.Kinds(), ", ")+" (default: all that are possible here)")
+	fs.BoolVar(&f.Standbys, "standbys", false, "a standby of each master and frontend, and three NATS servers with JetStream; implied by the kinds that need them")
+	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
+	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
+	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
+	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")
+	fs.StringVar(&f.JournalFaults, "journal-faults", "", "setting journal_faults of frontend 0: slow=5ms, fsync-error-after=500 and others (default: none)")
+	fs.IntVar(&f.spark, "spark", 0, "Spark applications in the mix, by the Spark that 'pigeon spark' finds; each runs a small job every two seconds")
+	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 }
 
 func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
