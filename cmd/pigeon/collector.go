@@ -18,6 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -32,6 +33,7 @@ type collector struct {
 
 	to      *os.Root // nil: nothing is copied
 	perTask bool     // each task has a folder there
+	patient bool     // a refusal that may pass is asked again
 
 	files, bytes int64 // copied
 	failed       int   // tasks
@@ -55,18 +57,44 @@ func (k *collector) close() {
 
 // tasks handles all tasks. What is not there of one of them is said, and the others' follow.
 func (k *collector) tasks(ctx context.Context, n int) error {
+	s, err := k.job.WaitFor(ctx, 0) // before its files are read: tasks may start and end meanwhile
+	if err != nil {
+		return err
+	}
+	ended := s.State.Ended()
+	k.patient = ended
 	for task := range n {
 		err := k.task(ctx, task)
 		switch {
-		case hasProblem(err, api.NotReady): // it has not started, or never did
-		case hasProblem(err, api.NotFound, api.Invalid):
+		case err == nil:
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted at task %d", task)
+		case !isAnswer(err): // which says nothing about the task, though it is NotReady, too
+			return ofTask(task, err)
+		case hasProblem(err, api.NotReady) && !ended: // it has not started
+		case hasProblem(err, api.NotReady, api.NotFound, api.Invalid):
 			k.failed++
-			fmt.Fprintf(k.errs, "pigeon: task %d: %v\n", task, err)
-		case err != nil:
-			return fmt.Errorf("task %d: %w", task, err)
+			k.patient = k.patient && !hasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
+			fmt.Fprintf(k.errs, "pigeon: %v\n", ofTask(task, err))
+		default:
+			return ofTask(task, err)
 		}
 	}
 	return nil
+}
+
+// isAnswer reports whether an error is not that of a call without an answer.
+func isAnswer(err error) bool {
+	_, unanswered := errors.AsType[*client.CallError](err)
+	return !unanswered
+}
+
+// ofTask returns an error that names the task, as those of frontends about a task do already.
+func ofTask(task int, err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok && strings.HasPrefix(e.Subject, fmt.Sprintf("task %d of ", task)) {
+		return err
+	}
+	return fmt.Errorf("task %d: %w", task, err)
 }
 
 // report says what was copied, and is an error when something was not.
@@ -132,7 +160,7 @@ func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, er
 // read copies what a task has under the name of a stream.
 func (k *collector) read(ctx context.Context, task int, stream string, w io.Writer) error {
 	for offset := int64(0); ; {
-		piece, err := k.job.Log(ctx, wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Stream: stream, Offset: offset, Limit: pieceBytes}, false)
+		piece, err := k.job.Log(ctx, wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Stream: stream, Offset: offset, Limit: pieceBytes}, k.patient)
 		if err != nil || len(piece.Data) == 0 {
 			return err
 		}

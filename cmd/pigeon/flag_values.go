@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/pflag"
 )
 
@@ -70,10 +72,16 @@ func clearerFault(e *pflag.InvalidValueError) error {
 	return nil
 }
 
-// explainValue returns an error of pflag about the value of a flag, with [clearerFault].
+// explainValue returns an error of pflag about the value of a flag, with [clearerFault] and without
+// secrets.
 func explainValue(e *pflag.InvalidValueError) error {
-	if fault := clearerFault(e); fault != nil {
-		return fmt.Errorf("invalid argument %q for \"--%s\" flag: %w", e.GetValue(), e.GetFlag().Name, fault)
+	shown, may := config.RefusedFlag(e.GetFlag(), e.GetValue())
+	fault := clearerFault(e)
+	switch {
+	case !may:
+		return fmt.Errorf("invalid argument for \"--%s\" flag: %w", e.GetFlag().Name, cmp.Or(fault, e.Unwrap()))
+	case fault != nil || shown != e.GetValue():
+		return fmt.Errorf("invalid argument %q for \"--%s\" flag: %w", shown, e.GetFlag().Name, cmp.Or(fault, e.Unwrap()))
 	}
 	return e
 }

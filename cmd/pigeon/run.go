@@ -84,7 +84,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	defer stop()
 	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
-		return err
+		return notSubmitted(ctx, cmd.ErrOrStderr(), c.Client, err)
 	}
 	if duplicate {
 		sayKnown(cmd.ErrOrStderr(), job.ID)
@@ -110,6 +110,60 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	}
 	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
+}
+
+// notSubmitted returns the error of a submission as the end of this program. A job whose user has
+// interrupted it before an answer may have been accepted all the same: it is cancelled.
+func notSubmitted(ctx context.Context, w io.Writer, c *frontends.Client, err error) error {
+	lost, unanswered := errors.AsType[*frontends.AnswerError](err)
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case unanswered:
+		return cancelUnanswered(context.WithoutCancel(ctx), w, c, lost)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(w, "interrupted; nothing was submitted")
+		return silentError{exitInterrupted}
+	}
+	return err
+}
+
+// cancelUnanswered cancels a job that a frontend may have accepted or may still accept, and returns
+// the exit status as an error.
+func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, lost *frontends.AnswerError) error {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	for unknown := false; ; unknown = true {
+		s, err := cancelAt(ctx, c, lost)
+		switch {
+		case unknown && ctx.Err() != nil && err != nil:
+			fmt.Fprintf(w, "interrupted; frontend %s has not accepted job %s\n", lost.Frontend, lost.Job)
+			return silentError{exitInterrupted}
+		case err == nil && s.State == api.StateCancelled:
+			fmt.Fprintf(w, "interrupted; job %s is cancelled\n", lost.Job)
+			return silentError{exitInterrupted}
+		case err == nil:
+			fmt.Fprintf(w, "interrupted; job %s had ended before: %s\n", lost.Job, s.State)
+			return silentError{exitInterrupted}
+		case !hasProblem(err, api.NotFound):
+			return fmt.Errorf("interrupted, and job %s, which frontend %s may have accepted, could not be cancelled: %w; 'pigeon cancel %s' tries again", lost.Job, lost.Frontend, err, lost.Job)
+		}
+		sleep(ctx, longestInputPause) // it may arrive after the order to cancel it
+	}
+}
+
+// cancelAt cancels a job at the frontend that may have accepted it. At others its key may be that of
+// another job.
+func cancelAt(ctx context.Context, c *frontends.Client, lost *frontends.AnswerError) (s api.Status, err error) {
+	var answer error
+	_, err = c.Of(ctx, lost.Job, func(ctx context.Context, f *frontends.Frontend) error {
+		if f.Address != lost.Frontend {
+			return &api.Error{Problem: api.NotFound, What: "the job was not sent there", Subject: "frontend " + f.Address, Address: lost.Frontend}
+		}
+		s, answer = f.Cancel(ctx, lost.Job)
+		return answer
+	})
+	return s, cmp.Or(answer, err)
 }
 
 // ranTo returns the end of a job that was run, of whose output bytes are missing, as the end of this

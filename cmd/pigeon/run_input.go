@@ -9,7 +9,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -148,8 +147,7 @@ func (f *inputForwarder) give(ctx context.Context, piece wire.Input) error {
 }
 
 func isRefusedInput(err error) bool {
-	_, unanswered := errors.AsType[*client.CallError](err)
-	return !unanswered && hasProblem(err, api.Invalid, api.Denied, api.Internal)
+	return isAnswer(err) && hasProblem(err, api.Invalid, api.Denied, api.Internal)
 }
 
 // sleep returns after d, or when ctx ends.

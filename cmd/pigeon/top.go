@@ -18,7 +18,7 @@ import (
 // topPage is what "pigeon top" shows.
 type topPage struct {
 	Time         float64          `json:"time"`                  // of the client, in Unix seconds
-	Slots        int              `json:"slots"`                 // of the nodes that are up
+	Slots        int              `json:"slots"`                 // of the nodes that are up or draining
 	Busy         int              `json:"busy"`                  // slots that run a task
 	Reserved     int              `json:"reserved"`              // slots that take short tasks only
 	BusyReserved int              `json:"busy_reserved"`         // of these, those that run a task
@@ -43,7 +43,7 @@ type topPage struct {
 type topGroup struct {
 	Group       int     `json:"group"`        // its number
 	Reachable   bool    `json:"reachable"`    // whether its master answered; without an answer all else is 0
-	Slots       int     `json:"slots"`        // of its nodes that are up
+	Slots       int     `json:"slots"`        // of its nodes that are up or draining
 	Busy        int     `json:"busy"`         // slots that run a task
 	QueuedShort int     `json:"queued_short"` // short tasks that wait
 	QueuedLong  int     `json:"queued_long"`  // long tasks that wait
@@ -76,9 +76,10 @@ func topCommand() *cobra.Command {
 		Short:   "Show what the cluster does now: slots, queues, owners, nodes",
 		Long: `Shows how many slots are busy, what runs and waits of each class and for how long the
 oldest task has waited, the owners with what they have and wait for, the groups and the
-nodes, and how many tasks are launched a second. On a terminal it is drawn again each
-second until Ctrl-C, and lines that do not fit are counted; elsewhere one picture follows
-the other. With -o json, one object for each.`,
+nodes, and how many tasks are launched a second. Slots are those of nodes that are up or
+draining: tasks run on both. On a terminal it is drawn again each second until Ctrl-C, and
+lines that do not fit are counted; elsewhere one picture follows the other. With -o json,
+one object for each.`,
 		Example: "  pigeon top\n  pigeon top --once\n  pigeon top --every 5s -o json",
 		Args:    cobra.NoArgs,
 	}

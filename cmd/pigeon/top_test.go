@@ -78,6 +78,20 @@ func TestTopFitsTheScreen(t *testing.T) {
 	}
 }
 
+// Slots of nodes that drain are counted, since tasks run there, and the help says so.
+func TestTopCountsSlotsOfDrainingNodes(t *testing.T) {
+	page := &topPage{}
+	page.add(&api.MasterState{Nodes: []api.Node{
+		{ID: "up", Up: true, State: api.StateUp, Slots: 4, Busy: 1}, {ID: "draining", Up: true, State: api.StateDraining, Slots: 8, Busy: 2}, {ID: "drained", Up: true, State: api.StateDrained, Slots: 16},
+	}})
+	if page.Slots != 12 || page.Busy != 3 || page.Groups[0].Slots != 12 {
+		t.Errorf("%+v", page)
+	}
+	if long := topCommand().Long; !strings.Contains(strings.Join(strings.Fields(long), " "), "Slots are those of nodes that are up or draining") {
+		t.Errorf("the help says %q", long)
+	}
+}
+
 func TestSlotsBar(t *testing.T) {
 	for want, c := range map[string][2]int{
 		"[....................]": {0, 4}, "[#...................]": {1, 1000}, "[##########..........]": {2, 4}, "[####################]": {9, 4},

@@ -22,7 +22,7 @@ func disk(dir string) Finding {
 	if err != nil {
 		return Finding{
 			Status: Bad, Found: fmt.Sprintf("%s: %v", dir, err),
-			Advice: "a frontend keeps its journal in a folder that it can write; set TMPDIR, or give --data-dir a folder on a disk with room",
+			Advice: "a frontend keeps its journal in a folder that it can write; set TMPDIR, or give --data a folder on a disk with room",
 		}
 	}
 	median := times[len(times)/2]

@@ -6,10 +6,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 )
 
@@ -72,6 +76,19 @@ func TestFindings(t *testing.T) {
 		if c.got.Status != c.status || !strings.Contains(c.got.Found, c.parts) || (c.got.Advice == "") != (c.status == Good) {
 			t.Errorf("%s: %+v, want %s with %q", c.name, c.got, c.status, c.parts)
 		}
+	}
+}
+
+// The flag that is advised is one of "pigeon frontend".
+func TestAdviceNamesTheFlagOfTheFolder(t *testing.T) {
+	fs := pflag.NewFlagSet("frontend", pflag.ContinueOnError)
+	if err := config.Flags(fs, frontend.Default()); err != nil {
+		t.Fatal(err)
+	}
+	advice := disk(filepath.Join(t.TempDir(), "absent")).Advice
+	named := regexp.MustCompile(`--[a-z-]+`).FindAllString(advice, -1)
+	if len(named) != 1 || fs.Lookup(strings.TrimPrefix(named[0], "--")) == nil {
+		t.Errorf("%q names %q", advice, named)
 	}
 }
 

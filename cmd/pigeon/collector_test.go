@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// A job's files that are missing because nobody answers, because the user has interrupted the copy,
+// or because their node is away, are missed: the exit status is not 0. Those of a task that has not
+// started are not.
+func TestCollectMissesFiles(t *testing.T) {
+	away := func(*fakeFrontend, context.CancelFunc) error {
+		return &api.Error{Problem: api.NotReady, What: "connection refused", Subject: `node "n1"`}
+	}
+	for name, c := range map[string]struct {
+		state  api.State
+		task1  func(f *fakeFrontend, interrupt context.CancelFunc) error // called when its files are listed
+		code   int
+		copied string // the tasks whose files are there
+		says   string
+	}{
+		"the frontend dies": {api.StateCompleted, func(f *fakeFrontend, _ context.CancelFunc) error { f.die(); return nil }, exitFailed, "0", "task 1: frontend at "},
+		"Ctrl-C": {api.StateCompleted, func(f *fakeFrontend, interrupt context.CancelFunc) error {
+			interrupt()
+			<-f.released
+			return nil
+		}, exitFailed, "0", "interrupted at task 1"},
+		"a node is away, the job has ended": {api.StateCompleted, away, exitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
+		"a task of a running job":           {api.StateRunning, away, exitDone, "02", "2 files with 2 bytes copied"},
+	} {
+		for _, verb := range []string{"files k --to", "submit --key k --tasks 3 --wait --collect"} {
+			if c.state == api.StateRunning && strings.HasPrefix(verb, "submit") {
+				continue // it would wait for the end
+			}
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				ctx, interrupt := context.WithCancel(t.Context())
+				defer interrupt()
+				f := startFake(t, &fakeFrontend{state: c.state, files: func(f *fakeFrontend, task int) error {
+					if task == 1 {
+						return c.task1(f, interrupt)
+					}
+					return nil
+				}})
+				to := t.TempDir()
+				args := append(strings.Fields(verb), to, "--frontend", f.address, "--retry-for", "0s")
+				if args[0] == "submit" {
+					args = append(args, "--", "true")
+				}
+				var out, errs bytes.Buffer
+				if code := run(ctx, args, strings.NewReader(""), &out, &errs); code != c.code || !strings.Contains(errs.String(), c.says) {
+					t.Errorf("status %d, want %d and %q: %s", code, c.code, c.says, errs.String())
+				}
+				for _, task := range []string{"0", "1", "2"} {
+					text, err := os.ReadFile(filepath.Join(to, task, "file"))
+					if want := strings.Contains(c.copied, task); want != (err == nil) || want && string(text) != task {
+						t.Errorf("the file of task %s is there: %v, with %q", task, err == nil, text)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Of a job that has ended, what may pass is waited for, once.
+func TestCollectWaitsForWhatPasses(t *testing.T) {
+	asked := map[int]int{}
+	f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(_ *fakeFrontend, task int) error {
+		if asked[task]++; task == 1 && asked[task] < 3 {
+			return &api.Error{Problem: api.NotReady, What: "it is a standby"}
+		}
+		return nil
+	}})
+	code, _, errs := program(t, "files", "k", "--to", t.TempDir(), "--frontend", f.address)
+	if code != exitDone || asked[1] != 3 || !strings.Contains(errs, "3 files with 3 bytes copied") {
+		t.Errorf("status %d after %d questions: %s", code, asked[1], errs)
+	}
+}

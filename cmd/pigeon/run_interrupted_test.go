@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// A job whose user presses Ctrl-C before its submission is answered is cancelled where it was sent,
+// even if it arrives later than the order to cancel it.
+func TestRunInterruptedDuringSubmission(t *testing.T) {
+	refused := &api.Error{Problem: api.NotFound, What: "no such job"}
+	for name, c := range map[string]struct {
+		before  bool    // Ctrl-C comes before anything is sent
+		answers []error // to the orders to cancel the job
+		state   api.State
+		code    int
+		says    string
+	}{
+		"accepted":          {false, []error{nil}, api.StateCancelled, exitInterrupted, "interrupted; job k is cancelled\n"},
+		"accepted later":    {false, []error{refused, nil}, api.StateCancelled, exitInterrupted, "interrupted; job k is cancelled\n"},
+		"it has ended":      {false, []error{nil}, api.StateCompleted, exitInterrupted, "interrupted; job k had ended before: completed\n"},
+		"it is not allowed": {false, []error{&api.Error{Problem: api.Denied, What: "no"}}, api.StateRunning, exitFailed, "could not be cancelled: no"},
+		"nothing is sent":   {true, nil, "", exitInterrupted, "interrupted; nothing was submitted\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var mu sync.Mutex
+			var sent, asked []string // addresses
+			fake := &fakeFrontend{
+				identify: func() {
+					if c.before {
+						interrupt()
+					}
+				},
+				submit: func(f *fakeFrontend, _ string) {
+					mu.Lock()
+					sent = append(sent, f.address)
+					mu.Unlock()
+					interrupt()
+					<-f.released
+				},
+				cancel: func(f *fakeFrontend) (api.Status, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					asked = append(asked, f.address)
+					return api.Status{Job: "k", State: c.state}, c.answers[min(len(asked), len(c.answers))-1]
+				},
+			}
+			one, other := startFake(t, fake), startFake(t, &fakeFrontend{identify: fake.identify, submit: fake.submit, cancel: fake.cancel})
+			var out, errs bytes.Buffer
+			code := run(ctx, []string{"run", "--key", "k", "--frontend", one.address + "," + other.address, "--", "true"}, strings.NewReader(""), &out, &errs)
+			if code != c.code || !strings.Contains(errs.String(), c.says) {
+				t.Errorf("status %d, %s; want %d, %q", code, errs.String(), c.code, c.says)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			elsewhere := slices.ContainsFunc(asked, func(at string) bool { return at != sent[0] })
+			if len(asked) != len(c.answers) || elsewhere || c.before && len(sent) > 0 {
+				t.Errorf("sent to %v, and cancelled at %v", sent, asked)
+			}
+		})
+	}
+}
+
+// The order to cancel a job that never arrives is repeated for as long as any cancellation takes.
+func TestRunInterruptedWithoutAJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipes := servertest.NewPipes()
+		f := &fakeFrontend{cancel: func(*fakeFrontend) (api.Status, error) {
+			return api.Status{}, &api.Error{Problem: api.NotFound, What: "no such job"}
+		}}
+		s, err := server.New(wire.SchedulerProcessor(f), server.Options{Listener: pipes, Security: servertest.Anybody(), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := servertest.Run(t, s)
+		c, err := frontends.New(frontends.Options{Addresses: []string{"a:1"}, Timeout: time.Second, Retry: time.Minute, Dial: pipes.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		began := time.Now()
+		err = cancelUnanswered(t.Context(), &errs, c, &frontends.AnswerError{Job: "k", Frontend: "a:1"})
+		if end, ok := errors.AsType[silentError](err); !ok || end.code != exitInterrupted || time.Since(began) != cancelTime || errs.String() != "interrupted; frontend a:1 has not accepted job k\n" {
+			t.Errorf("%v after %v: %s", err, time.Since(began), errs.String())
+		}
+		if err := errors.Join(c.Close(), stop()); err != nil {
+			t.Error(err)
+		}
+	})
+}
