@@ -175,9 +175,12 @@ func clusterApply() *cobra.Command {
 	return hostsVerb("apply", "Make the hosts of an inventory match its plan",
 		`Makes the plan, compares each host with it, sends what differs (the program, files), and
 starts or restarts the daemons that it concerns: those that do not run at once, those that run
-one after another, each until it is ready. A second run changes nothing and reports this. A
-failing host is reported and does not stop the others; the exit status is 1 then. To have another
-program on hosts that run one, use 'pigeon cluster upgrade'.`,
+one after another, each until it is ready. A second run changes nothing and reports this. A host
+that cannot be reached or is refused does not stop the others, but a daemon that does not become
+ready after a restart ends the restarts: nothing more is started or restarted. Both are reported,
+with exit status 1; the same command continues from there. A host with another installation of
+Pigeon, of another cluster or of a package, is refused and left as it is. To have another program
+on hosts that run one, use 'pigeon cluster upgrade'.`,
 		"  pigeon cluster apply inventory.yaml\n  pigeon cluster apply inventory.yaml --parallel 50 -o json",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Apply(ctx) })
 }
@@ -188,7 +191,9 @@ func clusterUpgrade() *cobra.Command {
 docs/operations.md: NATS servers, masters (standbys before the leader), frontends, and node
 monitors, which leave what runs to their next process. Each must be ready before the next one
 is restarted; if one does not become ready, the upgrade stops, and the same command continues
-from there. A version that cannot work alongside the running one is refused before anything is changed.`,
+from there. When a host runs a version that the new one cannot work alongside, or is refused for
+another reason, no host is changed. One that cannot be reached is reported, and does not stop the
+others.`,
 		"  pigeon cluster upgrade inventory.yaml --program ./pigeon-1.3",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Upgrade(ctx) })
 }
@@ -206,7 +211,8 @@ func clusterRemove() *cobra.Command {
 	cmd := hostsVerb("remove", "Stop the daemons of all hosts and remove everything that was put there",
 		`Stops the daemons, nodes first, and removes their settings, certificates, program, logs, and
 their data: journals, streams, outputs of tasks. Nothing is left of them. A host that belongs to
-another cluster is refused, one that has nothing is left as it is. The plan's folder stays.`,
+another cluster, or has an installation that 'pigeon cluster' did not make, is refused; one that
+has nothing is left as it is. The plan's folder stays.`,
 		"  pigeon cluster remove inventory.yaml --yes",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Remove(ctx, keep) })
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove, with all jobs that are not done")

@@ -1,6 +1,6 @@
 package sched
 
-// MaxEstimate, 13 days, keeps the sums of estimates within an int64 for the queues that a cluster
+// MaxEstimate is 13 days. It keeps the sums of estimates within an int64 for the queues that a cluster
 // can have.
 const MaxEstimate Time = 1 << 50
 

@@ -72,7 +72,7 @@ func (e *engine) whyAtRest() string {
 
 // view returns what the master of a group shows of it.
 func (e *engine) view(group int) sched.GroupView {
-	return e.cores[sched.Master][group].(sched.MasterCore) //nolint:errcheck // all masters are
+	return e.cores[sched.Master][group].(sched.MasterCore)
 }
 
 func newEngine(w []Job, cfg Config) *engine {

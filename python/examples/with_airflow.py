@@ -3,8 +3,9 @@
     pip install apache-airflow cloudpickle pigeonsched
 
 Copy this file to the folder of your DAGs. The cluster is found where Airflow's workers run, as
-pigeonsched's README says. Each try of a task is one job: its key is made of Airflow's own name
-of that try, so a worker that was lost and runs the try again finds the job that it had submitted.
+pigeonsched's README says. Each try of a PigeonOperator is one job: its key is made of Airflow's
+own name of that try, so a worker that was lost and runs the try again finds the job that it had
+submitted. A PigeonFunctionOperator has no such key: the function may be called again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes ha
 
     def execute(self, context: Any) -> str:
         ti = context["ti"]
-        key = f"{ti.dag_id}.{ti.task_id}.{ti.run_id}.{ti.map_index}.{ti.try_number}"
+        # The ids of a DAG and a task cannot contain an @, so two tries never have the same key.
+        key = f"{ti.dag_id}@{ti.task_id}@{ti.run_id}@{ti.map_index}@{ti.try_number}"
         with Client() as client:
             self._job = client.submit(self.command, key=key, name=f"{ti.dag_id}.{ti.task_id}", **self.options)
             self.log.info("job %s; 'pigeon explain %s' says why it waits", self._job.id, self._job.id)
@@ -51,8 +53,11 @@ class PigeonFunctionOperator(BaseOperator):  # type: ignore[misc] # as above
         self.arguments = list(arguments)
 
     def execute(self, context: Any) -> Any:
-        with PigeonExecutor(name=f"{context['ti'].dag_id}.{context['ti'].task_id}") as executor:
+        executor = PigeonExecutor(name=f"{context['ti'].dag_id}.{context['ti'].task_id}")
+        try:
             return executor.submit(self.function, *self.arguments).result()
+        finally:
+            executor.shutdown(cancel_futures=True)  # after an error, such as a time-out of the task, nobody wants the result
 
 
 with DAG("pigeon_example", schedule=None, start_date=datetime.datetime(2026, 1, 1), catchup=False) as dag:

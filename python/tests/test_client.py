@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import sys
+from typing import Any
 from unittest import mock
 
 from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem, TaskFile
@@ -89,9 +90,19 @@ class ClientTest(WithCluster):
         self.assertEqual(job.wait(PATIENCE).state, "cancelled")
         self.assertIn("was cancelled", str(raised(JobFailedError, lambda: job.result(0, PATIENCE))))
 
+    def test_a_list_of_commands_is_the_whole_job(self) -> None:
+        c = Command(["true"])
+        wrong: list[tuple[Any, dict[str, Any]]] = [([c, "oops"], {}), (["oops", c], {}), ([c, c], {"tasks": 5}), ([c], {"env": {"A": "1"}})]
+        for commands, more in wrong:
+            raised(TypeError, lambda: self.client.submit(commands, **more))
+        self.assertEqual(self.client.submit([c, c], tasks=2).wait(PATIENCE).tasks, 2)
+
     def test_a_key_is_one_job(self) -> None:
         first = self.client.submit(["echo", "1"], key="once")
         again = self.client.submit(["echo", "1"], key="once")
+        empty = raised(PigeonError, lambda: self.client.submit(["echo", "1"], key=""))
+        self.assertIn("the key of the job is empty", str(empty))
+        self.assertNotEqual(self.client.submit(["true"]).id, self.client.submit(["true"]).id)
         self.assertEqual((first.id, first.duplicate, again.id, again.duplicate), ("once", False, "once", True))
         e = raised(PigeonError, lambda: self.client.submit(["echo", "2"], key="once"))
         self.assertEqual(e.problem, Problem.INVALID)

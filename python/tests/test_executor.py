@@ -5,14 +5,20 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import hashlib
 import io
 import os
+import pickle
+import subprocess
 import sys
+import threading
 import time
+import unittest
+import zlib
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncPigeonExecutor, PigeonExecutor, RemoteError, RemoteTraceback, ResultError
+from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonError, PigeonExecutor, RemoteError, RemoteTraceback, ResultError
 from tests.cluster import PATIENCE, WithCluster, raised
 
 
@@ -40,6 +46,11 @@ def fail_strangely() -> None:
             raise TypeError("it stays here")
 
     raise OfTheNodeError("odd")
+
+
+@local
+def first_of(values: list[int]) -> int:
+    return next(iter(values))
 
 
 @local
@@ -139,6 +150,77 @@ class ExecutorTest(WithCluster):
         self.executor.shutdown(cancel_futures=True)
         self.assertTrue(future.cancelled())
 
+    def test_shutdown_that_cancels_later(self) -> None:
+        future = self.executor.submit(time.sleep, 3600)
+        self.executor.shutdown(wait=False)
+        self.executor.shutdown(cancel_futures=True)
+        self.assertTrue(future.cancelled())
+
+    def test_results_of_a_map_outlive_the_executor(self) -> None:
+        with PigeonExecutor() as executor:
+            results = executor.map(square, range(3), timeout=PATIENCE)
+        self.assertEqual(list(results), [0, 1, 4])
+        results = self.executor.map(square, range(3), timeout=PATIENCE)
+        self.executor.shutdown(wait=False)
+        self.assertEqual(list(results), [0, 1, 4])
+
+    def test_a_map_that_is_not_iterated(self) -> None:
+        results = self.executor.map(time.sleep, [3600, 3600])
+        results.close()  # type: ignore[attr-defined]
+        marker = str(self.dev.folder / "dropped")
+        self.executor.map(os.mkdir, [marker])
+        self.executor.shutdown()
+        self.assertEqual((list(results), self.dev.running()), ([], []))
+        self.assertTrue(os.path.isdir(marker))
+
+    def test_callbacks_do_not_stop_the_loop(self) -> None:
+        maps: list[Any] = []
+        errors: list[str] = []
+
+        def callback(f: Any) -> None:
+            maps.append(self.executor.map(square, [f.result()], timeout=PATIENCE))
+            errors.append(str(raised(RuntimeError, lambda: next(self.executor.map(square, [1])))))
+            errors.append(str(raised(RuntimeError, self.executor.shutdown)))
+            called.set()
+
+        called = threading.Event()
+        self.executor.submit(abs, -3).add_done_callback(callback)
+        self.assertTrue(called.wait(PATIENCE))
+        self.assertEqual(list(maps[0]), [9])
+        self.assertEqual(["cannot wait for its end" in errors[1], "cannot wait for results" in errors[0]], [True, True])
+
+    def test_the_end_of_an_iterator_is_an_error(self) -> None:
+        results = self.executor.map(first_of, [[5], [], [7]], timeout=PATIENCE)
+        self.assertEqual(next(results), 5)
+        e = raised(RemoteError, lambda: next(results))
+        self.assertIn("StopIteration", str(e))
+        self.assertIsInstance(e.__cause__, RemoteTraceback)
+
+    def test_the_interpreter_waits_at_its_exit(self) -> None:
+        for end in ("", "executor.shutdown(wait=False)"):
+            marker = str(self.dev.folder / f"exit{len(end)}")
+            program = f"import os, pigeonsched\nexecutor = pigeonsched.PigeonExecutor()\nexecutor.submit(os.mkdir, {marker!r})\n{end}\n"
+            subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=PATIENCE)
+            self.assertTrue(os.path.isdir(marker))
+
+    def test_a_cancellation_that_fails(self) -> None:
+        refused = mock.AsyncMock(side_effect=PigeonError("not now"))
+        future = self.executor.submit(time.sleep, 3600)
+        with self.assertLogs("pigeonsched", "WARNING") as log, mock.patch("pigeonsched.session.JobSession.cancel", refused):
+            while not self.dev.running() and not future.done():
+                time.sleep(0.1)
+            future.cancel()
+            self.executor.shutdown()
+        (job,) = self.dev.running()
+        self.assertIn(f"job {job} was not cancelled", log.output[0])
+        with Client() as client:
+            client.job(job).cancel()
+
+    def test_wrong_options_leave_nothing_behind(self) -> None:
+        before = threading.active_count()
+        raised(TypeError, lambda: PigeonExecutor(nonsense=1))
+        self.assertEqual(threading.active_count(), before)
+
     def test_a_failed_try_is_not_the_result(self) -> None:
         marker = str(self.dev.folder / "tried")
 
@@ -156,6 +238,41 @@ class ExecutorTest(WithCluster):
         with mock.patch("pigeonsched.aioexecutor.MAX_CALLS", 2):
             e = raised(Exception, lambda: self.executor.map(square, range(5)))
         self.assertIn("the limit of an executor", str(e))
+
+
+class JobOfReadyTasks:
+    """Stands for a job of which many tasks are ready at once, and the last ones not before its end."""
+
+    id = "ready"
+
+    def __init__(self, futures: list[asyncio.Future[Any]], ready: int) -> None:
+        self.futures, self.ready = futures, ready
+        self.found: list[int] = []  # at each wait
+
+    async def wait_for(self, seconds: float) -> Any:
+        self.found.append(sum(f.done() for f in self.futures))
+        if len(self.found) == 2:
+            self.ready = len(self.futures)
+        return mock.Mock(ended=len(self.found) == 2, done=self.ready, state="completed")
+
+    async def logs(self, task: int, ended: bool = False) -> bytes:
+        if task >= self.ready:
+            return b""
+        data = zlib.compress(pickle.dumps([task]))
+        return b"pigeonsched1 value %d %s\n" % (len(data), hashlib.sha256(data).hexdigest().encode()) + data
+
+
+class ReadyTest(unittest.TestCase):
+    def test_all_results_that_are_there_are_fetched(self) -> None:
+        async def all_of_it() -> None:
+            executor = AsyncPigeonExecutor(AsyncClient("127.0.0.1:1"))
+            futures: list[asyncio.Future[Any]] = [asyncio.get_running_loop().create_future() for _ in range(60)]
+            job: Any = JobOfReadyTasks(futures, 40)
+            await executor._wait(job, futures, lists=False)
+            self.assertEqual(job.found, [0, 40])
+            self.assertEqual([f.result() for f in futures], list(range(60)))
+
+        asyncio.run(all_of_it())
 
 
 class AsyncExecutorTest(WithCluster):

@@ -10,11 +10,16 @@ import socketserver
 import struct
 import tempfile
 import threading
+import time
+import traceback
 import unittest
+import warnings
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncClient, CallError, Client, PigeonError, PigeonExecutor, Problem, UnknownOutcomeError
+from pigeonsched import AsyncClient, CallError, Client, PigeonError, PigeonExecutor, Problem, UnknownOutcomeError, wire
+from pigeonsched.links import FrameError
 from tests.cluster import PATIENCE, Dev, WithCluster, raised
 
 
@@ -34,7 +39,7 @@ def read_frame(s: socket.socket) -> bytes:
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """Passes calls on to a frontend, and loses the first answers to those of some methods."""
+    """Passes calls on to a frontend; loses the first answers to those of some methods, or gives them another number."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -42,6 +47,7 @@ class Proxy(socketserver.ThreadingTCPServer):
     def __init__(self, frontend: str, lose: dict[bytes, int]) -> None:
         host, _, port = frontend.rpartition(":")
         self.frontend, self.lose = (host, int(port)), lose
+        self.renumber: dict[bytes, int] = {}
         self.seen: list[bytes] = []
         super().__init__(("127.0.0.1", 0), Pass)
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -64,7 +70,41 @@ class Pass(socketserver.BaseRequestHandler):
                 if self.server.lose.get(method, 0) > 0:
                     self.server.lose[method] -= 1
                     return
+                if self.server.renumber.get(method, 0) > 0:
+                    self.server.renumber[method] -= 1
+                    number = 12 + len(method)
+                    answer = answer[:number] + bytes([answer[number] ^ 1]) + answer[number + 1 :]
                 self.request.sendall(answer)
+
+
+def forked(child: Callable[[], bool]) -> bool:
+    """Reports whether the call returns true in a process that is forked from this one."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        warnings.simplefilter("ignore")  # of the parent's objects, which end here too
+        try:
+            status = 0 if child() else 1
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+async def forks(t: unittest.TestCase, client: AsyncClient) -> None:
+    """Checks that a fork can use the client in a loop of its own, and its parent afterwards."""
+    async with client:
+        job = await client.sleep(0)
+        kept = [link for f in client._session.frontends._known for link in f._idle]
+        t.assertTrue(forked(lambda: asyncio.run(job.status()).job == job.id))
+        t.assertEqual((await job.status()).job, job.id)
+        t.assertEqual([link for f in client._session.frontends._known for link in f._idle], kept)
+
+
+def ports(client: Client) -> set[int]:
+    """Returns the local ports of the connections that a client keeps."""
+    return {link._socket.getsockname()[1] for f in client._session.frontends._known for link in f._idle}  # type: ignore[attr-defined] # of a blocking client
 
 
 def dead_port(t: unittest.TestCase) -> int:
@@ -127,12 +167,64 @@ class LostAnswersTest(WithCluster):
 
     def test_connections_that_the_frontend_closed(self) -> None:
         p = self.proxy()
-        with Client(p.address) as client:
+        with Client(p.address, retry_for=0) as client:
             client.sleep(0).wait(PATIENCE)
             for f in client._session.frontends._known:
                 for link in f._idle:
                     link._socket.shutdown(socket.SHUT_RD)  # type: ignore[attr-defined] # as seen when the other side closed
             client.sleep(0).wait(PATIENCE)
+
+
+    def test_an_answer_to_another_call(self) -> None:
+        p = self.proxy()
+        with Client(p.address) as client:
+            job = client.sleep(0)
+            p.renumber[b"jobStatus"] = 1
+            self.assertEqual(job.status().job, job.id)
+        self.assertEqual(p.seen.count(b"jobStatus"), 2)
+        call, other = wire.encode("jobStatus", "a"), wire.encode("jobStatus", "a")
+        wire.check_answer(call, call)
+        for answer in (other, call.replace(b"jobStatus", b"cancelJob"), b"nothing"):
+            raised(FrameError, lambda: wire.check_answer(call, answer))
+
+    def test_a_fork_makes_its_own_connections(self) -> None:
+        with Client(retry_for=0) as client:
+            job = client.sleep(0)
+            before = ports(client)
+            self.assertTrue(before)
+            self.assertTrue(forked(lambda: job.status().job == job.id and not ports(client) & before))
+            self.assertEqual(job.status().job, job.id)
+            self.assertEqual(ports(client), before)
+
+    def test_a_fork_leaves_the_loop_of_its_parent_alone(self) -> None:
+        asyncio.run(asyncio.wait_for(forks(self, AsyncClient(retry_for=0, timeout=10)), PATIENCE))
+
+    def test_an_executor_is_not_for_a_fork(self) -> None:
+        with PigeonExecutor() as executor:
+            self.assertEqual(executor.submit(abs, -1).result(PATIENCE), 1)
+            calls: list[Callable[[], Any]] = [lambda: executor.submit(abs, -2), lambda: executor.map(abs, [-2]), executor.shutdown]
+            self.assertTrue(forked(lambda: all("belongs to process" in str(raised(RuntimeError, call)) for call in calls)))
+            self.assertEqual(executor.submit(abs, -3).result(PATIENCE), 3)
+
+
+class AwayTest(WithCluster):
+    """A frontend that is away when a job is waited for."""
+
+    def test_the_time_is_kept(self) -> None:
+        silent = socket.create_server(("127.0.0.1", 0))  # connections open, and nothing answers
+        self.addCleanup(silent.close)
+        for port in (dead_port(self), silent.getsockname()[1]):
+            with Client(retry_for=60, timeout=60) as client:
+                job = client.sleep(0)
+                job.wait(PATIENCE)
+                job._session._at.close()
+                job._session._at._closed = False
+                job._session._at.address = f"127.0.0.1:{port}"
+                waits: list[Callable[[], Any]] = [lambda: job.wait(0.5), lambda: job.wait(0.5, progress=True), lambda: job.result(0, 0.5)]
+                for wait in waits:
+                    began = time.monotonic()
+                    raised(TimeoutError, wait)
+                    self.assertLess(time.monotonic() - began, 30)
 
 
 class TwoFrontendsTest(unittest.TestCase):
@@ -158,7 +250,12 @@ class SecuredTest(unittest.TestCase):
     def test_tls_and_token(self) -> None:
         given = {"tls_ca": self.dev.ready["tls_ca"], "token_file": self.dev.ready["token_file"]}
         with Client(self.dev.frontends, **given) as client:
-            self.assertEqual(client.submit(["echo", "secured"]).result(0, PATIENCE), b"secured\n")
+            job = client.submit(["echo", "secured"])
+            self.assertEqual(job.result(0, PATIENCE), b"secured\n")
+            before = ports(client)
+            self.assertTrue(forked(lambda: job.status().job == job.id and not ports(client) & before))
+            self.assertEqual((job.status().job, ports(client)), (job.id, before))
+        asyncio.run(asyncio.wait_for(forks(self, AsyncClient(self.dev.frontends, retry_for=0, timeout=10, **given)), PATIENCE))
         with PigeonExecutor(self.dev.frontends, settings=given) as executor:
             self.assertEqual(executor.submit(pow, 2, 5).result(PATIENCE), 32)
         with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": self.dev.environ["XDG_RUNTIME_DIR"]}), Client() as client:

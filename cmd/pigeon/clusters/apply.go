@@ -6,26 +6,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
-// work is the work to do on a host.
+// work is the work to do on a host. What is done is taken out of its difference.
 type work struct {
 	*HostPlan
 	*difference
 	found found
+	given bool // it has all files; what is left are daemons to start
 }
 
 // Apply gives the hosts the parts of their plans that they lack, and makes their daemons run.
 // A host that runs another program is refused: that is an upgrade. The error joins those of
-// the hosts that failed; all others are as planned then.
+// the hosts that failed; all others are as planned then, unless a daemon did not come back, which
+// ends the restarts.
 func (c *Cluster) Apply(ctx context.Context) error {
-	return c.bring(ctx, func(w *work) error {
+	return c.bring(ctx, false, func(_ context.Context, w *work) error {
 		if w.difference.program && w.found.program != "" && len(w.found.running) > 0 {
 			return &api.Error{
 				Problem: api.Invalid, What: "it runs another program, " + w.found.program, Subject: fmt.Sprintf("host %q", w.Host.Name), Tried: "applying its plan",
@@ -37,54 +46,90 @@ func (c *Cluster) Apply(ctx context.Context) error {
 }
 
 // Upgrade is Apply with another program: it is copied to all hosts first, then the daemons are
-// restarted one after another, role by role. One that does not come back ends the upgrade;
-// completed steps stay, and the upgrade continues there when it is repeated.
+// restarted one after another, role by role. When a host is refused, none is changed. A daemon that
+// does not come back ends the upgrade; completed steps stay, and the upgrade continues there when
+// it is repeated.
 func (c *Cluster) Upgrade(ctx context.Context) error {
-	return c.bring(ctx, func(w *work) error {
-		if w.found.program == "" || !w.difference.program {
-			return nil
+	return c.bring(ctx, true, func(ctx context.Context, w *work) error {
+		running, err := c.versions(ctx, w)
+		for _, v := range running {
+			err = errors.Join(err, c.opts.Program.follows(w.Host.Name, v))
 		}
-		out, err := c.remote.Run(ctx, w.Host, "asking the program there for its version", pathsOf(w.Host).program()+" version -o json", nil)
-		if err != nil {
-			return err
-		}
-		running, err := versionIn([]byte(out))
-		if err != nil {
-			return fmt.Errorf("host %q: %w", w.Host.Name, err)
-		}
-		return c.opts.Program.follows(w.Host.Name, running)
+		return err
 	})
 }
 
-// bring makes all hosts as planned; allowed refuses one.
-func (c *Cluster) bring(ctx context.Context, allowed func(*work) error) error {
+// versions asks the programs of a host for their versions: the one that its daemons would start
+// with, and those that they run, which are others after an upgrade that broke off. One whose file
+// was deleted is not asked.
+func (c *Cluster) versions(ctx context.Context, w *work) ([]string, error) {
+	names := append(slices.Collect(maps.Values(w.found.running)), w.found.program)
+	slices.Sort(names)
+	script := ""
+	for _, name := range slices.Compact(names) {
+		if name != "" && name != c.opts.Program.name() {
+			script += fmt.Sprintf("\nf=%s; [ ! -x $f ] || $f version -o json", shellwords.Quote(pathsOf(w.Host).bin()+"/"+name))
+		}
+	}
+	if script == "" {
+		return nil, nil
+	}
+	out, err := c.remote.Run(ctx, w.Host, "asking the programs there for their versions", "set -e"+script, nil)
+	if err != nil {
+		return nil, err
+	}
+	list, err := versionsIn([]byte(out))
+	if err != nil {
+		return nil, fmt.Errorf("host %q: %w", w.Host.Name, err)
+	}
+	return list, nil
+}
+
+// bring makes all hosts as planned; allowed refuses one, before any is changed. With together set
+// none is changed when one is refused.
+func (c *Cluster) bring(ctx context.Context, together bool, allowed func(context.Context, *work) error) error {
 	todo := make(map[string]*work, len(c.plan.Hosts))
 	for _, p := range c.plan.Hosts {
 		todo[p.Host.Name] = &work{HostPlan: p}
 	}
-	c.each(ctx, c.plan.Hosts, func(ctx context.Context, p *HostPlan) error {
-		began := time.Now()
-		w := todo[p.Host.Name]
+	var refused atomic.Bool
+	c.eachWork(ctx, todo, func(ctx context.Context, w *work) error {
 		err := c.compare(ctx, w)
 		if err == nil {
-			err = allowed(w)
+			err = allowed(ctx, w)
 		}
-		if err == nil && !w.none() {
-			err = c.give(ctx, w)
+		if err != nil && !unreachable(err) {
+			refused.Store(true)
 		}
+		return err
+	})
+	if together && refused.Load() {
+		return errors.Join(&api.Error{
+			Problem: api.Invalid, What: "a host was refused, so none was changed", Subject: fmt.Sprintf("cluster %q", c.plan.Inventory.Cluster), Tried: "comparing the hosts with the plan",
+			Next: "correct that host, or leave it out of the inventory, and repeat the command",
+		}, c.failure())
+	}
+	c.eachWork(ctx, todo, c.give)
+	err := c.roll(ctx, todo)
+	c.settle(ctx, todo)
+	return errors.Join(err, c.failure())
+}
+
+// unreachable reports whether an error says that ssh could not connect. A host that is switched off
+// runs no version that others could not work with.
+func unreachable(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Problem == api.NotReady
+}
+
+// eachWork is each with the work of a host; its time is recorded.
+func (c *Cluster) eachWork(ctx context.Context, todo map[string]*work, do func(context.Context, *work) error) {
+	c.each(ctx, c.plan.Hosts, func(ctx context.Context, p *HostPlan) error {
+		began := time.Now()
+		err := do(ctx, todo[p.Host.Name])
 		c.on(p, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
 		return err
 	})
-	if err := c.roll(ctx, todo); err != nil {
-		return errors.Join(err, c.failure())
-	}
-	c.each(ctx, c.plan.Hosts, func(ctx context.Context, p *HostPlan) error {
-		if w := todo[p.Host.Name]; !w.none() {
-			return c.finish(ctx, w)
-		}
-		return nil
-	})
-	return c.failure()
 }
 
 func (c *Cluster) compare(ctx context.Context, w *work) (err error) {
@@ -94,28 +139,69 @@ func (c *Cluster) compare(ctx context.Context, w *work) (err error) {
 	if w.difference, err = differs(w.HostPlan, &w.found, c.opts.Program); err != nil {
 		return err
 	}
-	if !w.none() {
-		c.on(w.HostPlan, func(r *HostResult) { r.State, r.Changes = Changed, w.words() })
+	if !w.none() { // until everything is done there
+		c.on(w.HostPlan, func(r *HostResult) { r.State = Different })
 	}
 	return nil
+}
+
+// did records what was done on a host.
+func (c *Cluster) did(w *work, what ...string) {
+	c.on(w.HostPlan, func(r *HostResult) { r.Changes = append(r.Changes, what...) })
 }
 
 // give copies the program and the files to a host, and stops daemons that it should no longer
 // have.
 func (c *Cluster) give(ctx context.Context, w *work) error {
-	at, do := pathsOf(w.Host), commands{w.Host}
+	if w.none() {
+		return nil
+	}
+	if err := c.mark(ctx, w); err != nil {
+		return err
+	}
 	if w.difference.program {
 		c.opts.Say(fmt.Sprintf("%s: copying the program (%d MB)", w.Host.Name, w.size(c.opts.Program)))
 		if err := c.copyProgram(ctx, w); err != nil {
 			return err
 		}
+		c.did(w, (&difference{program: true}).words()...)
+		w.difference.program = false
 	}
 	for _, s := range w.stop {
-		if _, err := c.remote.Run(ctx, w.Host, "stopping its "+s.Role.Verb(), do.stop(s), nil); err != nil {
+		if _, err := c.remote.Run(ctx, w.Host, "stopping its "+s.Role.Verb(), commands{w.Host}.stop(s), nil); err != nil {
 			return err
 		}
+		c.did(w, (&difference{stop: []Service{s}}).words()...)
 	}
+	w.stop = nil
 	c.opts.Say(w.Host.Name + ": " + strings.Join(w.words(), ", "))
+	if err := c.write(ctx, w); err != nil {
+		return err
+	}
+	c.did(w, (&difference{files: w.files, stale: w.stale}).words()...)
+	w.files, w.stale, w.given = nil, nil, true
+	return nil
+}
+
+// mark makes a host one of this cluster before anything else is put there, so that it is recognised
+// as one wherever the command breaks off. The folder appears with its list or not at all.
+func (c *Cluster) mark(ctx context.Context, w *work) error {
+	if w.found.manifest != nil {
+		return nil
+	}
+	m, err := w.list(nil, nil)
+	if err != nil {
+		return err
+	}
+	etc := pathsOf(w.Host).etc()
+	script := fmt.Sprintf(`set -e; umask 022; rm -rf %[1]s.new; mkdir -p %[1]s.new; cat >%[1]s.new/%[2]s; mv -T %[1]s.new %[1]s`, etc, path.Base(m.Path))
+	_, err = c.remote.Run(ctx, w.Host, "making it one of the cluster", script, bytes.NewReader(m.data))
+	return err
+}
+
+// write writes the files of a host and removes those that it should no longer have.
+func (c *Cluster) write(ctx context.Context, w *work) error {
+	at, do := pathsOf(w.Host), commands{w.Host}
 	archive, err := archiveOf(w.HostPlan, w.files)
 	if err != nil {
 		return err
@@ -157,22 +243,68 @@ ln -sfn %[4]s %[5]s.new; mv -fT %[5]s.new %[5]s`, at.bin(), own, p.SHA256, p.nam
 	return err
 }
 
-// finish records what the host was given, now that its daemons run with it, and removes
-// former programs; the previous one stays for processes that still run it.
+// settleTime bounds how long an interrupted command goes on.
+const settleTime = 15 * time.Second
+
+// settle records on the hosts how far they came, also where a daemon failed: the next apply then
+// restarts only what this one did not. An interrupted command takes the time to record it, too.
+func (c *Cluster) settle(ctx context.Context, todo map[string]*work) {
+	if ctx.Err() != nil {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		ctx = own
+	}
+	var g errgroup.Group
+	g.SetLimit(c.opts.Parallel)
+	for _, p := range c.plan.Hosts {
+		w := todo[p.Host.Name]
+		if !w.given {
+			continue
+		}
+		g.Go(func() error {
+			if err := c.finish(ctx, w); err != nil && !c.failed(p) {
+				c.fail(p, err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the work returns none
+}
+
+// finish records what the host was given and its daemons run with. When none is left to start, it
+// removes former programs; the previous ones stay for processes that still run them.
 func (c *Cluster) finish(ctx context.Context, w *work) error {
 	at := pathsOf(w.Host)
-	m, err := w.manifest()
+	m, err := w.list(w.Services, w.reached())
 	if err != nil {
 		return err
 	}
-	keep := c.opts.Program.name()
-	if w.found.program != "" {
-		keep += "|" + w.found.program
+	script := fmt.Sprintf("set -e; umask 022; cat >%[1]s.new; mv -f %[1]s.new %[1]s", m.Path)
+	complete := len(w.start)+len(w.again) == 0
+	if complete {
+		keep := shellwords.Quote(c.opts.Program.name())
+		for _, name := range append(slices.Sorted(maps.Values(w.found.running)), w.found.program) {
+			keep += "|" + shellwords.Quote(name)
+		}
+		script += fmt.Sprintf("\ncd %s; for f in pigeon-????????????????; do case $f in %s) ;; *) rm -f \"$f\" ;; esac; done", at.bin(), keep)
 	}
-	script := fmt.Sprintf(`set -e; umask 022; cat >%[1]s.new; mv -f %[1]s.new %[1]s
-cd %[2]s; for f in pigeon-????????????????; do case $f in %[3]s) ;; *) rm -f "$f" ;; esac; done`, m.Path, at.bin(), keep)
 	_, err = c.remote.Run(ctx, w.Host, "writing the list of what it has", script, bytes.NewReader(m.data))
+	if err == nil && complete {
+		c.on(w.HostPlan, func(r *HostResult) { r.State = Changed })
+	}
 	return err
+}
+
+// reached returns the files of the plan as the list of the host shall have them: without the sum
+// where a daemon still has to be started with them.
+func (w *work) reached() []File {
+	list := slices.Clone(w.Files)
+	for i := range list {
+		if slices.ContainsFunc(list[i].Of, func(r hosts.Role) bool { return serviceOf(w.start, r) != nil || serviceOf(w.again, r) != nil }) {
+			list[i].SHA256 = ""
+		}
+	}
+	return list
 }
 
 // archiveOf returns files as tar takes them, with paths below the root. The same files make the

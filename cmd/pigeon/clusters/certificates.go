@@ -3,6 +3,7 @@ package clusters
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,9 +117,15 @@ func (c *certificates) add(p *HostPlan, r hosts.Role) error {
 	return nil
 }
 
-// names returns under which names and addresses others reach a host.
+// names returns under which names and addresses others reach a host. Addresses are in the form in
+// which a certificate names them, however the inventory writes them.
 func names(h *hosts.Host) []string {
 	list := []string{h.Address, h.Name, "localhost", "127.0.0.1"}
+	for i, name := range list {
+		if ip := net.ParseIP(name); ip != nil {
+			list[i] = ip.String()
+		}
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }

@@ -91,13 +91,18 @@ func kernelIP(text string) net.IP {
 // clearHost ends the processes of a temporary cluster on a host and removes its folder. Nothing of
 // value is lost by killing: the measurements were fetched before. A process that an interrupted command
 // has just started is found by its program, which others on this machine may run from their own
-// folders.
+// folders. The number in a file may be another process's by now: a daemon runs a program of the
+// folder, its loop the script.
 func clearHost(ctx context.Context, r *hosts.Remote, h *hosts.Host) error {
 	at := pathsOf(h)
 	script := fmt.Sprintf(`rm -f %[2]s
-all=
+all= bin=$(readlink -f %[5]s) || bin=%[5]s
+own() { case $1 in
+*.loop) tr '\0' '\n' 2>/dev/null <"/proc/$2/cmdline" | grep -qxF -e %[2]s ;;
+*) case $(readlink "/proc/$2/exe" 2>/dev/null) in "$bin"/*) ;; *) false ;; esac ;;
+esac; }
 for f in %[3]s/*.loop %[3]s/*.pid; do
-n=$(cat "$f" 2>/dev/null) && [ -n "$n" ] && grep -qa pigeon "/proc/$n/cmdline" 2>/dev/null && kill -KILL "$n" 2>/dev/null && all="$all $n"
+n=$(cat "$f" 2>/dev/null) && [ -n "$n" ] && [ -r "/proc/$n/cmdline" ] && own "$f" "$n" && kill -KILL "$n" 2>/dev/null && all="$all $n"
 done
 for p in /proc/[0-9]*; do
 if [ "$p/exe" -ef %[4]s ]; then kill -KILL "${p#/proc/}" 2>/dev/null && all="$all ${p#/proc/}"; fi
@@ -107,7 +112,7 @@ for n in $all; do
 while [ -e "/proc/$n" ] && ! grep -q '^State:.Z' "/proc/$n/status" 2>/dev/null; do
 i=$((i+1)); [ $i -lt 100 ] || { echo "its process $n does not end" >&2; exit 1; }; sleep 0.1; done
 done
-rm -rf %[1]s`, h.Prefix, at.service(), at.run(), at.program())
+rm -rf %[1]s`, h.Prefix, at.service(), at.run(), at.program(), at.bin())
 	_, err := r.Run(ctx, h, "removing what the run left", script, nil)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
@@ -138,6 +140,25 @@ func TestCertificatesAreKept(t *testing.T) {
 	}
 }
 
+// Addresses of IPv6 are YAML in the file for clients, and a certificate is kept for an address that
+// the inventory writes in another way than the certificate does.
+func TestPlanWithIPv6(t *testing.T) {
+	const text = "hosts:\n  - {name: m1, address: \"FD00::1\", roles: [master, frontend, node], slots: 1}\n"
+	folder := t.TempDir()
+	written(t, text, folder)
+	client, err := os.ReadFile(filepath.Join(folder, clientFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct{ Frontend []string }
+	if err := yaml.Unmarshal(client, &read); err != nil || !slices.Equal(read.Frontend, []string{"[FD00::1]:20503"}) {
+		t.Errorf("%v, %v of\n%s", read.Frontend, err, client)
+	}
+	if _, changed := written(t, text, folder); len(changed) > 0 {
+		t.Errorf("the second plan changed %v", changed)
+	}
+}
+
 // What the plan makes of standbys, of names in place of addresses, and of settings.
 func TestSettingsOfPlan(t *testing.T) {
 	files, _ := written(t, three, t.TempDir())
@@ -209,7 +230,7 @@ func TestDifferences(t *testing.T) {
 		"edited":            {func(f *found) { f.files[settings] = "640 x" }, "1 files, restart master"},
 		"another mode":      {func(f *found) { f.files[settings] = strings.Replace(f.files[settings], "640", "644", 1) }, "1 files, restart master"},
 		"not restarted yet": {func(f *found) { f.manifest.Files[0].SHA256, f.files[m.Path] = "x", "" }, "restart frontend"},
-		"broke off":         {func(f *found) { f.manifest, f.files[m.Path] = nil, "" }, "restart master, restart frontend, restart nodemonitor"},
+		"broke off":         {func(f *found) { f.manifest.Files, f.files[m.Path] = nil, "" }, "restart master, restart frontend, restart nodemonitor"},
 		"former program":    {func(f *found) { f.running["master"] = "pigeon-b" }, "restart master"},
 		"ended":             {func(f *found) { delete(f.running, "frontend") }, "start frontend"},
 		"former role": {func(f *found) {

@@ -2,7 +2,9 @@ package clusters
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
@@ -105,10 +107,21 @@ func (d *difference) leave(p *HostPlan, before *manifest) {
 	}
 }
 
-// accepts refuses a host that belongs to another cluster.
+// accepts refuses a host that belongs to another cluster, or to no cluster of 'pigeon cluster': a
+// package has the same units and folders. A host of this cluster has a manifest from the first
+// file that it was given.
 func accepts(p *HostPlan, f *found) error {
 	e := &api.Error{Problem: api.Invalid, Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "comparing it with its plan"}
 	switch m := f.manifest; {
+	case m == nil && (f.settings || len(f.running) > 0):
+		e.What = "it has an installation of Pigeon that is not of this cluster: "
+		if f.settings {
+			e.What += pathsOf(p.Host).etc() + " is there without manifest.json"
+		} else {
+			e.What += strings.Join(slices.Sorted(maps.Keys(f.running)), ", ") + " runs"
+		}
+		e.Next = "remove that installation and its settings, or leave the host out; if it is of this cluster, copy its manifest.json from the plan's folder there"
+		return e
 	case m != nil && m.Cluster != p.cluster():
 		e.What, e.Next = fmt.Sprintf("it belongs to the cluster %q", m.Cluster), "remove it there with 'pigeon cluster remove', or leave it out here"
 		return e

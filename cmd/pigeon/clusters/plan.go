@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,8 +135,11 @@ func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 }
 
 // manifest returns what the host keeps, as a file.
-func (p *HostPlan) manifest() (File, error) {
-	m := manifest{Cluster: p.cluster(), Host: p.Host.Name, ServiceManager: p.Host.ServiceManager, Services: p.Services, Files: p.Files}
+func (p *HostPlan) manifest() (File, error) { return p.list(p.Services, p.Files) }
+
+// list returns a manifest of some daemons and files as a file.
+func (p *HostPlan) list(services []Service, files []File) (File, error) {
+	m := manifest{Cluster: p.cluster(), Host: p.Host.Name, ServiceManager: p.Host.ServiceManager, Services: services, Files: files}
 	text, err := json.MarshalIndent(m, "", "  ")
 	one := &HostPlan{}
 	one.add(File{Path: pathsOf(p.Host).manifest(), Mode: publicMode, data: append(text, '\n')})
@@ -150,7 +154,7 @@ func clients(inv *hosts.Inventory) []byte {
 	var b bytes.Buffer
 	b.WriteString("# How commands reach the cluster " + inv.Cluster + "; made by 'pigeon cluster plan' from " + filepath.Base(inv.File()) + ".\nfrontend:\n")
 	for _, address := range frontendsOf(inv) {
-		b.WriteString("  - " + address + "\n")
+		b.WriteString("  - " + strconv.Quote(address) + "\n") // a bracket opens a list in YAML
 	}
 	return b.Bytes()
 }

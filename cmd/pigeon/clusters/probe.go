@@ -16,6 +16,7 @@ type found struct {
 	program  string            // name of the file of the program, "" for none
 	files    map[string]string // mode and SHA-256 by path
 	running  map[string]string // file of the program that runs, by unit
+	settings bool              // the folder of settings is there
 	manifest *manifest         // of the last apply, nil for none
 }
 
@@ -24,6 +25,7 @@ func (c *Cluster) probe(ctx context.Context, p *HostPlan) (found, error) {
 	at, do := pathsOf(p.Host), commands{p.Host}
 	var b strings.Builder
 	fmt.Fprintf(&b, "echo \"system $(uname -s) $(uname -m)\"\necho \"program $(readlink %s)\"\n", at.program())
+	fmt.Fprintf(&b, "[ ! -e %s ] || echo settings\n", at.etc())
 	b.WriteString("for f in")
 	for _, f := range p.Files {
 		b.WriteString(" " + f.Path)
@@ -53,6 +55,8 @@ func readProbe(h *hosts.Host, out string) (found, error) {
 			f.system = value
 		case "program":
 			f.program = value[strings.LastIndexByte(value, '/')+1:]
+		case "settings":
+			f.settings = true
 		case "file":
 			sum, path, _ := strings.Cut(second, " ")
 			f.files[path] = first + " " + sum
@@ -64,7 +68,7 @@ func readProbe(h *hosts.Host, out string) (found, error) {
 	if strings.TrimSpace(rest) != "" {
 		f.manifest = &manifest{}
 		if err := json.Unmarshal([]byte(rest), f.manifest); err != nil {
-			return f, &api.Error{Problem: api.Invalid, What: "the list of what 'pigeon cluster' put there cannot be read: " + err.Error(), Subject: fmt.Sprintf("host %q", h.Name), Tried: "looking at it", Next: "remove " + pathsOf(h).manifest() + " there and apply again"}
+			return f, &api.Error{Problem: api.Invalid, What: "the list of what 'pigeon cluster' put there cannot be read: " + err.Error(), Subject: fmt.Sprintf("host %q", h.Name), Tried: "looking at it", Next: "replace " + pathsOf(h).manifest() + " there by that of the plan's folder, and apply again"}
 		}
 	}
 	if !complete || f.system == "" {

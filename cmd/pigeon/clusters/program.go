@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -33,6 +35,11 @@ func OpenProgram(ctx context.Context, path string) (p Program, err error) {
 	refused := func(err error) (Program, error) {
 		return Program{}, &api.Error{Problem: api.Invalid, What: err.Error(), Subject: path, Tried: "reading the program for the hosts", Next: "name a pigeon for the hosts' system with --program"}
 	}
+	// A name without a slash would be read here and started from PATH.
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return refused(err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return refused(err)
@@ -48,19 +55,31 @@ func OpenProgram(ctx context.Context, path string) (p Program, err error) {
 	if err != nil {
 		return refused(fmt.Errorf("it does not say its version: %w", err))
 	}
-	p.Version, err = versionIn(out)
+	versions, err := versionsIn(out)
+	if err == nil && len(versions) != 1 {
+		err = errNoVersion
+	}
 	if err != nil {
 		return refused(err)
 	}
+	p.Version = versions[0]
 	return p, nil
 }
 
-func versionIn(out []byte) (string, error) {
-	var v versionLine
-	if err := json.Unmarshal(out, &v); err != nil || v.Version == "" {
-		return "", errors.New("it does not say its version as a pigeon does")
+var errNoVersion = errors.New("it does not say its version as a pigeon does")
+
+// versionsIn reads what programs have printed of their versions, one after another.
+func versionsIn(out []byte) (list []string, err error) {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var v versionLine
+		switch err := dec.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil || v.Version == "":
+			return nil, errNoVersion
+		}
+		list = append(list, v.Version)
 	}
-	return v.Version, nil
 }
 
 // name returns the name of the file that a host has of the program.

@@ -44,30 +44,30 @@ func (c *Cluster) Remove(ctx context.Context, keepData bool) error {
 	return c.failure()
 }
 
-// services returns the daemons of a host, those of its last apply included; none where nothing is.
+// services returns the daemons of a host, those of its last apply included; none where nothing of
+// the cluster is.
 func services(p *HostPlan, f *found) []Service {
-	if f.manifest == nil && f.program == "" && len(f.running) == 0 {
+	if f.manifest == nil {
 		return nil
 	}
 	all := slices.Clone(p.Services)
-	if f.manifest != nil {
-		for _, s := range f.manifest.Services {
-			if serviceOf(all, s.Role) == nil {
-				all = append(all, s)
-			}
+	for _, s := range f.manifest.Services {
+		if serviceOf(all, s.Role) == nil {
+			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// clear removes the files of a host.
+// clear removes the files of a host, the folder with its manifest last: a removal that breaks off
+// is one of this cluster's hosts still.
 func (c *Cluster) clear(ctx context.Context, p *HostPlan, f *found, keepData bool) error {
 	if services(p, f) == nil {
 		c.on(p, func(r *HostResult) { r.State = Absent })
 		return nil
 	}
 	began, at, do := time.Now(), pathsOf(p.Host), commands{p.Host}
-	folders := []string{at.etc(), at.opt(), at.run(), at.logs()}
+	folders := []string{at.opt(), at.run(), at.logs()}
 	if !keepData {
 		folders = append(folders, at.lib())
 	}
@@ -77,10 +77,12 @@ func (c *Cluster) clear(ctx context.Context, p *HostPlan, f *found, keepData boo
 			units = append(units, at.units()+"/"+s.Unit)
 		}
 	}
-	script := []string{"set -e", "rm -rf " + strings.Join(append(folders, units...), " "), do.reread()}
+	script := []string{"set -e", "rm -rf " + strings.Join(slices.Concat(folders, units), " "), do.reread()}
 	if !keepData {
 		script = append(script, do.noAccount())
 	}
+	script = append(script, "rm -rf "+at.etc())
+	folders = append(folders, at.etc())
 	if at.prefix != "" { // empty folders were made for the cluster
 		script = append(script, fmt.Sprintf("cd / && rmdir -p --ignore-fail-on-non-empty %[1]s/etc %[1]s/opt %[1]s/run %[1]s/var/lib %[1]s/var/log 2>/dev/null || :", at.prefix))
 	}

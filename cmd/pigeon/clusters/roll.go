@@ -17,7 +17,8 @@ const readyTime = 60 * time.Second
 
 // roll starts and restarts the daemons, role by role. Those that do not run start all at once.
 // Those that run are restarted one after another, each until it is ready, so that the others of
-// its role serve meanwhile; the first that does not come back ends it.
+// its role serve meanwhile; the first that does not come back ends it. What was done is taken out
+// of the work.
 func (c *Cluster) roll(ctx context.Context, todo map[string]*work) error {
 	for _, r := range hosts.Roles {
 		c.each(ctx, c.plan.Hosts, func(ctx context.Context, p *HostPlan) error {
@@ -54,7 +55,17 @@ func (c *Cluster) startRole(ctx context.Context, w *work, r hosts.Role) error {
 	began := time.Now()
 	err := c.ready(ctx, w.Host, *s, "starting", commands{w.Host}.start(*s))
 	c.on(w.HostPlan, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
-	return err
+	if err != nil {
+		return err
+	}
+	c.did(w, (&difference{start: []Service{*s}}).words()...)
+	w.start = without(w.start, r)
+	return nil
+}
+
+// without returns the daemons without that of a role.
+func without(list []Service, r hosts.Role) []Service {
+	return slices.DeleteFunc(slices.Clone(list), func(s Service) bool { return s.Role == r })
 }
 
 // restart restarts a daemon and waits until another process of it is ready.
@@ -67,7 +78,12 @@ i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again"
 	began := time.Now()
 	err := c.ready(ctx, w.Host, s, "restarting", script)
 	c.on(w.HostPlan, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
-	return err
+	if err != nil {
+		return err
+	}
+	c.did(w, (&difference{again: []Service{s}}).words()...)
+	w.again = without(w.again, s.Role)
+	return nil
 }
 
 // ready runs a script that starts a daemon, and waits until that serves. The error has the end of

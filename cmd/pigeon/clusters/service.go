@@ -29,7 +29,7 @@ func unitOf(h *hosts.Host, r hosts.Role) string {
 func (p *HostPlan) addManager() {
 	at := pathsOf(p.Host)
 	if p.Host.ServiceManager != hosts.Systemd {
-		text := strings.NewReplacer("@program@", at.program(), "@etc@", at.etc(), "@run@", at.run(), "@logs@", at.logs()).Replace(script)
+		text := strings.NewReplacer("@program@", at.program(), "@service@", at.service(), "@etc@", at.etc(), "@run@", at.run(), "@logs@", at.logs()).Replace(script)
 		p.add(File{Path: at.service(), Mode: programMode, data: []byte(text)})
 		return
 	}

@@ -3,21 +3,34 @@
 # starts each of them again when it ends. Nothing starts them with the machine.
 # Made by 'pigeon cluster plan'. Use: pigeon-service start|stop|restart|reload|pid|log NAME
 set -u
-program=@program@ etc=@etc@ run=@run@ logs=@logs@
+program=@program@ self=@service@ etc=@etc@ run=@run@ logs=@logs@
 umask 077
 verb=${1:?start, stop, restart, reload, pid or log} name=${2:?frontend, master, nodemonitor or nats}
 pidfile=$run/$name.pid loopfile=$run/$name.loop stopfile=$run/$name.stop
 
+# The system gives the number of a process that ended to another one, after a restart of the machine
+# to any: only the program in this folder is a daemon, and only this script its loop.
+folder=$(readlink -f "$program") folder=${folder%/*}
+
+# word TEXT: TEXT is one of the words with which the process was started.
+word() { tr '\0' '\n' 2>/dev/null <"/proc/$number/cmdline" | grep -qxF -e "$1"; }
+
 # alive FILE: the process whose number is in FILE runs, and is one of this daemon.
 alive() {
-	number=$(cat "$1" 2>/dev/null) && [ -n "$number" ] && grep -qa -- "$name" "/proc/$number/cmdline" 2>/dev/null
+	number=$(cat "$1" 2>/dev/null) && [ -n "$number" ] && [ -r "/proc/$number/cmdline" ] || return 1
+	if [ "$1" = "$loopfile" ]; then
+		word "$self" || return 1
+	else
+		case $(readlink "/proc/$number/exe" 2>/dev/null) in "${folder:-none}"/*) ;; *) return 1 ;; esac
+	fi
+	word "$name"
 }
 
 start() {
 	alive "$loopfile" && return 0
 	mkdir -p "$run" "$logs"
 	rm -f "$stopfile"
-	setsid sh "$0" loop "$name" </dev/null >/dev/null 2>&1 &
+	setsid sh "$self" loop "$name" </dev/null >/dev/null 2>&1 &
 	echo $! >"$loopfile"
 }
 

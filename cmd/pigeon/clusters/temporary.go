@@ -31,6 +31,7 @@ type Temporary struct {
 	run    string // name of the run, on the hosts
 	folder string // here: the authority, the token, the fetched files
 	token  string
+	poll   time.Duration // between two looks at the daemons of a host
 	failed chan error
 	ended  chan struct{} // closed when the daemons are not watched any more
 	watch  sync.WaitGroup
@@ -61,7 +62,7 @@ func StartTemporary(ctx context.Context, inv *hosts.Inventory, o Options) (t *Te
 	name, _ := os.Hostname() // it only tells users who started the run
 	t = &Temporary{
 		run: fmt.Sprintf("process %d of %s, begun %s", os.Getpid(), name, time.Now().UTC().Format(time.RFC3339)), folder: folder,
-		failed: make(chan error, 1), ended: make(chan struct{}), talks: map[*HostPlan]*hosts.Conversation{},
+		poll: daemonsPoll, failed: make(chan error, 1), ended: make(chan struct{}), talks: map[*HostPlan]*hosts.Conversation{},
 	}
 	defer func() {
 		if err != nil {
@@ -90,9 +91,11 @@ func StartTemporary(ctx context.Context, inv *hosts.Inventory, o Options) (t *Te
 	return t, t.attend()
 }
 
-// attend opens the conversations with the hosts and watches their daemons.
+// attend opens the conversations with the hosts and watches their daemons. The watchers read the
+// conversations, so they start when all are open.
 func (t *Temporary) attend() error {
-	for _, p := range t.plan.Hosts {
+	first := make([]answer, len(t.plan.Hosts))
+	for i, p := range t.plan.Hosts {
 		at := pathsOf(p.Host)
 		words := []string{at.program(), "cluster", "answer", at.run()}
 		for _, s := range p.Services {
@@ -108,11 +111,12 @@ func (t *Temporary) attend() error {
 			return err
 		}
 		t.talks[p] = talk
-		first, err := t.ask(p, askDaemons)
-		if err != nil {
+		if first[i], err = t.ask(p, askDaemons); err != nil {
 			return err
 		}
-		t.watch.Go(func() { t.watchHost(p, first) })
+	}
+	for i, p := range t.plan.Hosts {
+		t.watch.Go(func() { t.watchHost(p, first[i]) })
 	}
 	return nil
 }
@@ -120,7 +124,7 @@ func (t *Temporary) attend() error {
 // watchHost looks at the daemons of a host until the cluster is closed; the first that is not the
 // process that it was ends the run.
 func (t *Temporary) watchHost(p *HostPlan, first answer) {
-	tick := time.NewTicker(daemonsPoll)
+	tick := time.NewTicker(t.poll)
 	defer tick.Stop()
 	for {
 		select {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from types import TracebackType
@@ -15,12 +16,14 @@ from pigeonsched.errors import PigeonError, Problem, ResultError
 from pigeonsched.model import Command, JobOptions, JobStatus
 from pigeonsched.session import JobSession, new_key
 
+_LOG = logging.getLogger("pigeonsched")
+
 MAX_CALLS = 100_000  # that have not ended, of one executor
 _MAX_JOB = 1_000  # tasks of one job of a map
 _MAX_BYTES = 8 << 20  # of one job's programs: a frontend takes 16 MiB
 _WAITING = 32  # calls at a time that wait for jobs
 _MAX_NAME = 60  # characters of a function's name: a name has 256 bytes at most
-_LOOKS = 16  # tasks that are checked whenever one of their job has ended
+_LOOKS = 16  # tasks without a result yet that are checked when one of their job has ended
 
 _T = TypeVar("_T")
 
@@ -115,7 +118,7 @@ class AsyncPigeonExecutor:
             job, _ = await self._client._session.submit(commands, 0.0, len(commands), options, made=True)
             if await self._while_wanted(self._wait(job, futures, lists), futures):
                 return
-            await job.cancel()
+            await _cancel(job)
         except Exception as e:
             for f in futures:
                 if not f.done():
@@ -158,25 +161,31 @@ class AsyncPigeonExecutor:
                 if s.ended:
                     break
                 if s.done > done:
-                    done = s.done
                     # Where tasks are tried again, an error is final only at the end.
-                    await self._look(job, futures, lists, errors=self._options.retries == 0)
+                    done += await self._look(job, futures, lists, errors=self._options.retries == 0)
             for i, f in enumerate(futures):
                 if not f.done():
                     await self._finish(job, s, i, f, lists)
         finally:
             self._jobs -= 1
 
-    async def _look(self, job: JobSession, futures: list[asyncio.Future[Any]], lists: bool, errors: bool) -> None:
-        """Fetches the first results that are there, while the job runs."""
-        for i in [i for i, f in enumerate(futures) if not f.done()][:_LOOKS]:
-            try:
-                _settle(futures[i], await job.logs(i), lists, errors)
-            except payload.Incomplete:
+    async def _look(self, job: JobSession, futures: list[asyncio.Future[Any]], lists: bool, errors: bool) -> int:
+        """Fetches the first results that are there, while the job runs; returns how many. It ends at some tasks without one."""
+        found = missing = 0
+        for i, f in enumerate(futures):
+            if f.done():
                 continue
+            try:
+                _settle(f, await job.logs(i), lists, errors)
+            except payload.Incomplete:
+                pass
             except PigeonError as e:
                 if e.problem not in (Problem.NOT_READY, Problem.NOT_FOUND):
                     raise
+            found, missing = found + f.done(), missing + (not f.done())
+            if missing == _LOOKS:
+                break
+        return found
 
     async def _finish(self, job: JobSession, s: JobStatus, i: int, f: asyncio.Future[Any], lists: bool) -> None:
         """Fetches the result of a task of a job that has ended, or sets why there is none."""
@@ -200,16 +209,27 @@ class AsyncPigeonExecutor:
                 )
             )
 
+    def cancel(self) -> None:
+        """Cancels all calls that have not ended."""
+        for f in list(self._futures):
+            f.cancel()
+
     async def shutdown(self, *, cancel: bool = False) -> None:
         """Takes no more calls; waits for those that run, or cancels them."""
         self._closed = True
         if cancel:
-            for f in list(self._futures):
-                f.cancel()
+            self.cancel()
         if self._tasks:
             await asyncio.wait(list(self._tasks))
         if self._own:
             self._client.close()
+
+
+async def _cancel(job: JobSession) -> None:
+    try:
+        await job.cancel()
+    except Exception as e:
+        _LOG.warning("job %s was not cancelled, though nobody wants its results: %s", job.id, e)
 
 
 def _settle(f: asyncio.Future[Any], output: bytes, lists: bool, errors: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Optional, TypeVar, Union
@@ -21,12 +22,24 @@ def commands_of(command: Union[Sequence[str], Sequence[Command]], tasks: int, en
     """Returns a program for each task, from the arguments of submit."""
     if isinstance(command, str):
         raise TypeError('a program is a list of its arguments, such as ["echo", "hello"]: it runs without a shell')
-    if command and isinstance(command[0], Command):
-        return [c for c in command if isinstance(c, Command)]
+    commands = [c for c in command if isinstance(c, Command)]
+    if commands:
+        _check_commands(commands, len(command), tasks, env)
+        return commands
     argv = [str(a) for a in command]
     if not argv or not argv[0]:
         raise PigeonError("there is no program to run", tried="reading what to submit; nothing was sent", advice='give its arguments, such as ["echo", "hello"]', problem=Problem.INVALID)
     return [Command(argv, env or {})] * tasks
+
+
+def _check_commands(commands: Sequence[Command], given: int, tasks: int, env: Optional[Mapping[str, str]]) -> None:
+    """Refuses arguments of submit that a list of a Command for each task leaves no room for."""
+    if len(commands) != given:
+        raise TypeError(f"{given - len(commands)} of the {given} elements are not a Command, and each stands for a task")
+    if tasks not in (1, given):
+        raise TypeError(f"tasks is {tasks}, and the list has a Command for each of {given} tasks: leave tasks out")
+    if env:
+        raise TypeError("env is for one program; with a list of Command, give each its own: Command(argv, env)")
 
 
 async def _value(awaitable: Awaitable[_T]) -> _T:
@@ -54,18 +67,15 @@ class Job:
         """Returns its state when it has ended; progress shows a bar meanwhile. A TimeoutError leaves it running."""
         if not progress:
             return run_blocking(self._session.wait(timeout))
-        with progress_bar.Bar(self.status().tasks, f"job {self.id}") as bar:
-            left = timeout
-            while True:
-                step = _BAR_EVERY if left is None else min(_BAR_EVERY, left)
-                s = run_blocking(self._session.wait_for(step))
-                bar.show(s.done)
-                if s.ended:
-                    return s
-                if left is not None:
-                    left -= step
-                    if left <= 0:
-                        raise TimeoutError(f"job {self.id} is {s.state} after {timeout} s, with {s.done} of {s.tasks} tasks ended; it goes on")
+        with contextlib.ExitStack() as stack:
+            bars: list[progress_bar.Bar] = []
+
+            def show(s: JobStatus) -> None:
+                if not bars:
+                    bars.append(stack.enter_context(progress_bar.Bar(s.tasks, f"job {self.id}")))
+                bars[0].show(s.done)
+
+            return run_blocking(self._session.wait(timeout, _BAR_EVERY, show))
 
     def cancel(self) -> JobStatus:
         return run_blocking(self._session.cancel())

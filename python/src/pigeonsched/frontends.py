@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
+import os
 import ssl
 import threading
 import time
@@ -25,6 +27,7 @@ from pigeonsched.tls import Verifier
 
 SHORT_RETRY = 5.0  # of questions, and of anything before the first answer
 _FIRST_ANSWER = 3.0  # longest wait in the first round when there are other addresses
+_LAST_ANSWER = 1.0  # longest wait for an answer after the caller's own time is up
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25
 _MAX_FRONTENDS = 64
 _MAX_IDLE = 8  # connections kept to one frontend
@@ -44,6 +47,7 @@ class Frontend:
         self.identity: Optional[Identity] = None
         self._network, self._settings, self._verifier = network, s, verifier
         self._idle: list[Link] = []
+        self._process = os.getpid()
         self._closed = False
 
     async def call(self, method: str, *args: Any, timeout: float) -> Any:
@@ -53,6 +57,7 @@ class Frontend:
         link = await self._link(timeout)
         try:
             answer = await link.exchange(message, max(until - time.monotonic(), 1e-3))
+            wire.check_answer(message, answer)
         except LOST as e:
             link.close()
             raise CallError(f"there is no answer: {e}", sent=True, subject="frontend " + self.address, tried="waiting for the answer to " + method, advice="try again") from e
@@ -68,6 +73,7 @@ class Frontend:
     async def _link(self, timeout: float) -> Link:
         if self._closed:
             raise PigeonError("the client is closed", tried="calling frontend " + self.address, advice="make another one")
+        self._leave_to_parent()
         while self._idle:
             try:
                 link = self._idle.pop()
@@ -76,6 +82,16 @@ class Frontend:
             if link.usable():
                 return link
             link.close()
+        return await self._connect(timeout)
+
+    def _leave_to_parent(self) -> None:
+        """After a fork, drops the connections of the other process: each would read answers to the other's calls."""
+        if self._process != os.getpid():
+            links, self._idle, self._process = self._idle, [], os.getpid()
+            for link in links:
+                link.leave()
+
+    async def _connect(self, timeout: float) -> Link:
         try:
             link = await self._network.connect(self.address, self._verifier, timeout)
         except ssl.SSLError as e:
@@ -105,7 +121,10 @@ class Frontend:
             return
         token = settings.read_token(self._settings.token_file)
         try:
-            wire.decode("authenticate", await link.exchange(wire.encode("authenticate", token), timeout))
+            call = wire.encode("authenticate", token)
+            answer = await link.exchange(call, timeout)
+            wire.check_answer(call, answer)
+            wire.decode("authenticate", answer)
         except PigeonError as e:
             # A frontend without the call needs no proof; in clear, the kernel knows the caller.
             if e.problem == Problem.INVALID or (e.problem == Problem.DENIED and not link.secure):
@@ -127,6 +146,7 @@ class Frontend:
 
     def close(self) -> None:
         self._closed = True
+        self._leave_to_parent()
         while self._idle:
             self._idle.pop().close()
 
@@ -141,6 +161,11 @@ class Call(Generic[_T]):
     extra: float = 0.0  # how long a frontend may wait before it answers
     answers: frozenset[Problem] = frozenset()  # refusals that answer it
     allowed: Optional[Callable[[Frontend, float], Awaitable[bool]]] = None
+    until: Optional[float] = None  # time.monotonic() at which the caller stops waiting
+
+    def left(self) -> float:
+        """How long the caller still waits."""
+        return math.inf if self.until is None else max(self.until - time.monotonic(), 0.0)
 
 
 @dataclasses.dataclass
@@ -199,7 +224,7 @@ class Frontends:
                 return r.by, r.value  # type: ignore[return-value] # it is there without an error
             if r.by is not None or not r.silent:
                 raise r.error or _NotAllowed()
-            left = self._patience(q.retry) - (time.monotonic() - began)
+            left = min(self._patience(q.retry) - (time.monotonic() - began), q.left())
             if left <= 0:
                 self._gave_up = True
                 raise _together(r.silent)
@@ -243,9 +268,9 @@ class Frontends:
         timeout = self.settings.timeout
         if number == 0 and len(self._known) > 1:
             timeout = min(timeout, _FIRST_ANSWER)
-        if q.allowed is not None and not await q.allowed(f, timeout):
+        if q.allowed is not None and not await q.allowed(f, min(timeout, q.left() + _LAST_ANSWER)):
             raise _NotAllowed
-        return await q.request(f, timeout + q.extra)
+        return await q.request(f, min(timeout + q.extra, q.left() + _LAST_ANSWER))
 
     def _after(self, asked: list[Frontend], address: str) -> Optional[Frontend]:
         if address:

@@ -7,6 +7,7 @@ blocking client runs them on links that never suspend (run_blocking), the other 
 from __future__ import annotations
 
 import asyncio
+import os
 import select
 import socket
 import ssl
@@ -39,6 +40,9 @@ class Link(Protocol):
 
     def close(self) -> None:
         """Closes it at once."""
+
+    def leave(self) -> None:
+        """Closes this process's descriptor alone: the connection is that of the process that forked it."""
 
 
 class Network(Protocol):
@@ -113,6 +117,9 @@ class BlockingLink:
     def close(self) -> None:
         self._socket.close()
 
+    def leave(self) -> None:
+        self._socket.close()  # says nothing to the other side, with TLS neither
+
 
 class BlockingNetwork:
     """Sockets, and time.sleep."""
@@ -159,6 +166,15 @@ class AsyncLink:
 
     def close(self) -> None:
         self._writer.transport.abort()
+
+    def leave(self) -> None:
+        # The transport belongs to the loop of the other process, whose selector is shared with
+        # it: abort would take the connection out of that one. The descriptor is replaced instead.
+        fd = self._writer.get_extra_info("socket").fileno()
+        if fd >= 0:
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.dup2(nothing, fd, inheritable=False)
+            os.close(nothing)
 
 
 class AsyncNetwork:

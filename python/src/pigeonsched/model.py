@@ -52,7 +52,7 @@ class Command:
 class JobOptions:
     """The options of a job; durations in seconds. `pigeon submit --help` explains each."""
 
-    key: str = ""  # idempotency key: the same job again under its key is the same job
+    key: Optional[str] = None  # idempotency key: the same job again under its key is the same job; None: a new one
     name: str = ""  # what the work is, so that its class is learned
     owner: str = ""  # for whom it runs; "": the setting owner, else the user who calls
     priority: int = 0  # among the jobs of the same owner, higher ones first

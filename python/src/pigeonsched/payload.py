@@ -97,7 +97,8 @@ def _error(pickled: Optional[bytes], name: str, text: str, trace: str) -> BaseEx
         except Exception:  # its class is not known here
             error = None
     # An error that would end this program, such as SystemExit, does not: it ended the task.
-    if not isinstance(error, Exception):
+    # A StopIteration would end the iteration of the results, and no future takes it.
+    if not isinstance(error, Exception) or isinstance(error, StopIteration):
         error = RemoteError(f"{name}: {text}")
     found: Exception = error
     found.__cause__ = RemoteTraceback(trace)

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Optional
 
 from pigeonsched import staging, wire
@@ -45,14 +45,16 @@ class Session:
         count = len(commands) or tasks
         if not 1 <= count <= MAX_TASKS:
             raise PigeonError(f"{count} tasks are outside 1 to {MAX_TASKS}, the limit of a job", tried="reading what to submit; nothing was sent", advice="split it into several jobs")
-        if not options.key:
-            options, made = dataclasses.replace(options, key=new_key()), True
+        if options.key == "":  # of a variable that is not set, say: the job would be accepted each time
+            raise PigeonError("the key of the job is empty", tried="reading what to submit; nothing was sent", advice="give the key, or leave it out")
+        key, made = options.key or new_key(), made or options.key is None
+        options = dataclasses.replace(options, key=key)
         if not options.owner:
             options = dataclasses.replace(options, owner=self.frontends.settings.owner)
         stage = staging.staged(options.stage)
         request = wire.request(list(commands), sleep, count, options, _user(), stage)
         f, name, duplicate = await self.frontends.submit(request, made, stage)
-        return JobSession(self, options.key, f, name), duplicate
+        return JobSession(self, key, f, name), duplicate
 
     async def find(self, job: str) -> tuple[JobSession, JobStatus]:
         """Returns a job with its state, from the frontend that has it."""
@@ -90,7 +92,9 @@ class JobSession:
         self.session = session
         self._at, self._home = at, home
 
-    async def _ask(self, method: str, *args: Any, extra: float = 0.0, answers: frozenset[Problem] = frozenset()) -> Any:
+    async def _ask(self, method: str, *args: Any, extra: float = 0.0, answers: frozenset[Problem] = frozenset(), until: Optional[float] = None) -> Any:
+        """Asks the frontend that has the job. until: a TimeoutError follows when nobody has answered then."""
+
         async def is_home(f: Frontend, timeout: float) -> bool:
             return f is self._at or (self._home != "" and (await f.identify(timeout)).name == self._home)
 
@@ -98,22 +102,29 @@ class JobSession:
             return await f.call(method, *args, timeout=timeout)
 
         retry = self.session.frontends.settings.retry_for
-        self._at, value = await self.session.frontends.do(Call(self._at, ask, retry, extra, answers | {Problem.NOT_FOUND}, is_home))
+        q = Call(self._at, ask, retry, extra, answers | {Problem.NOT_FOUND}, is_home, until)
+        try:
+            self._at, value = await self.session.frontends.do(q)
+        except PigeonError as e:
+            if q.left() > 0 or e.problem not in (Problem.NOT_READY, Problem.BUSY):
+                raise
+            raise TimeoutError(f"the time for job {self.id} is up, and its frontend did not answer: {e}; the job is not cancelled") from e
         return value
 
     async def status(self) -> JobStatus:
         return wire.status(await self._ask("jobStatus", self.id))
 
-    async def wait_for(self, seconds: float) -> JobStatus:
+    async def wait_for(self, seconds: float, until: Optional[float] = None) -> JobStatus:
         """Returns the job's state when it has ended or the time is up."""
-        return wire.status(await self._ask("waitJob", self.id, max(round(seconds * 1e3), 1), extra=seconds))
+        return wire.status(await self._ask("waitJob", self.id, max(round(seconds * 1e3), 1), extra=seconds, until=until))
 
-    async def wait(self, timeout: Optional[float] = None) -> JobStatus:
-        """Returns the job's state when it has ended; a TimeoutError when the time is up."""
-        until = None if timeout is None else time.monotonic() + timeout
+    async def wait(self, timeout: Optional[float] = None, step: float = WAIT, show: Optional[Callable[[JobStatus], None]] = None) -> JobStatus:
+        """Returns the job's state when it has ended; a TimeoutError when the time is up. show gets the state of each step."""
+        until = _until(timeout)
         while True:
-            seconds = WAIT if until is None else min(WAIT, max(until - time.monotonic(), 0.0))
-            s = await self.wait_for(seconds)
+            s = await self.wait_for(step if until is None else min(step, max(until - time.monotonic(), 0.0)), until)
+            if show is not None:
+                show(s)
             if s.ended:
                 return s
             if until is not None and time.monotonic() >= until:
@@ -122,10 +133,10 @@ class JobSession:
     async def cancel(self) -> JobStatus:
         return wire.status(await self._ask("cancelJob", self.id))
 
-    async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool) -> LogPiece:
+    async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool, until: Optional[float] = None) -> LogPiece:
         # For a job that has not ended, an output that is not there yet is an answer.
         answers = frozenset() if ended else frozenset({Problem.NOT_READY})
-        piece = wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers))
+        piece = wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers, until=until))
         if piece.missing:  # an incomplete output must not count as the whole
             raise PigeonError(
                 f"{piece.missing} bytes of its {stream} are missing from byte {offset} on: {piece.why}",
@@ -136,11 +147,11 @@ class JobSession:
             )
         return piece
 
-    async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False) -> bytes:
+    async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False, until: Optional[float] = None) -> bytes:
         """Returns what a task has written so far; attempt 0 is the latest."""
         data, current = bytearray(), 0
         while True:
-            piece = await self.log_piece(task, attempt, stream, len(data), ended)
+            piece = await self.log_piece(task, attempt, stream, len(data), ended, until)
             replaced, current = _is_of_another(piece, current, len(data)), piece.attempt
             if replaced:
                 data.clear()
@@ -188,6 +199,7 @@ class JobSession:
 
     async def result(self, task: int, timeout: Optional[float]) -> bytes:
         """Returns what a task wrote to standard output once the job has completed."""
+        until = _until(timeout)
         s = await self.wait(timeout)
         if s.state != "completed":
             raise JobFailedError(
@@ -197,7 +209,11 @@ class JobSession:
                 advice=f"'pigeon explain {self.id}' shows its tasks, 'pigeon logs --stderr {self.id}' what they wrote",
                 problem=Problem.INTERNAL,
             )
-        return await self.logs(task, ended=True)
+        return await self.logs(task, ended=True, until=until)
+
+
+def _until(timeout: Optional[float]) -> Optional[float]:
+    return None if timeout is None else time.monotonic() + timeout
 
 
 def _is_of_another(piece: LogPiece, current: int, offset: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,17 +14,20 @@ from pigeonsched.errors import PigeonError, Problem
 from pigeonsched.gen.identity import IdentityService
 from pigeonsched.gen.published import SchedulerService
 from pigeonsched.gen.published import ttypes as generated
-from pigeonsched.links import MAX_FRAME
+from pigeonsched.links import MAX_FRAME, FrameError
 from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece
 from pigeonsched.staging import StagedFile
 
 types: Any = generated  # the compiler writes no annotations
+
+_NUMBERS = itertools.count(1)  # of the calls of this process
 
 
 def encode(method: str, *args: Any) -> bytes:
     """Returns the message of a call."""
     buffer = TMemoryBuffer()
     client = _service(method)(TBinaryProtocol(buffer))
+    client._seqid = next(_NUMBERS) & 0x7FFFFFFF
     try:
         send = getattr(client, "send_" + method)
         # Arguments that were added to a method later are left out, as by an earlier client.
@@ -39,6 +43,21 @@ def encode(method: str, *args: Any) -> bytes:
             advice="split the job into several",
         )
     return message
+
+
+def check_answer(call: bytes, answer: bytes) -> None:
+    """Refuses, as a FrameError, a message that answers another call: its method or its number is another one."""
+    try:
+        expected, found = _head(call), _head(answer)
+    except (TException, EOFError, ValueError) as e:
+        raise FrameError(f"it sent a message that cannot be understood: {e}") from e
+    if found != expected:
+        raise FrameError(f"it answered the call {found[0]} {found[1]}, and this is {expected[0]} {expected[1]}")
+
+
+def _head(message: bytes) -> tuple[str, int]:
+    name, _, number = TBinaryProtocol(TMemoryBuffer(message), string_length_limit=len(message)).readMessageBegin()
+    return name, number
 
 
 def decode(method: str, message: bytes) -> Any:

@@ -1,0 +1,174 @@
+package clusters
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// bystander starts a program of another installation, for whose end the test waits at its own end: it
+// must be the test that ended it.
+func bystander(t *testing.T, words ...string) int {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", "read line"}, words...)...)
+	in, err := cmd.StdinPipe() // nothing is written to it
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGQUIT) // it may have ended: that is the question
+		err := cmd.Wait()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGQUIT {
+			t.Errorf("the bystander %v: %v", words, err)
+		}
+		_ = in.Close() // Wait may have done so
+	})
+	return cmd.Process.Pid
+}
+
+// serviceHere makes the script of a host below a folder of this machine. Its program is a shell that
+// waits for a line of a pipe, as the script master of the current folder says.
+func serviceHere(t *testing.T) *HostPlan {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("it reads /proc")
+	}
+	root := t.TempDir()
+	p, err := Make(parse(t, "security: insecure\nservice_manager: none\nhosts:\n  - {name: m, address: 127.0.0.1, prefix: "+root+", roles: [master, frontend, node], slots: 1}\n"), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := pathsOf(p.Hosts[0].Host)
+	shell, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{at.bin(), at.run()} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(path string, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, text, 0o700); err != nil { //nolint:gosec // programs
+			t.Fatal(err)
+		}
+	}
+	put(at.bin()+"/pigeon-1", shell)
+	put(filepath.Join(root, "master"), []byte("read line <line\n"))
+	for _, f := range p.Hosts[0].Files {
+		if f.Path == at.service() {
+			put(f.Path, f.data)
+		}
+	}
+	if err := os.Symlink("pigeon-1", at.program()); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(root, "line"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	return p.Hosts[0]
+}
+
+func number(t *testing.T, file string, pid int) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(fmt.Sprintln(pid)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The script takes a process for its own when it runs its program, or is its loop; the number in a
+// file may be that of any other by now.
+func TestServiceLeavesOthers(t *testing.T) {
+	p := serviceHere(t)
+	at := pathsOf(p.Host)
+	service := func(verb string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a stop waits for what it takes for the daemon
+		defer cancel()
+		out, err := exec.CommandContext(ctx, at.service(), verb, "master").CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v, %s", verb, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	number(t, at.run()+"/master.pid", bystander(t, "/usr/lib/postfix/sbin/master", "master"))
+	number(t, at.run()+"/master.loop", bystander(t, "loop", "master"))
+	if pid := service("pid"); pid != "" {
+		t.Errorf("the process %s of a stale number runs", pid)
+	}
+	service("reload")
+	service("stop")
+	service("start")
+	var pid string
+	for end := time.Now().Add(time.Minute); pid == "" && time.Now().Before(end); {
+		pid = service("pid")
+	}
+	if exe, err := os.Readlink("/proc/" + pid + "/exe"); err != nil || exe != at.bin()+"/pigeon-1" {
+		t.Errorf("process %q runs %q, %v", pid, exe, err)
+	}
+	service("start") // it runs
+	if again := service("pid"); again != pid {
+		t.Errorf("a second start started %s beside %s", again, pid)
+	}
+	service("stop")
+	if exe, err := os.Readlink("/proc/" + pid + "/exe"); err == nil {
+		t.Errorf("after the stop, process %s runs %s", pid, exe)
+	}
+}
+
+// Clearing a host ends the processes of a run and no others.
+func TestClearHostLeavesOthers(t *testing.T) {
+	sshOf(t, runHere)
+	p := serviceHere(t)
+	at := pathsOf(p.Host)
+	r, err := hosts.OpenRemote(parse(t, three))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(nil)
+	run := exec.Command(at.program(), "master")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	number(t, at.run()+"/master.pid", run.Process.Pid)
+	number(t, at.run()+"/frontend.pid", bystander(t, "/opt/pigeon/bin/pigeon", "frontend"))
+	number(t, at.run()+"/frontend.loop", bystander(t, "/opt/pigeon/bin/pigeon-service", "loop", "frontend"))
+	if err := clearHost(t.Context(), r, p.Host); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil || run.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("the daemon of the run: %v", err)
+	}
+	if _, err := os.Stat(p.Host.Prefix); !os.IsNotExist(err) {
+		t.Errorf("the folder of the run: %v", err)
+	}
+}
+
+// A program is named as files are: without a slash it is one of the current folder.
+func TestProgramOfThisFolder(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "pigeon-next"), []byte("#!/bin/sh\necho '{\"version\": \"v1.3.0\"}'\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	p, err := OpenProgram(t.Context(), "pigeon-next")
+	if err != nil || p.Version != "v1.3.0" || !filepath.IsAbs(p.Path) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
