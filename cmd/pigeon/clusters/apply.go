@@ -65,16 +65,16 @@ func (c *Cluster) Upgrade(ctx context.Context) error {
 func (c *Cluster) versions(ctx context.Context, w *work) ([]string, error) {
 	names := append(slices.Collect(maps.Values(w.found.running)), w.found.program)
 	slices.Sort(names)
-	script := ""
+	script := []string{"set -e"}
 	for _, name := range slices.Compact(names) {
 		if name != "" && name != c.opts.Program.name() {
-			script += fmt.Sprintf("\nf=%s; [ ! -x $f ] || $f version -o json", shellwords.Quote(pathsOf(w.Host).bin()+"/"+name))
+			script = append(script, fmt.Sprintf("f=%s; [ ! -x $f ] || $f version -o json", shellwords.Quote(pathsOf(w.Host).bin()+"/"+name)))
 		}
 	}
-	if script == "" {
+	if len(script) == 1 {
 		return nil, nil
 	}
-	out, err := c.remote.Run(ctx, w.Host, "asking the programs there for their versions", "set -e"+script, nil)
+	out, err := c.remote.Run(ctx, w.Host, "asking the programs there for their versions", strings.Join(script, "\n"), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -282,11 +282,11 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 	script := fmt.Sprintf("set -e; umask 022; cat >%[1]s.new; mv -f %[1]s.new %[1]s", m.Path)
 	complete := len(w.start)+len(w.again) == 0
 	if complete {
-		keep := shellwords.Quote(c.opts.Program.name())
-		for _, name := range append(slices.Sorted(maps.Values(w.found.running)), w.found.program) {
-			keep += "|" + shellwords.Quote(name)
+		keep := append(slices.Sorted(maps.Values(w.found.running)), w.found.program, c.opts.Program.name())
+		for i := range keep {
+			keep[i] = shellwords.Quote(keep[i])
 		}
-		script += fmt.Sprintf("\ncd %s; for f in pigeon-????????????????; do case $f in %s) ;; *) rm -f \"$f\" ;; esac; done", at.bin(), keep)
+		script += fmt.Sprintf("\ncd %s; for f in pigeon-????????????????; do case $f in %s) ;; *) rm -f \"$f\" ;; esac; done", at.bin(), strings.Join(keep, "|"))
 	}
 	_, err = c.remote.Run(ctx, w.Host, "writing the list of what it has", script, bytes.NewReader(m.data))
 	if err == nil && complete {
