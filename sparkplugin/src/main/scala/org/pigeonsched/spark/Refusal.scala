@@ -32,6 +32,9 @@ object Refusal {
   /** The caller is not proven, or may not do it. */
   val Denied = 6
 
+  /** Another frontend, or the same one later, may accept what this one refuses. */
+  def isTemporary(e: TPigeonException): Boolean = e.getProblem == Busy || e.getProblem == NotReady
+
   private def sentence(part: String): String = {
     val trimmed = part.trim
     val first = trimmed.take(1).toUpperCase(java.util.Locale.ROOT) + trimmed.drop(1)

@@ -33,8 +33,6 @@ final class Levels {
   /** Removes a level: it wants nothing more. */
   def remove(name: String): Unit = levels.remove(name)
 
-  def names: Seq[String] = levels.keysIterator.toList
-
   /** A grant of this level reached the driver. */
   def arrived(name: String): Unit = levels.get(name).foreach { e =>
     e.received += 1

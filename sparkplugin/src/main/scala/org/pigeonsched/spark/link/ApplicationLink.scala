@@ -113,7 +113,7 @@ final class ApplicationLink(
 
   private def registerWithin(millis: Long): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis)
-    val silent = mutable.Set[Address]()
+    val tried = mutable.Set[Address]()
     val caller = new Caller(frontends, registration, FirstAnswerMillis, security)
     var done = false
     try while (!done) {
@@ -121,13 +121,14 @@ final class ApplicationLink(
         try {
           caller((_, _) => done = true)
         } catch {
-          case e: TPigeonException if !Set(Refusal.Busy, Refusal.NotReady)(e.getProblem) =>
-            throw Refusal.of(e)
+          case e: TPigeonException if !Refusal.isTemporary(e) => throw Refusal.of(e)
           case e: TException =>
-            if (silent.add(at)) warnSilent(at, e, millis)
-            // A frontend that hangs may have used up the time of the others.
-            if (System.nanoTime() - deadline > 0 && frontends.all.forall(silent)) {
-              throw unreachable(e)
+            if (tried.add(at)) warnFailed(at, e, millis)
+            // A frontend that hangs may have used up the time of the others, and standbys that
+            // name one another would never leave them a turn.
+            if (System.nanoTime() - deadline > 0) {
+              if (frontends.all.forall(tried)) throw unreachable(e)
+              frontends.useUntried(tried)
             }
             Thread.sleep(RetryMillis)
         }
@@ -135,10 +136,15 @@ final class ApplicationLink(
     finally caller.close()
   }
 
-  private def warnSilent(frontend: Address, e: TException, millis: Long): Unit = logWarning(
-    s"Frontend $frontend of Pigeon does not answer (${e.getMessage})." +
+  private def warnFailed(frontend: Address, e: TException, millis: Long): Unit = logWarning(
+    s"Frontend $frontend of Pigeon does not ${problem(e)}." +
       s" Registering application ${application.getId} is tried with all of" +
       s" ${frontends.all.mkString(", ")} in turn, for ${millis / 1000} s.")
+
+  private def problem(e: TException): String = e match {
+    case p: TPigeonException => s"register the application (${Refusal.of(p).getMessage})"
+    case _ => s"answer (${e.getMessage})"
+  }
 
   private def unreachable(e: TException): Refusal = e match {
     case p: TPigeonException => Refusal.of(p)

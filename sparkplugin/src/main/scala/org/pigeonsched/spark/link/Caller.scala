@@ -9,8 +9,9 @@ import org.pigeonsched.thrift.application.ApplicationService
 
 /**
  * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
- * moves on to the next frontend when one fails, or to the one that a standby names. A failed
- * call is not repeated here: what is sent is a state, and the thread sends the newest one.
+ * moves on to the next frontend when one fails or serves no one now, or to the one that a standby
+ * names. A failed call is not repeated here: what is sent is a state, and the thread sends the
+ * newest one.
  */
 private[link] final class Caller(
     frontends: Frontends,
@@ -30,9 +31,9 @@ private[link] final class Caller(
       f(client, registration.ensure(address, client))
     } catch {
       case e: TPigeonException =>
-        val led = e.getProblem == Refusal.NotReady && Address.parse(e.getAddress).isDefined
-        if (e.getProblem == Refusal.NotFound || led) registration.lost(address)
-        if (led) frontends.moved(address, e.getAddress)
+        val elsewhere = Refusal.isTemporary(e)
+        if (e.getProblem == Refusal.NotFound || elsewhere) registration.lost(address)
+        if (elsewhere) leave(address, e)
         // The proof of the caller has expired; the next connection proves it again.
         if (e.getProblem == Refusal.Denied) drop()
         throw e
@@ -51,6 +52,12 @@ private[link] final class Caller(
     closed = true
     drop()
   }
+
+  // It is at its limit, stands by or stops: another one may serve the application.
+  private def leave(address: Address, e: TPigeonException): Unit =
+    if (e.getProblem == Refusal.NotReady && Address.parse(e.getAddress).isDefined) {
+      frontends.moved(address, e.getAddress)
+    } else frontends.failed(address)
 
   private def connected(address: Address): ApplicationService.Client = synchronized {
     if (open.exists(_._1 != address)) drop()

@@ -31,6 +31,12 @@ final class Frontends(first: Seq[Address]) {
     }
   }
 
+  /** Uses the first one that was not tried; none: the one in use stays. */
+  def useUntried(tried: Address => Boolean): Unit = synchronized {
+    val next = known.indexWhere(a => !tried(a))
+    if (next >= 0) at = next
+  }
+
   /** Adds the frontends that a reply names; a text that is not an address is ignored. */
   def add(addresses: Seq[String]): Unit = synchronized {
     val fresh = addresses.flatMap(a => Address.parse(a)).filterNot(known.contains).distinct

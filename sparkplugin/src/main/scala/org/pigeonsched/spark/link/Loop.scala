@@ -26,8 +26,6 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
 
   def start(): Unit = thread.start()
 
-  def stopped: Boolean = stopping
-
   /** Makes the thread end; interrupts what it waits for. */
   def stop(): Unit = {
     stopping = true

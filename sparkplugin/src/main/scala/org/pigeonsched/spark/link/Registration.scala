@@ -49,8 +49,6 @@ final class Registration(application: TApplication, files: Seq[ShippedFile], fro
     if (state.address.contains(address)) state = state.copy(address = None)
   }
 
-  def number: Int = state.number
-
   /** The cluster ends the application when it has been silent for this long. */
   def leaseMillis: Int = state.leaseMillis
 

@@ -5,12 +5,16 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.JavaConverters._
 
+import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
 
 import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.application.TApplication
 
-class ApplicationLinkSuite extends AnyFunSuite {
+class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
+
+  private implicit val signaler: Signaler = ThreadSignaler
 
   private object Events extends ApplicationLink.Listener {
     val ends = new LinkedBlockingQueue[Refusal]()
@@ -66,6 +70,47 @@ class ApplicationLinkSuite extends AnyFunSuite {
       l.close()
       assert(third.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
     } finally Seq(first, second, third).foreach(_.close())
+  }
+
+  private def withFrontends(number: Int)(f: Seq[FakeFrontend] => Unit): Unit = {
+    val frontends = Seq.fill(number)(new FakeFrontend().start())
+    try failAfter(60.seconds)(f(frontends))
+    finally frontends.foreach(_.close())
+  }
+
+  test("a full frontend, and a standby that knows no leader, are left for the next one") {
+    withFrontends(3) { case Seq(full, standby, third) =>
+      full.beFull()
+      standby.standByAlone()
+      val l = link(full.address, standby.address, third.address)
+      l.start(60000)
+      assert(Seq(full, standby, third).forall(_.calls.contains("register")))
+      full.allow()
+      third.standByAlone()
+      while (!full.calls.contains("want")) Thread.sleep(5)
+      l.close()
+      assert(full.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
+    }
+  }
+
+  test("when every frontend refuses for now, the time to register ends") {
+    withFrontends(2) { case Seq(full, standby) =>
+      full.beFull()
+      standby.standByAlone()
+      val refusal = intercept[Refusal](link(full.address, standby.address).start(1))
+      assert(refusal.what == "it is a standby")
+      assert(Seq(full, standby).forall(_.calls.contains("register")))
+    }
+  }
+
+  test("standbys that name one another leave the others a turn") {
+    withFrontends(3) { case Seq(a, b, full) =>
+      a.standBy(b.address)
+      b.standBy(a.address)
+      full.beFull()
+      intercept[Refusal](link(a.address, full.address).start(1))
+      assert(Seq(a, b, full).forall(_.calls.contains("register")))
+    }
   }
 
   test("a rejected application is informed once, and makes no more calls") {

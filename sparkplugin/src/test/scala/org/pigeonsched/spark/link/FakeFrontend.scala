@@ -6,6 +6,8 @@ import java.util.Collections
 import java.util.concurrent.{ConcurrentLinkedQueue, LinkedBlockingQueue, Semaphore, TimeUnit}
 import javax.net.ssl.SSLContext
 
+import scala.collection.JavaConverters._
+
 import org.apache.thrift.TProcessor
 import org.apache.thrift.protocol.{TBinaryProtocol, TMessage, TProtocol, TProtocolDecorator}
 import org.apache.thrift.server.TThreadPoolServer
@@ -21,7 +23,7 @@ import org.pigeonsched.thrift.identity.{IdentityService, TPrincipal}
  * A frontend that accepts every application, until refuse is called: by TLS if it has a context,
  * and after a token if it knows one.
  */
-private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
+final class FakeFrontend(tls: Option[SSLContext] = None)
   extends ApplicationService.Iface
   with IdentityService.Iface {
 
@@ -44,6 +46,9 @@ private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
   /** The token that is accepted; "" when none is required. */
   @volatile var token = ""
 
+  /** The executors that the news name. */
+  @volatile private var states: Seq[TExecutorState] = Nil
+
   /** The names of the calls, in order. */
   val calls = new ConcurrentLinkedQueue[String]()
 
@@ -64,7 +69,15 @@ private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
     changed.release(1000)
   }
 
-  /** From now on no call is allowed, until allow is called. */
+  /** From now on it is at its limit. */
+  def beFull(): Unit =
+    deny(new TPigeonException("it is full", "frontend", "", "register with another", 3, 0))
+
+  /** From now on this is a standby that knows no leader. */
+  def standByAlone(): Unit =
+    deny(new TPigeonException("it is a standby", "frontend", "", "try again", 4, 0))
+
+  /** From now on each call receives this answer, until allow is called. */
   def deny(e: TPigeonException): Unit = {
     refusal = Some(e)
     changed.release(1000)
@@ -78,6 +91,12 @@ private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
     e.setAddress(leader.toString)
     refusal = Some(e)
     changed.release(1000)
+  }
+
+  /** From now on the news name these executors. */
+  def report(executors: TExecutorState*): Unit = {
+    states = executors
+    changed.release()
   }
 
   def close(): Unit = {
@@ -118,7 +137,7 @@ private[spark] final class FakeFrontend(tls: Option[SSLContext] = None)
       waitMillis: Int): TNews = {
     changed.tryAcquire(waitMillis.toLong, TimeUnit.MILLISECONDS)
     reply("news")
-    new TNews(version, Collections.emptyList[TExecutorState](), Collections.emptyList[String]())
+    new TNews(version, states.asJava, Collections.emptyList[String]())
   }
 }
 

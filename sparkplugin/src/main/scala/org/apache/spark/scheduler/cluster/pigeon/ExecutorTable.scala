@@ -11,19 +11,37 @@ import org.pigeonsched.spark.link.ExecutorState
 private[spark] final class ExecutorTable {
 
   private val alive = mutable.LinkedHashMap[String, ExecutorState]()
+  private val ended = mutable.Set[String]()
+  private val lost = mutable.Set[String]()
   private var waitingReason = ""
 
-  /** Stores a state. Returns true if it is new: repetitions are not. */
+  /**
+   * Stores a state. Returns true if it is new: repetitions are not. The end of an executor is new
+   * once, also if nothing was reported of it before.
+   */
   def update(state: ExecutorState): Boolean = synchronized {
     if (state.waiting) {
       val fresh = state.reason != waitingReason
       waitingReason = state.reason
       fresh
-    } else if (state.exited) alive.remove(state.id).isDefined
+    } else if (state.exited) {
+      alive.remove(state.id)
+      ended.add(state.id)
+    } else if (ended(state.id) || lost(state.id)) false
     else {
       waitingReason = ""
       !alive.put(state.id, state).exists(_.state == state.state)
     }
+  }
+
+  /**
+   * The connection to this executor broke, and no exit was reported in time: it counts as alive no
+   * more. Returns false if its exit was reported.
+   */
+  def lose(id: String): Boolean = synchronized {
+    alive.remove(id)
+    lost.add(id)
+    !ended(id)
   }
 
   def aliveIds: Set[String] = synchronized(alive.keySet.toSet)

@@ -2,7 +2,7 @@ package org.apache.spark.scheduler.cluster.pigeon
 
 import scala.collection.JavaConverters._
 
-import org.apache.spark.{SPARK_VERSION, SparkConf, SparkContext}
+import org.apache.spark.{SecurityManager, SPARK_VERSION, SparkConf, SparkContext}
 
 import org.pigeonsched.spark.{Address, CommandLine}
 import org.pigeonsched.spark.link.ShippedFile
@@ -21,7 +21,7 @@ private[spark] final class ExecutorTemplate(
   private val conf = sc.conf
   private val taskCpus = conf.getInt("spark.task.cpus", 1)
   private val cores = conf.getOption("spark.executor.cores").map(_.toInt)
-  private val driver = Address(conf.get("spark.driver.host"), conf.get("spark.driver.port").toInt)
+  private val driver = driverAddress(conf)
 
   def build(): TTemplate = {
     val slots = cores.fold(0)(c => if (settings.grants) math.max(1, c / taskCpus) else c)
@@ -74,7 +74,7 @@ private[spark] final class ExecutorTemplate(
     Seq(
       "spark.executor.defaultJavaOptions",
       "spark.executor.extraJavaOptions").flatMap(conf.getOption)
-      .filter(!_.isEmpty).take(2).flatMap(CommandLine.split)
+      .filter(_.nonEmpty).flatMap(CommandLine.split)
 
   // The settings that an executor needs before it can connect to the driver; no secret on a command
   // line.
@@ -96,11 +96,7 @@ private[spark] final class ExecutorTemplate(
     (sc.executorEnvs.toSeq.sortBy(_._1) ++ own ++ secrets).map { case (k, v) => s"$k=$v" }
   }
 
-  private def secrets: Seq[(String, String)] = {
-    val security = sc.env.securityManager
-    if (security.isAuthenticationEnabled()) Seq("_SPARK_AUTH_SECRET" -> security.getSecretKey())
-    else Nil
-  }
+  private def secrets: Seq[(String, String)] = secretsOf(sc.env.securityManager)
 
   // The heap, what Spark reserves for Python and off the heap, and the overhead of a process.
   private def memory: Long = {
@@ -123,6 +119,25 @@ private[spark] object ExecutorTemplate {
 
   /** The factor by which an executor multiplies its slots to obtain its cores. */
   val TaskCpus = "PIGEON_TASK_CPUS"
+
+  /** Spark has an IPv6 address in brackets, or without them. */
+  def driverAddress(conf: SparkConf): Address =
+    Address(
+      conf.get("spark.driver.host").stripPrefix("[").stripSuffix("]"),
+      conf.get("spark.driver.port").toInt)
+
+  /** The secrets without which an executor cannot connect to the driver, as variables. */
+  def secretsOf(security: SecurityManager): Seq[(String, String)] = {
+    val authentication =
+      if (security.isAuthenticationEnabled()) Seq("_SPARK_AUTH_SECRET" -> security.getSecretKey())
+      else Nil
+    authentication ++ sslPasswords(security).toSeq.sortBy(_._1)
+  }
+
+  // Spark 3.5 has no TLS between driver and executors.
+  private def sslPasswords(security: SecurityManager): Map[String, String] =
+    security.getClass.getMethods.find(_.getName == "getEnvironmentForSslRpcPasswords")
+      .fold(Map.empty[String, String])(_.invoke(security).asInstanceOf[Map[String, String]])
 
   private val Secret = "(?i)secret|password|token".r
 }

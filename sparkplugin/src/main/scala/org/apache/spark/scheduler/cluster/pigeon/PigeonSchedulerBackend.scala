@@ -124,6 +124,8 @@ private[spark] class PigeonSchedulerBackend(
     }
   }
 
+  // Also for an executor of which this is the first report, or one that was removed as lost: Spark
+  // ignores the removal of an executor that it does not have.
   private def exited(state: ExecutorState, fresh: Boolean): Unit = {
     wants.executorGone(state.id)
     refs.remove(state.id)
@@ -190,7 +192,7 @@ private[spark] class PigeonSchedulerBackend(
       addressToExecutorId.get(address).foreach { executor =>
         if (disableExecutor(executor) && !stopping) removals.schedule(
           (() =>
-            if (executors.aliveIds(executor)) removeExecutor(executor, ExitReason.lost)): Runnable,
+            if (executors.lose(executor)) removeExecutor(executor, ExitReason.lost)): Runnable,
           ExitReportSeconds,
           TimeUnit.SECONDS)
       }

@@ -1,6 +1,9 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
+import java.util.concurrent.TimeUnit
+
 import org.apache.spark.SparkConf
+import org.apache.spark.network.util.JavaUtils
 
 import org.pigeonsched.spark.{JobClass, Owner, Priority, Refusal}
 import org.pigeonsched.spark.classes.ClassChoice
@@ -21,7 +24,6 @@ import org.pigeonsched.spark.link.Security
  * @param sparkHome       on the nodes; None: the path of the driver's own Spark
  * @param classPath       of executors, instead of a Spark home
  * @param registerMillis  how long the driver tries to reach a frontend before it gives up
- * @param grantTimeoutNanos   how long a grant may stay unanswered before its executor ends it
  * @param security        how frontends are verified, and learn who calls
  */
 private[spark] final case class Settings(
@@ -35,7 +37,6 @@ private[spark] final case class Settings(
     sparkHome: Option[String],
     classPath: Option[String],
     registerMillis: Long,
-    grantTimeoutNanos: Long,
     security: Security)
 
 private[spark] object Settings {
@@ -79,15 +80,28 @@ private[spark] object Settings {
         conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),
       owner = conf.getOption(Owner.Property).map(Owner.of(_, Owner.Property)),
       priority = conf.getOption(Priority.Property).fold(0)(Priority.of),
-      cutoffNanos = conf.getOption(Cutoff).map(_ => conf.getTimeAsMs(Cutoff, "1s") * 1000000),
+      cutoffNanos = conf.getOption(Cutoff).map(cutoff),
       applicationId = conf.getOption(ApplicationId),
       sparkHome = conf.getOption(SparkHome),
       classPath = conf.getOption(ClassPath),
       registerMillis = conf.getTimeAsMs(RegisterTimeout, "7s"),
-      grantTimeoutNanos = conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout) * 1000000,
       security = Security.of(
         conf.getOption(Security.TokenFile),
         conf.getOption(Security.AuthorityFile)))
+  }
+
+  // As exact as an estimate, which is compared with it. A number without a unit is milliseconds.
+  private def cutoff(text: String): Long = {
+    val withUnit = if (text.trim.matches("[0-9]+")) s"${text.trim}ms" else text
+    try TimeUnit.MICROSECONDS.toNanos(JavaUtils.timeStringAs(withUnit, TimeUnit.MICROSECONDS))
+    catch {
+      case e: NumberFormatException => throw new Refusal(
+          s"'$text' is no duration",
+          s"setting $Cutoff",
+          e.getMessage,
+          "write it as 500us, 200ms or 2s: tasks that take longer are long",
+          e)
+    }
   }
 
   private def mode(name: String): Boolean = name match {
@@ -104,6 +118,8 @@ private[spark] object Settings {
     conf.getAll.map(_._1).filter(_.startsWith("spark.pigeon.")).sorted.foreach {
       case key @ PoolClass(_) => JobClass.of(conf.get(key), key)
       case key @ PoolOwner(_) => Owner.of(conf.get(key), key)
+      // Executors read it; a value that they cannot read is refused here.
+      case GrantTimeout => conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout)
       case key if Known(key) =>
       case key => throw new Refusal(
           s"there is no setting $key",

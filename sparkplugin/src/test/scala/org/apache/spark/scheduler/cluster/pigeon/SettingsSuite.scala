@@ -27,12 +27,26 @@ class SettingsSuite extends AnyFunSuite {
     "spark.pigeon.owner" -> "team//alice",
     "spark.pigeon.pool.etl.owner" -> " ",
     "spark.pigeon.priority" -> "urgent",
+    "spark.pigeon.cutoff" -> "soon",
     "spark.pigeon.pool.etl.class" -> "tiny",
     "spark.pigeon.pool.etl.priority" -> "1",
     "spark.pigeon.owners" -> "alice").foreach { case (key, value) =>
     test(s"the refusal of $key=$value names the setting") {
       assert(intercept[Refusal](Settings.of(conf(key -> value))).getMessage.contains(key))
     }
+  }
+
+  test("a time that executors could not read is refused by the driver") {
+    val e = intercept[NumberFormatException](Settings.of(conf(Settings.GrantTimeout -> "soon")))
+    assert(e.getMessage.contains(Settings.GrantTimeout))
+  }
+
+  test("the cutoff is exact to the microsecond, and milliseconds without a unit") {
+    Seq("500us" -> 500000L, "1500us" -> 1500000L, "7" -> 7000000L, "2s" -> 2000000000L).foreach {
+      case (text, nanos) =>
+        assert(Settings.of(conf(Settings.Cutoff -> text)).cutoffNanos.contains(nanos), text)
+    }
+    assert(Settings.of(conf()).cutoffNanos.isEmpty)
   }
 
   test("grants of a forgotten level serve nobody") {

@@ -1,0 +1,29 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.pigeonsched.spark.link.ExecutorState
+
+class ExecutorTableSuite extends AnyFunSuite {
+
+  private def state(id: String, state: String): ExecutorState =
+    ExecutorState(id, "node", "host", state, 0, "", last = false)
+
+  test("the exit of an executor is new once, also if it is the first report") {
+    val table = new ExecutorTable
+    assert(table.update(state("1", "running")) && !table.update(state("1", "running")))
+    assert(table.update(state("1", "exited")) && !table.update(state("1", "exited")))
+    assert(table.update(state("2", "exited")) && !table.update(state("2", "exited")))
+    assert(!table.update(state("1", "running")) && table.aliveIds.isEmpty, "a late report")
+  }
+
+  test("an executor is lost without an exit, also if nothing was reported of it") {
+    val table = new ExecutorTable
+    table.update(state("1", "running"))
+    assert(table.lose("1") && table.lose("2"))
+    assert(table.aliveIds.isEmpty)
+    assert(!table.update(state("1", "running")) && table.aliveIds.isEmpty, "a repetition")
+    assert(table.update(state("1", "exited")), "the exit is reported after all")
+    assert(!table.lose("1"))
+  }
+}
