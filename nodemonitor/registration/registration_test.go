@@ -91,8 +91,8 @@ func run(t *testing.T, body func(w *world, r *registration.Registration)) {
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
+		w.mu.Lock() // the first hello waits for what the body answers
 		go func() { defer close(ended); r.Run(ctx) }()
-		w.mu.Lock()
 		body(w, r)
 		w.mu.Unlock()
 		stop()
