@@ -44,7 +44,7 @@ var applications = []application{
 }
 
 func testdata(names ...string) string {
-	return filepath.Join(append([]string{sparktest.Root(), "internal", "sparktest", "applications", "testdata"}, names...)...)
+	return filepath.Join(append([]string{sparktest.Root(), "sparkplugin", "sparktest", "applications", "testdata"}, names...)...)
 }
 
 func script(name string, args ...string) func(sparktest.Spark, *sparktest.Cluster) sparktest.Job {
