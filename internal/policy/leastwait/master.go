@@ -118,21 +118,13 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 	for i := range m.Count {
 		t := &task{msg: *m, left: m.Count - i}
 		t.msg.First, t.msg.Count = m.First+i, 1
-		t.msg.Estimate = s.estimateOf(m)
+		t.msg.Estimate = s.cfg.Params.EstimateOf(m.Estimate)
 		if id := t.msg.AttemptID(); s.tasks[id] == nil { // else the message is a repetition
 			s.tasks[id] = t
 			s.jobs[id.Job]++
 			s.place(now, t, more, out)
 		}
 	}
-}
-
-// estimateOf returns the estimate that counts for a task: the cutoff when its job has none.
-func (s *Master) estimateOf(m *sched.Message) sched.Time {
-	if m.Estimate <= 0 {
-		return sched.BoundEstimate(s.cfg.Params.Cutoff)
-	}
-	return sched.BoundEstimate(m.Estimate)
 }
 
 // place assigns a task to the worker with the least waiting time; without a worker

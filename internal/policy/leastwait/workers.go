@@ -61,7 +61,7 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 	}
 	t := &task{msg: *m, left: 1, at: w}
 	t.msg.Count, t.msg.Kept, t.msg.Serves, t.msg.More = 1, nil, nil, nil
-	t.msg.Estimate = s.estimateOf(m)
+	t.msg.Estimate = s.cfg.Params.EstimateOf(m.Estimate)
 	s.tasks[m.AttemptID()] = t
 	s.jobs[m.Job]++
 	if runs {

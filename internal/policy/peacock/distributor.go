@@ -41,7 +41,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	if changed := d.count(m, out.List()[before:]); changed {
 		d.share.send(out)
 	}
-	d.state().attach(out.List()[before:], d.estimateOf)
+	d.state().attach(out.List()[before:], d.cfg.Params.EstimateOf)
 }
 
 // count follows the tasks that are owed: the records of a step list those that
@@ -75,16 +75,7 @@ func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool)
 
 // enter counts a job in; false when it was counted as it is.
 func (d *Distributor) enter(j *ledger.Job) bool {
-	return j != nil && d.share.enter(j.ID, int64(j.Unfinished()), d.estimateOf(j.Estimate))
-}
-
-// estimateOf returns the estimate that the policy uses: the cutoff when the submitter
-// gave none.
-func (d *Distributor) estimateOf(stated sched.Time) sched.Time {
-	if stated <= 0 {
-		stated = d.cfg.Params.Cutoff
-	}
-	return sched.BoundEstimate(stated)
+	return j != nil && d.share.enter(j.ID, int64(j.Unfinished()), d.cfg.Params.EstimateOf(j.Estimate))
 }
 
 func (d *Distributor) state() state {

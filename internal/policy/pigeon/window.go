@@ -67,9 +67,9 @@ func (e *extension) widen(w *worker, out *sched.Actions) {
 // asShortNow takes up to most tasks, from x on, out of a run in the long queue; they are served as
 // short ones.
 func (e *extension) asShortNow(r *queue.Run, most int32) (x work, count int32) {
-	x = work{job: r.Job, attempt: r.Attempt, class: sched.Short, moved: r.Moved, waited: true}
-	count = min(r.Count, most)
-	x.task = e.index.TakeSome(r, count)
+	x, count = first(r), min(r.Count, most)
+	x.class = sched.Short
+	e.index.TakeSome(r, count)
 	return x, count
 }
 

@@ -86,10 +86,7 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 	if entry == nil {
 		return
 	}
-	if entry.Estimate <= 0 {
-		entry.Estimate = d.cfg.Params.Cutoff // some orders need an estimate
-	}
-	entry.Estimate = sched.BoundEstimate(entry.Estimate)
+	entry.Estimate = d.cfg.Params.EstimateOf(entry.Estimate) // some orders need one
 	j := newJob(entry, sched.Rand(d.cfg.Seed, entry.Key))
 	d.jobs[entry.ID] = j
 	if m.Resent {
