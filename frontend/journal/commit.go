@@ -18,16 +18,16 @@ const gatherFor = 5 * time.Millisecond
 
 // committer writes the tickets of the queue to the store, on one goroutine.
 type committer struct {
-	queue   *queue
-	store   backing
-	noSync  bool
-	now     func() time.Time
-	after   func(time.Duration) <-chan time.Time
-	stopped chan struct{} // closed when the goroutine has ended
-	number  uint64        // of the newest batch
-	synced  time.Time     // when the last batch was on the disk
-	witness *witness
-	sweep   sweep
+	queue    *queue
+	store    backing
+	noSync   bool
+	now      func() time.Time
+	stopped  chan struct{}    // closed when the goroutine has ended
+	number   uint64           // of the newest batch
+	synced   time.Time        // when the last batch was on the disk
+	gathered <-chan time.Time // when the ends of tasks that are gathered now are due; nil when none are
+	witness  *witness
+	sweep    sweep
 
 	savedAge int64 // of the journal
 
@@ -51,31 +51,27 @@ func (c *committer) run() {
 		}
 	}()
 	var settle <-chan time.Time // set while the witness is not durable
-	var gather <-chan time.Time // set while ends of tasks are gathered
 	for {
 		due := false
 		select {
 		case <-c.queue.wake:
-		case <-gather:
-			gather, due = nil, true
+		case <-c.gathered:
+			c.gathered, due = nil, true
 		case <-settle:
 			settle = nil
 			if err := c.witness.settle(); err != nil {
 				c.queue.fail(err)
 			}
 		}
-		switch rest := c.writeWaiting(due); {
-		case rest == 0:
-			gather = nil
-		case gather == nil:
-			gather = c.after(rest)
+		if rest := c.writeWaiting(due); rest > 0 && c.gathered == nil {
+			c.gathered = time.After(rest)
 		}
 		if c.queue.finished() {
 			orderly = true
 			return
 		}
 		if settle == nil && c.witness.unsynced {
-			settle = c.after(witnessEvery)
+			settle = time.After(witnessEvery)
 		}
 	}
 }
@@ -85,10 +81,12 @@ func (c *committer) run() {
 // wait longer.
 func (c *committer) writeWaiting(due bool) time.Duration {
 	for ; ; due = false {
-		if rest := min(gatherFor-c.now().Sub(c.synced), gatherFor); rest > 0 && !due && c.queue.patient() {
+		rest := min(gatherFor-c.now().Sub(c.synced), gatherFor)
+		tickets, held := c.queue.next(rest > 0 && !due)
+		if held {
 			return rest
 		}
-		tickets := c.queue.next()
+		c.gathered = nil
 		if len(tickets) == 0 {
 			return 0
 		}

@@ -117,7 +117,7 @@ func (j *Journal) begin(r *recovery) error {
 		return errors.Join(damage(j.dir, err, nil), w.close())
 	}
 	j.commit = &committer{
-		queue: j.queue, store: j.store, noSync: j.opts.NoSync, now: j.opts.Now, after: j.opts.after, stopped: make(chan struct{}),
+		queue: j.queue, store: j.store, noSync: j.opts.NoSync, now: j.opts.Now, stopped: make(chan struct{}),
 		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))

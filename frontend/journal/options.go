@@ -53,8 +53,6 @@ type Options struct {
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
 
-	// after is time.After; tests replace it.
-	after func(time.Duration) <-chan time.Time
 	// openStore opens the store of a locked folder; nil is openDisk.
 	openStore func(dir string, lock *store.DirLock, o store.Options) (backing, error)
 }
@@ -92,9 +90,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.after == nil {
-		o.after = time.After
 	}
 	if o.Replica != nil {
 		o.openStore, o.NoSync = useReplica(o.Replica), false

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -139,33 +140,27 @@ func TestPowerFailureKeepsWhatWasAcknowledged(t *testing.T) {
 // ever acknowledged: a power failure of an idle frontend whose disk loses the end of a log
 // is found.
 func TestWitnessOfAnIdleJournalIsDurable(t *testing.T) {
-	disk := vfs.NewCrashableMem()
-	timers := make(chan chan time.Time, 10)
-	clock := newClock()
-	o := onFS(disk)
-	o.Now, o.after = clock.Now, func(time.Duration) <-chan time.Time {
-		c := make(chan time.Time)
-		timers <- c
-		return c
-	}
-	j, _, _, err := tryOpen("/data/journal", o)
-	must(t, err)
-	for i := range 3 {
-		must(t, appendWait(j, accept(fmt.Sprint(i), 1)))
-	}
-	durable := func() progress {
-		t.Helper()
-		p, err := readWitness(disk.CrashClone(vfs.CrashCloneCfg{}), "/data/journal")
+	synctest.Test(t, func(t *testing.T) {
+		disk := vfs.NewCrashableMem()
+		j, _, _, err := tryOpen("/data/journal", onFS(disk))
 		must(t, err)
-		return p
-	}
-	if p := durable(); p.acknowledged >= 4 {
-		t.Fatalf("it is synced with each acknowledgement: %+v", p)
-	}
-	(<-timers) <- clock.Now()
-	must(t, appendWait(j)) // the committer has handled the timer before it takes another record
-	if p := durable(); p.acknowledged < 4 {
-		t.Fatalf("a second later, %+v is durable", p)
-	}
-	must(t, j.Close())
+		for i := range 3 {
+			must(t, appendWait(j, accept(fmt.Sprint(i), 1)))
+		}
+		durable := func() progress {
+			t.Helper()
+			synctest.Wait() // the committer has nothing to do
+			p, err := readWitness(disk.CrashClone(vfs.CrashCloneCfg{}), "/data/journal")
+			must(t, err)
+			return p
+		}
+		if p := durable(); p.acknowledged >= 4 {
+			t.Fatalf("it is synced with each acknowledgement: %+v", p)
+		}
+		time.Sleep(witnessEvery)
+		if p := durable(); p.acknowledged < 4 {
+			t.Fatalf("a second later, %+v is durable", p)
+		}
+		must(t, j.Close())
+	})
 }

@@ -109,20 +109,16 @@ func (q *queue) resolve(t *ticket) error {
 	return nil
 }
 
-// patient reports whether everything that waits may wait longer.
-func (q *queue) patient() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting) > 0 && q.urgent == 0 && q.bytes < batchBytes && !q.closed && q.broken == nil
-}
-
-// next moves what the next batch holds from waiting to inflight and returns it,
-// empty when there is nothing to write.
-func (q *queue) next() []ticket {
+// next moves what the next batch holds from waiting to inflight and returns it, empty when there
+// is nothing to write. With hold it leaves what may wait longer, and reports whether there is any.
+func (q *queue) next(hold bool) (tickets []ticket, held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.broken != nil || len(q.waiting) == 0 {
-		return nil
+		return nil, false
+	}
+	if hold && q.urgent == 0 && q.bytes < batchBytes && !q.closed {
+		return nil, true
 	}
 	n, size := 0, 0
 	for n < len(q.waiting) && (n == 0 || size+q.waiting[n].size <= batchBytes) {
@@ -135,7 +131,7 @@ func (q *queue) next() []ticket {
 	q.buffer = append(q.buffer[:0], q.waiting[:n]...)
 	q.inflight = q.buffer
 	q.waiting = slices.Delete(q.waiting, 0, n)
-	return q.inflight
+	return q.inflight, false
 }
 
 // written removes the tickets of a batch that is written, and the jobs that ended
