@@ -178,7 +178,7 @@ func drainSentences(states []api.MasterState) (why []string) {
 	for i := range states {
 		for k := range states[i].Nodes {
 			if n := &states[i].Nodes[k]; n.State == api.StateDraining || n.State == api.StateDrained {
-				why = append(why, fmt.Sprintf("Node %s is %s: it takes nothing new until it is resumed, or started again if its node monitor stops.", n.ID, n.State))
+				why = append(why, fmt.Sprintf("Node %s is %s: %s.", n.ID, n.State, n.Reason))
 			}
 		}
 	}

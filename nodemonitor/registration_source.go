@@ -61,6 +61,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	h.Draining, _ = w.Draining()
+	h.StopsWhenEmpty = n.owner.stopping
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
 	}
@@ -74,5 +75,6 @@ func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
 	s.ListsKept = w.ListKept(s.Slots)
 	s.Draining, _ = w.Draining()
+	s.StopsWhenEmpty = n.owner.stopping
 	return s
 }

@@ -353,6 +353,8 @@ struct THello {
   18: optional bool complete = false
   // A node that takes nothing new.
   16: optional bool draining = false
+  // It does so because its node monitor stops as soon as nothing runs there.
+  24: optional bool stopsWhenEmpty = false
   // The sender stops in order; this is its last hello.
   19: optional bool stopping = false
   // Of a frontend that leads under its name: the token of its leadership. One with a higher token
@@ -408,6 +410,8 @@ struct TSnapshot {
   8: optional bool stopping = false
   // The node takes nothing new; slots without an attempt are left out.
   7: optional bool draining = false
+  // As that of THello.
+  10: optional bool stopsWhenEmpty = false
   // The node monitor is about to be started again, and what runs goes on: the node is
   // silent for so long at most.
   9: optional i64 awayNanos = 0

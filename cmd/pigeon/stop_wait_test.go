@@ -162,6 +162,9 @@ func TestResumeOfNodeThatStops(t *testing.T) {
 			p.signal(t, syscall.SIGTERM)
 			awaitShown(t, "n", api.StateDraining)
 		}
+		if n := shownNode(t, "n"); n.Reason != "its node monitor is stopping; it takes nothing new, and what runs there ends" {
+			t.Errorf("drained %t: it is shown as %+v", drained, n)
+		}
 		code, out, errs := program(t, "node", "resume", "n")
 		if code != exitFailed || out != "" || !strings.Contains(errs, "its node monitor is stopping") || !strings.Contains(errs, "start its node monitor again") {
 			t.Errorf("drained %t: status %d, %s%s", drained, code, out, errs)

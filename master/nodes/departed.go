@@ -22,20 +22,21 @@ func (n *node) state() (state, reason string) {
 	case !n.up:
 		return api.StateUnreachable, n.problem
 	case n.draining && len(n.slots) == 0:
-		return api.StateDrained, toldToDrain
+		return api.StateDrained, n.whyDraining()
 	case n.draining:
-		return api.StateDraining, toldOrStopping
+		return api.StateDraining, n.whyDraining()
 	}
 	return api.StateUp, ""
 }
 
-// toldToDrain is the reason of a drained node. A node monitor that stops ends as soon as nothing is
-// left there, so one that goes on to report that it is drained was told to be.
-const toldToDrain = "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
-
-// toldOrStopping is that of a node where something still runs: it does not report to its master
-// whether it drains or waits before it stops.
-const toldOrStopping = "it takes nothing new, and what runs there ends: it was told to drain, which 'pigeon node resume' ends, or its node monitor is stopping, and takes tasks when it is started again"
+// whyDraining returns why the node takes nothing new, and what ends that. A node that was told to
+// drain and whose node monitor stops then is stopping: the drain is shown again when it is back.
+func (n *node) whyDraining() string {
+	if n.stopsWhenEmpty {
+		return "its node monitor is stopping; it takes nothing new, and what runs there ends"
+	}
+	return "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
+}
 
 const stoppedInOrder = "its node monitor was stopped in order"
 

@@ -81,9 +81,9 @@ func TestDepartedNodes(t *testing.T) {
 	}
 }
 
-// A drained node was told to drain, since one that stops ends then; it says so also when its node
-// monitor is started again, and names what ends that.
-func TestReasonOfDrainedNode(t *testing.T) {
+// A node that drains says why: it was told to, also when its node monitor is started again, or its
+// node monitor is stopping.
+func TestReasonOfDrainingNode(t *testing.T) {
 	g := newGroup(pigeon.Policy())
 	check := func(what, state, reason string) {
 		t.Helper()
@@ -91,24 +91,26 @@ func TestReasonOfDrainedNode(t *testing.T) {
 			t.Errorf("%s: it is shown as %+v, want %s: %s", what, all, state, reason)
 		}
 	}
-	report := func(incarnation int64, slots ...wire.Slot) {
+	report := func(incarnation int64, stops bool, slots ...wire.Slot) {
 		t.Helper()
-		if problem := g.Snapshot(&wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: incarnation, Slots: slots, Draining: true}); problem != "" {
+		if problem := g.Snapshot(&wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: incarnation, Slots: slots, Draining: true, StopsWhenEmpty: stops}); problem != "" {
 			t.Fatal(problem)
 		}
 	}
 	const (
-		told   = "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
-		either = "it takes nothing new, and what runs there ends: it was told to drain, which 'pigeon node resume' ends, or its node monitor is stopping, and takes tasks when it is started again"
+		told     = "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
+		stopping = "its node monitor is stopping; it takes nothing new, and what runs there ends"
 	)
 	h := hello("a", 1, "h:1", 0)
 	if a, err := g.Hello(h); err != nil || a.Problem != "" {
 		t.Fatal(a, err)
 	}
-	report(1, h.Slots...)
-	check("while a task runs there", api.StateDraining, either)
-	report(1)
+	report(1, false, h.Slots...)
+	check("while a task runs there", api.StateDraining, told)
+	report(1, false)
 	check("when nothing is left", api.StateDrained, told)
+	report(1, true, h.Slots...)
+	check("while it stops", api.StateDraining, stopping)
 	again := hello("a", 2, "h:1")
 	again.Draining = true
 	if a, err := g.Hello(again); err != nil || a.Problem != "" {

@@ -60,23 +60,24 @@ type Nodes struct {
 
 // node is a registered node monitor.
 type node struct {
-	ref         wire.Ref
-	incarnation int64
-	address     string
-	memory      int64  // MB for the processes of applications
-	host        string // as applications know it
-	slots       map[int32]*slot
-	up          bool       // messages reach it
-	draining    bool       // it takes nothing new
-	life        int64      // distinguishes the registrations of nodes
-	successor   *successor // nil unless the next process has taken attempts over
-	version     string
-	features    []string   // what its version can do beyond what every version can
-	since       sched.Time // when its state began, as users see it
-	problem     string     // why messages do not reach it, while they do not
-	stopping    bool       // its node monitor stops in order
-	awayUntil   sched.Time // it is being started again and need not report before then; 0: it is not
-	overdue     bool       // it would be lost if it were not away
+	ref            wire.Ref
+	incarnation    int64
+	address        string
+	memory         int64  // MB for the processes of applications
+	host           string // as applications know it
+	slots          map[int32]*slot
+	up             bool       // messages reach it
+	draining       bool       // it takes nothing new
+	stopsWhenEmpty bool       // that is because its node monitor is about to stop
+	life           int64      // distinguishes the registrations of nodes
+	successor      *successor // nil unless the next process has taken attempts over
+	version        string
+	features       []string   // what its version can do beyond what every version can
+	since          sched.Time // when its state began, as users see it
+	problem        string     // why messages do not reach it, while they do not
+	stopping       bool       // its node monitor stops in order
+	awayUntil      sched.Time // it is being started again and need not report before then; 0: it is not
+	overdue        bool       // it would be lost if it were not away
 }
 
 // New returns an empty table.

@@ -15,7 +15,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
 	}
 	n := t.byName[s.Sender.Name]
-	t.setDraining(n, s.Draining)
+	t.setDraining(n, s.Draining, s.StopsWhenEmpty)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {
 		seen[s.Slots[i].Slot] = true
@@ -66,7 +66,8 @@ func (t *Nodes) stepServes(n *node, slot int32) {
 }
 
 // setDraining stops launches at a node that takes nothing new, or allows them again.
-func (t *Nodes) setDraining(n *node, draining bool) {
+func (t *Nodes) setDraining(n *node, draining, stopsWhenEmpty bool) {
+	n.stopsWhenEmpty = stopsWhenEmpty
 	if n.draining == draining {
 		return
 	}

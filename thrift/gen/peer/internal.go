@@ -10322,6 +10322,7 @@ func (p *TDeparture) String() string {
 //   - Continues
 //   - Complete
 //   - Draining
+//   - StopsWhenEmpty
 //   - Stopping
 //   - Token
 //   - Departed
@@ -10351,6 +10352,7 @@ type THello struct {
 	Departed         []*TDeparture `thrift:"departed,21" db:"departed" json:"departed,omitempty"`
 	Departures       int64         `thrift:"departures,22" db:"departures" json:"departures"`
 	DeparturesOf     int64         `thrift:"departuresOf,23" db:"departuresOf" json:"departuresOf"`
+	StopsWhenEmpty   bool          `thrift:"stopsWhenEmpty,24" db:"stopsWhenEmpty" json:"stopsWhenEmpty"`
 }
 
 func NewTHello() *THello {
@@ -10458,6 +10460,12 @@ func (p *THello) GetDraining() bool {
 	return p.Draining
 }
 
+var THello_StopsWhenEmpty_DEFAULT bool = false
+
+func (p *THello) GetStopsWhenEmpty() bool {
+	return p.StopsWhenEmpty
+}
+
 var THello_Stopping_DEFAULT bool = false
 
 func (p *THello) GetStopping() bool {
@@ -10537,6 +10545,10 @@ func (p *THello) IsSetComplete() bool {
 
 func (p *THello) IsSetDraining() bool {
 	return p.Draining != THello_Draining_DEFAULT
+}
+
+func (p *THello) IsSetStopsWhenEmpty() bool {
+	return p.StopsWhenEmpty != THello_StopsWhenEmpty_DEFAULT
 }
 
 func (p *THello) IsSetStopping() bool {
@@ -10746,6 +10758,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 16:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 24:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField24(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11029,6 +11051,15 @@ func (p *THello) ReadField16(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField24(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 24: ", err)
+	} else {
+		p.StopsWhenEmpty = v
+	}
+	return nil
+}
+
 func (p *THello) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadBool(ctx); err != nil {
 		return thrift.PrependError("error reading field 19: ", err)
@@ -11157,6 +11188,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField23(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField24(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11544,6 +11578,21 @@ func (p *THello) writeField23(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField24(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStopsWhenEmpty() {
+		if err := oprot.WriteFieldBegin(ctx, "stopsWhenEmpty", thrift.BOOL, 24); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 24:stopsWhenEmpty: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.StopsWhenEmpty)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stopsWhenEmpty (24) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 24:stopsWhenEmpty: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -11647,6 +11696,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.DeparturesOf != other.DeparturesOf {
+		return false
+	}
+	if p.StopsWhenEmpty != other.StopsWhenEmpty {
 		return false
 	}
 	return true
@@ -12583,17 +12635,19 @@ func (p *THelloReply) String() string {
 //   - ListsKept
 //   - Stopping
 //   - Draining
+//   - StopsWhenEmpty
 //   - AwayNanos
 type TSnapshot struct {
-	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
-	Epoch       int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
-	Sequence    int64    `thrift:"sequence,4" db:"sequence" json:"sequence"`
-	Slots       []*TSlot `thrift:"slots,5" db:"slots" json:"slots"`
-	ListsKept   bool     `thrift:"listsKept,6" db:"listsKept" json:"listsKept"`
-	Draining    bool     `thrift:"draining,7" db:"draining" json:"draining"`
-	Stopping    bool     `thrift:"stopping,8" db:"stopping" json:"stopping"`
-	AwayNanos   int64    `thrift:"awayNanos,9" db:"awayNanos" json:"awayNanos"`
+	Sender         *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Incarnation    int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Epoch          int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
+	Sequence       int64    `thrift:"sequence,4" db:"sequence" json:"sequence"`
+	Slots          []*TSlot `thrift:"slots,5" db:"slots" json:"slots"`
+	ListsKept      bool     `thrift:"listsKept,6" db:"listsKept" json:"listsKept"`
+	Draining       bool     `thrift:"draining,7" db:"draining" json:"draining"`
+	Stopping       bool     `thrift:"stopping,8" db:"stopping" json:"stopping"`
+	AwayNanos      int64    `thrift:"awayNanos,9" db:"awayNanos" json:"awayNanos"`
+	StopsWhenEmpty bool     `thrift:"stopsWhenEmpty,10" db:"stopsWhenEmpty" json:"stopsWhenEmpty"`
 }
 
 func NewTSnapshot() *TSnapshot {
@@ -12643,6 +12697,12 @@ func (p *TSnapshot) GetDraining() bool {
 	return p.Draining
 }
 
+var TSnapshot_StopsWhenEmpty_DEFAULT bool = false
+
+func (p *TSnapshot) GetStopsWhenEmpty() bool {
+	return p.StopsWhenEmpty
+}
+
 var TSnapshot_AwayNanos_DEFAULT int64 = 0
 
 func (p *TSnapshot) GetAwayNanos() int64 {
@@ -12662,6 +12722,10 @@ func (p *TSnapshot) IsSetStopping() bool {
 
 func (p *TSnapshot) IsSetDraining() bool {
 	return p.Draining != TSnapshot_Draining_DEFAULT
+}
+
+func (p *TSnapshot) IsSetStopsWhenEmpty() bool {
+	return p.StopsWhenEmpty != TSnapshot_StopsWhenEmpty_DEFAULT
 }
 
 func (p *TSnapshot) IsSetAwayNanos() bool {
@@ -12755,6 +12819,16 @@ func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField10(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -12869,6 +12943,15 @@ func (p *TSnapshot) ReadField7(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TSnapshot) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.StopsWhenEmpty = v
+	}
+	return nil
+}
+
 func (p *TSnapshot) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadI64(ctx); err != nil {
 		return thrift.PrependError("error reading field 9: ", err)
@@ -12908,6 +12991,9 @@ func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13055,6 +13141,21 @@ func (p *TSnapshot) writeField9(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TSnapshot) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStopsWhenEmpty() {
+		if err := oprot.WriteFieldBegin(ctx, "stopsWhenEmpty", thrift.BOOL, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:stopsWhenEmpty: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.StopsWhenEmpty)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stopsWhenEmpty (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:stopsWhenEmpty: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshot) Equals(other *TSnapshot) bool {
 	if p == other {
 		return true
@@ -13092,6 +13193,9 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	if p.AwayNanos != other.AwayNanos {
+		return false
+	}
+	if p.StopsWhenEmpty != other.StopsWhenEmpty {
 		return false
 	}
 	return true
