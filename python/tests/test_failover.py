@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pathlib
+import signal
 import socket
 import socketserver
 import struct
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncClient, CallError, Client, PigeonError, PigeonExecutor, Problem, UnknownOutcomeError, wire
+from pigeonsched import AsyncClient, CallError, Client, PigeonError, PigeonExecutor, Problem, UnknownOutcomeError, frontends, wire
 from pigeonsched.links import FrameError
 from tests.cluster import PATIENCE, Dev, WithCluster, raised
 
@@ -96,15 +97,15 @@ async def forks(t: unittest.TestCase, client: AsyncClient) -> None:
     """Checks that a fork can use the client in a loop of its own, and its parent afterwards."""
     async with client:
         job = await client.sleep(0)
-        kept = [link for f in client._session.frontends._known for link in f._idle]
+        kept = [link for f in client._session.frontends._known.values() for link in f._idle]
         t.assertTrue(forked(lambda: asyncio.run(job.status()).job == job.id))
         t.assertEqual((await job.status()).job, job.id)
-        t.assertEqual([link for f in client._session.frontends._known for link in f._idle], kept)
+        t.assertEqual([link for f in client._session.frontends._known.values() for link in f._idle], kept)
 
 
 def ports(client: Client) -> set[int]:
     """Returns the local ports of the connections that a client keeps."""
-    return {link._socket.getsockname()[1] for f in client._session.frontends._known for link in f._idle}  # type: ignore[attr-defined] # of a blocking client
+    return {link._socket.getsockname()[1] for f in client._session.frontends._known.values() for link in f._idle}  # type: ignore[attr-defined] # of a blocking client
 
 
 def dead_port(t: unittest.TestCase) -> int:
@@ -169,7 +170,7 @@ class LostAnswersTest(WithCluster):
         p = self.proxy()
         with Client(p.address, retry_for=0) as client:
             client.sleep(0).wait(PATIENCE)
-            for f in client._session.frontends._known:
+            for f in client._session.frontends._known.values():
                 for link in f._idle:
                     link._socket.shutdown(socket.SHUT_RD)  # type: ignore[attr-defined] # as seen when the other side closed
             client.sleep(0).wait(PATIENCE)
@@ -195,6 +196,30 @@ class LostAnswersTest(WithCluster):
             self.assertTrue(forked(lambda: job.status().job == job.id and not ports(client) & before))
             self.assertEqual(job.status().job, job.id)
             self.assertEqual(ports(client), before)
+
+    def test_a_fork_does_not_wait_for_a_thread_of_its_parent(self) -> None:
+        inside, leave, construct = threading.Event(), threading.Event(), frontends.Frontend
+
+        def slowly(*args: Any) -> frontends.Frontend:
+            inside.set()
+            leave.wait()
+            return construct(*args)
+
+        def reaches_another() -> bool:
+            signal.alarm(10)
+            frontends.Frontend = construct  # type: ignore[misc]
+            return client._session.frontends._at("127.0.0.1:2") is not None
+
+        with Client(retry_for=0) as client:
+            with mock.patch.object(frontends, "Frontend", slowly):
+                thread = threading.Thread(target=client._session.frontends._at, args=("127.0.0.1:1",))
+                thread.start()
+                inside.wait()
+                try:
+                    self.assertTrue(forked(reaches_another))
+                finally:
+                    leave.set()
+                    thread.join()
 
     def test_a_fork_leaves_the_loop_of_its_parent_alone(self) -> None:
         asyncio.run(asyncio.wait_for(forks(self, AsyncClient(retry_for=0, timeout=10)), PATIENCE))

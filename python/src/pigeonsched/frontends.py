@@ -13,7 +13,6 @@ import dataclasses
 import math
 import os
 import ssl
-import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, Optional, TypeVar
@@ -183,37 +182,33 @@ class Frontends:
         self.settings = s
         self._network = network
         self._verifier = Verifier(s) if s.tls_ca else None
-        self._mutex = threading.Lock()
-        self._known: list[Frontend] = []
+        # By address, the configured ones first. It only grows, by calls that need no lock: a fork would
+        # inherit one that another thread holds, and wait for ever.
+        self._known: dict[str, Frontend] = {}
         self._reached = self._gave_up = False
         for address in s.frontend:
             self._at(address)
-        self._configured = len(self._known)
+        self._configured = tuple(self._known.values())
 
     def close(self) -> None:
-        for f in self._known:
+        for f in tuple(self._known.values()):
             f.close()
 
     def _at(self, address: str) -> Optional[Frontend]:
-        with self._mutex:
-            for f in self._known:
-                if f.address == address:
-                    return f
-            if len(self._known) >= max(_MAX_FRONTENDS, len(self.settings.frontend)):
-                return None
-            f = Frontend(self._network, self.settings, self._verifier, address)
-            self._known.append(f)
-            return f
+        f = self._known.get(address)
+        if f is None and len(self._known) < max(_MAX_FRONTENDS, len(self.settings.frontend)):
+            f = self._known.setdefault(address, Frontend(self._network, self.settings, self._verifier, address))
+        return f
 
     def first(self, key: str) -> Frontend:
         """Returns where a job with that key is submitted and requests about it begin."""
         h = 0xCBF29CE484222325  # FNV-1a
         for b in key.encode():
             h = ((h ^ b) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-        return self._known[h % self._configured]
+        return self._configured[h % len(self._configured)]
 
     def any(self) -> Frontend:
-        return self._known[0]
+        return self._configured[0]
 
     async def do(self, q: Call[_T]) -> tuple[Frontend, _T]:
         """Repeats the call until it is answered; returns the frontend and its answer."""
@@ -277,7 +272,7 @@ class Frontends:
             named = self._at(address)
             if named is not None and named not in asked:
                 return named
-        known = list(self._known)
+        known = tuple(self._known.values())
         begin = known.index(asked[0])
         for i in range(len(known)):
             f = known[(begin + i) % len(known)]
