@@ -52,9 +52,14 @@ func occupied(report *wire.Item) time.Duration {
 // reportedStart counts the start of the attempt that a report is about.
 func (t *records) reportedStart(j *Job, report *wire.Item) { j.started(t.waited(j, report)) }
 
-// waited returns how long a job had waited when the attempt started that a report is about.
+// waited returns how long a job had waited when the attempt started that a report is about. A node
+// reports an attempt that it had to stop a while after the end of the job, past which no job waits.
 func (t *records) waited(j *Job, report *wire.Item) time.Duration {
-	return max(time.Duration(t.opts.Clock.Now()-j.due)-report.Elapsed, 0)
+	wait := time.Duration(t.opts.Clock.Now()-j.due) - report.Elapsed
+	if j.final != nil {
+		wait = min(wait, time.Duration(j.final.Seconds*1e9)-time.Duration(j.due-j.arrived))
+	}
+	return max(wait, 0)
 }
 
 // countAccepted counts the attempt of a result that was accepted.

@@ -114,3 +114,39 @@ func TestApplications(t *testing.T) {
 		t.Errorf("another cluster's token: %v\n%s", err, all)
 	}
 }
+
+// TestTLSBetweenDriverAndExecutors: executors have the passwords of their key stores from the driver,
+// and their command lines, which everybody on the machine can read, do not show them.
+func TestTLSBetweenDriverAndExecutors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a real Spark takes minutes; leave -short out")
+	}
+	const password = "a-password-of-the-test"
+	d, store := start(t), keyStore(t, password)
+	words := []string{d.program, "spark", "submit", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.executor.instances=2"}
+	for name, value := range map[string]string{"enabled": "true", "keyStore": store, "keyStorePassword": password, "trustStore": store, "trustStorePassword": password} {
+		words = append(words, "--conf", "spark.ssl.rpc."+name+"="+value)
+	}
+	script, err := filepath.Abs(filepath.Join("testdata", "tls.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, all, err := d.run(t, append(words, script)...); err != nil || !strings.HasPrefix(got, "sum 190\ndriver TLSv1.") {
+		t.Errorf("%q, %v\n%s", got, err, all)
+	}
+}
+
+// keyStore makes a store with a key and its certificate, and returns its path.
+func keyStore(t *testing.T, password string) string {
+	t.Helper()
+	path, keytool := filepath.Join(t.TempDir(), "keys"), "keytool"
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		keytool = filepath.Join(home, "bin", keytool)
+	}
+	out, err := exec.CommandContext(t.Context(), keytool, "-genkeypair", "-alias", "spark", "-keyalg", "RSA", "-dname", "CN=localhost",
+		"-ext", "san=ip:127.0.0.1,dns:localhost", "-storetype", "PKCS12", "-keystore", path, "-storepass", password).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
