@@ -222,7 +222,8 @@ func TestRestartWithOtherSettings(t *testing.T) {
 }
 
 // A process keeps results of slots that it does not have: the setting slots was reduced, or a
-// backend's slot went with the former process. Its hello lists them with its first slot.
+// backend's slot went with the former process. Its hello lists them with its first slot, and no drain
+// of the node is complete without them.
 func TestRestartKeepsResultsOfFormerSlots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ former, slots int }{
@@ -241,14 +242,23 @@ func TestRestartKeepsResultsOfFormerSlots(t *testing.T) {
 			w.update(func() { w.down = true })
 			n.deliver(w.launch(int32(c.former), 0, id, shell("exit 9"))) //nolint:gosec // small
 			n.until("its result is kept", func(o *owner) bool { return keptBy(o) == 1 })
-			n.again(cfg)
+			n = n.again(cfg)
 			if h := w.lastHello(); len(h.Slots) != c.slots || !slices.Equal(h.Slots[0].Kept, []sched.AttemptID{id}) {
 				t.Errorf("the hello has %+v", h.Slots)
 			}
+			if _, err := n.peer.Drain(t.Context(), wire.DrainOrder{}); err != nil {
+				t.Fatal(err)
+			}
+			n.look(func(o *owner) {
+				if _, drained := o.workers.Draining(); drained {
+					t.Error("the node is drained, and has a result that nobody has yet")
+				}
+			})
 			w.update(func() { w.down = false })
 			if it := w.result(id); it.Exit != 9 {
 				t.Errorf("the result is %+v", it)
 			}
+			n.until("the node is drained", func(o *owner) bool { _, drained := o.workers.Draining(); return drained })
 		})
 	}
 }

@@ -112,9 +112,10 @@ func (t *records) RanEarlier(j *Job, task, attempt int) string {
 }
 
 // stopped records where a task of a cancelled job ran, by the report of its end: its outputs and
-// files are there.
+// files are there. That is known once the core has ended the job: a task may end, and its node report
+// it, before the cancel is on the disk.
 func (t *records) stopped(j *Job, r *taskReport, report *wire.Item) {
-	if !j.Ended || r.ended() || report.Msg.Attempt < r.attempt {
+	if j.final == nil || r.ended() || report.Msg.Attempt < r.attempt {
 		return
 	}
 	t.nodes.set(&r.node, report.From.Name)

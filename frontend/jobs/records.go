@@ -137,10 +137,11 @@ func (j *Job) countResult(failed bool) {
 
 // jobEnded sets the final status of a job, which is shown when it is on the disk.
 func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.Ended {
+	now := time.Now()
 	s := j.Status
 	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
+	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
 	s.Seconds = (t.opts.Clock.Now() - j.arrived).Seconds()
-	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(time.Now()), 0
 	j.final = &s
 	if m.Outcome != sched.Killed && !j.held {
 		t.opts.Learner.JobEnded(&j.run)

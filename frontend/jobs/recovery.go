@@ -34,6 +34,7 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	}
 	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, former: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
 	j.final = &j.Status
+	j.due = t.opts.Clock.Now() - sched.Time(ago) - sched.Time(lasted(&j.Status))
 	for i := range j.reports {
 		j.reports[i].outcome = sched.Done
 	}

@@ -52,14 +52,19 @@ func occupied(report *wire.Item) time.Duration {
 // reportedStart counts the start of the attempt that a report is about.
 func (t *records) reportedStart(j *Job, report *wire.Item) { j.started(t.waited(j, report)) }
 
-// waited returns how long a job had waited when the attempt started that a report is about. A node
-// reports an attempt that it had to stop a while after the end of the job, past which no job waits.
+// waited returns how long a job had waited when the attempt started that a report is about. The report
+// may have been on its way for long, when its job has ended: no attempt starts after that.
 func (t *records) waited(j *Job, report *wire.Item) time.Duration {
-	wait := time.Duration(t.opts.Clock.Now()-j.due) - report.Elapsed
+	wait := max(time.Duration(t.opts.Clock.Now()-j.due)-report.Elapsed, 0)
 	if j.final != nil {
-		wait = min(wait, time.Duration(j.final.Seconds*1e9)-time.Duration(j.due-j.arrived))
+		wait = min(wait, lasted(j.final))
 	}
-	return max(wait, 0)
+	return wait
+}
+
+// lasted returns how long a job that has ended lasted since it began to wait.
+func lasted(s *api.Status) time.Duration {
+	return time.Duration(max(s.Ended-max(s.Submitted, s.Released), 0) * 1e9)
 }
 
 // countAccepted counts the attempt of a result that was accepted.

@@ -59,7 +59,7 @@ func (in *Incoming) Put(offset int64, data []byte) (have int64, err error) {
 		return in.have, s.wrong(sha, api.Invalid, fmt.Sprintf("it grows beyond the %d bytes announced", in.file.Size), "announce it with its size")
 	}
 	if err := s.write(in.part, in.have, data); err != nil {
-		return in.have, s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
+		return in.have, s.unwritten(sha, err)
 	}
 	if in.have == 0 {
 		in.sum = sha256.New()

@@ -52,7 +52,7 @@ func (s *Store) settled(sha string) *entry {
 func (s *Store) grow(sha string, e *entry, data []byte) error {
 	part := s.Path(sha) + partSuffix
 	if err := s.write(part, e.have, data); err != nil {
-		return s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
+		return s.unwritten(sha, err)
 	}
 	if e.have == 0 {
 		e.sum = sha256.New()
@@ -74,6 +74,21 @@ func (s *Store) grow(sha string, e *entry, data []byte) error {
 func (s *Store) otherHash(sha, got string) error {
 	return s.wrong(sha, api.Invalid, "the bytes received have the SHA-256 "+got, "send it again from its first byte")
 }
+
+func (s *Store) unwritten(sha string, err error) error {
+	return &diskError{s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root), err}
+}
+
+func (s *Store) unplaced(sha string, err error) error {
+	return &diskError{s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root), err}
+}
+
+// diskError is a refusal with the error of the disk that caused it: whoever can wait, or can make
+// room, has to know whether the disk is full.
+type diskError struct{ refusal, cause error }
+
+func (e *diskError) Error() string   { return e.refusal.Error() }
+func (e *diskError) Unwrap() []error { return []error{e.refusal, e.cause} }
 
 // write writes a piece of a file that is not whole.
 func (s *Store) write(part string, offset int64, data []byte) error {
@@ -123,7 +138,7 @@ func (s *Store) moveToPlace(sha, part string) (look, error) {
 		err = s.sync(s.disk.OpenDir(s.root))
 	}
 	if err != nil {
-		return look{}, s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root)
+		return look{}, s.unplaced(sha, err)
 	}
 	l, err := s.look(sha)
 	if err != nil {

@@ -167,8 +167,15 @@ func (s *Workers) withdrawEmpty() {
 		return
 	}
 	var empty []*worker
+	described, first := map[int32]bool{}, int32(-1)
 	for _, w := range s.workers.live() {
-		if !w.withdrawn && !w.leaving && len(w.attempts.list) == 0 && w.request.to == (sched.Addr{}) {
+		if w.withdrawn || w.leaving {
+			continue
+		}
+		if described[w.number] = true; first < 0 {
+			first = w.number
+		}
+		if len(w.attempts.list) == 0 && w.request.to == (sched.Addr{}) {
 			empty = append(empty, w)
 		}
 	}
@@ -176,7 +183,14 @@ func (s *Workers) withdrawEmpty() {
 		return
 	}
 	owes := map[int32]bool{}
-	s.cfg.Kept.EachKept(func(r *results.Result) bool { owes[r.Slot] = true; return true })
+	s.cfg.Kept.EachKept(func(r *results.Result) bool {
+		if described[r.Slot] {
+			owes[r.Slot] = true
+		} else {
+			owes[first] = true // as in addKept
+		}
+		return true
+	})
 	changed := false
 	for _, w := range empty {
 		if owes[w.number] {

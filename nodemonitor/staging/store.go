@@ -185,7 +185,7 @@ func (s *Store) try(ctx context.Context, frontend string, f *api.StagedFile) err
 		return timed{from}, err
 	}
 	err := Fetch(ctx, s.store, f.File(), dial)
-	if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.Busy {
+	if e, ok := errors.AsType[*api.Error](err); isFull(err) || ok && e.Problem == api.Busy {
 		if err := s.trim(); err != nil {
 			return err
 		}

@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -166,6 +170,36 @@ func TestAFullDisk(t *testing.T) {
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it has left %v (%v)", folder, err)
+	}
+}
+
+// While the disk of the node has no room for a file that is fetched, it is fetched again, in the
+// place of files that nobody needs now; then the attempt is given back.
+func TestAFullDiskWhileFilesAreFetched(t *testing.T) {
+	f := &frontend{}
+	data := f.add("data", "abc")
+	for what, kind := range map[string]errorfs.OpKind{"it cannot be written": errorfs.OpFileWriteAt, "it cannot be put into its place": errorfs.OpFileSync} {
+		c := open(t, f, 1000, 0)
+		full := 3
+		disk := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind != kind || full == 0 {
+				return nil
+			}
+			full--
+			return &fs.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+		}))
+		var err error
+		if c.store, err = files.OpenOn(disk, c.cfg.Folder, 1000); err != nil {
+			t.Fatal(err)
+		}
+		if folder, fault := bring(t, c, data); fault != nil || content(t, folder, "data") != "abc" || full != 0 {
+			t.Errorf("%s: %+v, and the disk was full %d times more", what, fault, full)
+		}
+		c.cfg.Patience, full = time.Nanosecond, 100
+		_, fault := bring(t, c, f.add("other", what))
+		if fault == nil || !fault.Passes || !strings.Contains(fault.What, what) || !strings.Contains(fault.What, "no space left") {
+			t.Errorf("%+v", fault)
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 func equal(t *testing.T, s *Store, want map[string]string) {
@@ -241,12 +243,15 @@ func TestAFullStreamWaitsForRoom(t *testing.T) {
 	if _, free, err := a.Space(); err != nil || free > 10_000 {
 		t.Fatalf("%d bytes are free, %v", free, err)
 	}
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() { done <- a.Append(set("l", value), true) }() // makes a snapshot, because there is no room
-	must(t, <-done)
-	if made, _ := a.Snapshots(); made == 0 {
-		t.Fatal("no snapshot was made")
+	select {
+	case err := <-done:
+		must(t, err)
+	case <-time.After(await.Limit):
+		t.Fatal("there is never room")
 	}
+	await.Until(t, "a snapshot is counted", func() bool { made, _ := a.Snapshots(); return made > 0 }) // there is room before that
 	equal(t, lead(t, options(t, js)), map[string]string{"k": value, "l": value})
 }
 
