@@ -52,6 +52,7 @@ func TestRefusals(t *testing.T) {
 		"a load of NaN":       {func(p *Plan) { p.Loads = []float64{math.NaN()} }, "load is NaN"},
 		"files of one name":   {func(p *Plan) { p.Traces = []string{"ta/x.tr", "tb/x.tr"} }, `"ta/x.tr" and "tb/x.tr" are both called "x" in tables and figures; nothing was run; rename one`},
 		"of other endings":    {func(p *Plan) { p.Traces, p.Loads = []string{"x.tr", "x.txt"}, nil }, `"x.tr" and "x.txt" are both called "x"`},
+		"families' names":     {func(p *Plan) { p.Traces, p.Loads = []string{"x_50.tr", "x_50_7.tr", "x_50_8.tr"}, nil }, `"x_50.tr" and "x_50_7.tr" would both be called "x_50"; nothing was run; rename one`},
 		"loads of one name":   {func(p *Plan) { p.Loads = []float64{0.5, 0.9001, 0.9002} }, `the loads 0.9001 and 0.9002 of gen:ec2,jobs=400 are both called "load 0.9"`},
 		"loads below 0":       {func(p *Plan) { p.Loads = []float64{-1, -2} }, "load is -1"},
 		"too many cells":      {func(p *Plan) { p.Loads = make([]float64, MaxCells+1) }, "1 to 64"},

@@ -97,9 +97,11 @@ func (p *Plan) loads() []float64 {
 // and no table could tell them apart.
 func (p *Plan) checkNames() error {
 	seen := map[string]Cell{}
+	var all Comparison
 	for _, trace := range p.Traces {
 		for _, load := range p.loads() {
 			c := Cell{Trace: trace, Asked: load}
+			all.Cells = append(all.Cells, CellResult{Cell: c})
 			name := c.file("")
 			switch first, ok := seen[name]; {
 			case !ok:
@@ -111,6 +113,20 @@ func (p *Plan) checkNames() error {
 				return fmt.Errorf("the traces %q and %q are both called %q in tables and figures; nothing was run; rename one of the files", first.Trace, trace, TraceName(trace))
 			}
 		}
+	}
+	return all.checkTitles()
+}
+
+// checkTitles refuses families of one name: x_50_7 and x_50_8 share a figure that is called as that
+// of x_50 alone.
+func (c *Comparison) checkTitles() error {
+	seen := map[string]string{} // a trace of the family, by title
+	for _, cells := range c.families() {
+		title, trace := c.title(cells), c.Cells[cells[0]].Cell.Trace
+		if first, ok := seen[title]; ok {
+			return fmt.Errorf("the figures of percentiles with the traces %q and %q would both be called %q; nothing was run; rename one of the files", first, trace, title)
+		}
+		seen[title] = trace
 	}
 	return nil
 }

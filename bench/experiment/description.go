@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (d *Description) params() sched.Params {
 // unless its specification names others.
 func (d *Description) open() (*workload.Workload, error) {
 	spec := d.Trace
-	if strings.HasPrefix(spec, "gen:") && !strings.Contains(spec, ",workers=") {
+	if strings.HasPrefix(spec, "gen:") && !givesWorkers(spec) {
 		spec = fmt.Sprintf("%s,workers=%d", spec, d.Workers())
 	}
 	w, err := workload.Open(spec)
@@ -128,6 +129,15 @@ func (d *Description) open() (*workload.Workload, error) {
 	}
 	w.Name = d.Trace
 	return w, nil
+}
+
+// givesWorkers reports whether a generator's specification names the workers, with spaces around the
+// key or without, as it is read.
+func givesWorkers(spec string) bool {
+	return slices.ContainsFunc(strings.Split(spec, ","), func(argument string) bool {
+		key, _, _ := strings.Cut(argument, "=")
+		return strings.TrimSpace(key) == "workers"
+	})
 }
 
 // suggestFile adds to the error of a missing trace the file in its folder with the

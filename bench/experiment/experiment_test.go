@@ -95,10 +95,12 @@ func TestGeneratorsLoadIsThisCluster(t *testing.T) {
 	if load := w.Load(12); load < 0.899 || load > 0.901 {
 		t.Errorf("load %v on 12 workers", load)
 	}
-	d := small()
-	d.Trace += ",workers=24"
-	if _, w := one(t, d); w.Load(24) < 0.899 || w.Load(24) > 0.901 {
-		t.Errorf("load %v on 24 workers", w.Load(24))
+	for _, own := range []string{",workers=24", ", workers = 24"} {
+		d := small()
+		d.Trace += own
+		if _, w := one(t, d); w.Load(24) < 0.899 || w.Load(24) > 0.901 {
+			t.Errorf("%s: load %v on 24 workers", own, w.Load(24))
+		}
 	}
 }
 

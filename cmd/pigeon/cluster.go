@@ -163,10 +163,14 @@ func hostsVerb(use, short, long, example string, work func(ctx context.Context, 
 		err = work(cmd.Context(), c)
 		results := c.Results()
 		err = errors.Join(err, c.Close())
-		if *f.output == outputJSON {
-			return errors.Join(writeAllJSON(cmd.OutOrStdout(), results), err)
+		if err != nil && cmd.Context().Err() != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "interrupted; what is done stays done, and the same command goes on from there")
+			err = silentError{exitInterrupted}
 		}
-		return errors.Join(printHosts(cmd.OutOrStdout(), results, time.Since(began)), err)
+		if *f.output == outputJSON {
+			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), results))
+		}
+		return errors.Join(err, printHosts(cmd.OutOrStdout(), results, time.Since(began)))
 	}
 	return cmd
 }

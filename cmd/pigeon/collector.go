@@ -68,10 +68,10 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted at task %d", task)
+			return ctx.Err()
 		case !isAnswer(err): // which says nothing about the task, though it is NotReady, too
 			return ofTask(task, err)
-		case hasProblem(err, api.NotReady) && !ended: // it has not started
+		case hasProblem(err, api.NotReady) && !ended && isOfTask(task, err): // it has not started
 		case hasProblem(err, api.NotReady, api.NotFound, api.Invalid):
 			k.failed++
 			k.patient = k.patient && !hasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
@@ -89,9 +89,16 @@ func isAnswer(err error) bool {
 	return !unanswered
 }
 
+// isOfTask reports whether an error is about the task itself, and not about a daemon that was asked
+// for its files.
+func isOfTask(task int, err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && strings.HasPrefix(e.Subject, fmt.Sprintf("task %d of ", task))
+}
+
 // ofTask returns an error that names the task, as those of frontends about a task do already.
 func ofTask(task int, err error) error {
-	if e, ok := errors.AsType[*api.Error](err); ok && strings.HasPrefix(e.Subject, fmt.Sprintf("task %d of ", task)) {
+	if isOfTask(task, err) {
 		return err
 	}
 	return fmt.Errorf("task %d: %w", task, err)

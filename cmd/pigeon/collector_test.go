@@ -12,8 +12,8 @@ import (
 )
 
 // A job's files that are missing because nobody answers, because the user has interrupted the copy,
-// or because their node is away, are missed: the exit status is not 0. Those of a task that has not
-// started are not.
+// or because their node is away, are missed: the exit status is not 0, whether the job runs or not.
+// Those of a task that has not started are not.
 func TestCollectMissesFiles(t *testing.T) {
 	away := func(*fakeFrontend, context.CancelFunc) error {
 		return &api.Error{Problem: api.NotReady, What: "connection refused", Subject: `node "n1"`}
@@ -30,9 +30,12 @@ func TestCollectMissesFiles(t *testing.T) {
 			interrupt()
 			<-f.released
 			return nil
-		}, exitFailed, "0", "interrupted at task 1"},
+		}, exitInterrupted, "0", "interrupted; the files of job k are not complete"},
 		"a node is away, the job has ended": {api.StateCompleted, away, exitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
-		"a task of a running job":           {api.StateRunning, away, exitDone, "02", "2 files with 2 bytes copied"},
+		"a node is away, the job runs":      {api.StateRunning, away, exitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
+		"a task has not started": {api.StateRunning, func(*fakeFrontend, context.CancelFunc) error {
+			return &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: `task 1 of job "k"`}
+		}, exitDone, "02", "2 files with 2 bytes copied"},
 	} {
 		for _, verb := range []string{"files k --to", "submit --key k --tasks 3 --wait --collect"} {
 			if c.state == api.StateRunning && strings.HasPrefix(verb, "submit") {
@@ -69,15 +72,38 @@ func TestCollectMissesFiles(t *testing.T) {
 
 // Of a job that has ended, what may pass is waited for, once.
 func TestCollectWaitsForWhatPasses(t *testing.T) {
-	asked := map[int]int{}
-	f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(_ *fakeFrontend, task int) error {
-		if asked[task]++; task == 1 && asked[task] < 3 {
-			return &api.Error{Problem: api.NotReady, What: "it is a standby"}
+	for args, want := range map[string]string{"files k": "3 files with 3 bytes copied", "files k --task 1": "1 file with 1 byte copied"} {
+		asked := map[int]int{}
+		f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(_ *fakeFrontend, task int) error {
+			if asked[task]++; task == 1 && asked[task] < 3 {
+				return &api.Error{Problem: api.NotReady, What: "it is a standby"}
+			}
+			return nil
+		}})
+		code, _, errs := program(t, append(strings.Fields(args), "--to", t.TempDir(), "--frontend", f.address)...)
+		if code != exitDone || asked[1] != 3 || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d after %d questions: %s", args, code, asked[1], errs)
 		}
-		return nil
-	}})
-	code, _, errs := program(t, "files", "k", "--to", t.TempDir(), "--frontend", f.address)
-	if code != exitDone || asked[1] != 3 || !strings.Contains(errs, "3 files with 3 bytes copied") {
-		t.Errorf("status %d after %d questions: %s", code, asked[1], errs)
+	}
+}
+
+// Ctrl-C ends each form of the verb as it ends other verbs.
+func TestFilesInterrupted(t *testing.T) {
+	for _, args := range []string{"files k", "files k -o json", "files k --task 1"} {
+		t.Run(args, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(f *fakeFrontend, task int) error {
+				if task == 1 {
+					interrupt()
+					<-f.released
+				}
+				return nil
+			}})
+			var out, errs bytes.Buffer
+			if code := run(ctx, append(strings.Fields(args), "--frontend", f.address), strings.NewReader(""), &out, &errs); code != exitInterrupted || errs.String() != "interrupted; the files of job k are not complete\n" {
+				t.Errorf("status %d: %s", code, errs.String())
+			}
+		})
 	}
 }

@@ -61,7 +61,13 @@ refused.
 		if err := f.check(cmd, args[1:]); err != nil {
 			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return f.run(cmd, c, args[0], args[1:], *output) })
+		return withCluster(cmd, func(c *clusterClient) error {
+			err := f.run(cmd, c, args[0], args[1:], *output)
+			if err != nil && cmd.Context().Err() != nil {
+				return interruptedFiles(cmd.ErrOrStderr(), args[0])
+			}
+			return err
+		})
 	}
 	return cmd
 }
@@ -90,7 +96,7 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 	if f.task >= s.Tasks {
 		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", id, s.Tasks-1, f.task))
 	}
-	k := &collector{job: job, attempt: f.attempt, patterns: patterns, errs: cmd.ErrOrStderr()}
+	k := &collector{job: job, attempt: f.attempt, patterns: patterns, errs: cmd.ErrOrStderr(), patient: s.State.Ended()}
 	if f.to != "" {
 		if err := k.copyInto(f.to, s.Tasks > 1 && f.task < 0); err != nil {
 			return err
@@ -135,8 +141,15 @@ type collection struct {
 	stage []api.StagedFile
 }
 
+// interruptedFiles reports that files are missing whose user has pressed Ctrl-C, and returns the exit
+// status as an error.
+func interruptedFiles(w io.Writer, job string) error {
+	fmt.Fprintf(w, "interrupted; the files of job %s are not complete\n", job)
+	return silentError{exitInterrupted}
+}
+
 // collect copies the files of a job that has ended. It says what fails, and then the exit status is
-// 1.
+// 1, or 130 when its user has interrupted it.
 func collect(ctx context.Context, c *collection, errs io.Writer) error {
 	if c.to == "" {
 		return nil
@@ -149,6 +162,9 @@ func collect(ctx context.Context, c *collection, errs io.Writer) error {
 	if err == nil {
 		defer k.close()
 		err = k.tasks(ctx, c.tasks)
+	}
+	if err != nil && ctx.Err() != nil {
+		return interruptedFiles(errs, c.job.ID)
 	}
 	if err != nil {
 		fmt.Fprintf(errs, "pigeon: files of job %s: %v\n", c.job.ID, err)

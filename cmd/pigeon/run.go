@@ -84,7 +84,9 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	defer stop()
 	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
-		return notSubmitted(ctx, cmd.ErrOrStderr(), c.Client, err)
+		return notSubmitted(ctx, cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
+			return cancelUnanswered(context.WithoutCancel(ctx), cmd.ErrOrStderr(), c.Client, lost)
+		})
 	}
 	if duplicate {
 		sayKnown(cmd.ErrOrStderr(), job.ID)
@@ -113,15 +115,16 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 }
 
 // notSubmitted returns the error of a submission as the end of this program. A job whose user has
-// interrupted it before an answer may have been accepted all the same: it is cancelled.
-func notSubmitted(ctx context.Context, w io.Writer, c *frontends.Client, err error) error {
-	lost, unanswered := errors.AsType[*frontends.AnswerError](err)
+// interrupted it before an answer may have been accepted all the same: unanswered ends the program
+// then.
+func notSubmitted(ctx context.Context, w io.Writer, err error, unanswered func(*frontends.AnswerError) error) error {
+	lost, sent := errors.AsType[*frontends.AnswerError](err)
 	switch {
 	case ctx.Err() == nil:
 		return err
-	case unanswered:
-		return cancelUnanswered(context.WithoutCancel(ctx), w, c, lost)
-	case errors.Is(err, context.Canceled):
+	case sent:
+		return unanswered(lost)
+	case errors.Is(err, context.Canceled), hasProblem(err, api.NotReady, api.Busy): // in a call, or between two
 		fmt.Fprintln(w, "interrupted; nothing was submitted")
 		return silentError{exitInterrupted}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -75,6 +76,51 @@ func TestRunInterruptedDuringSubmission(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Ctrl-C while no frontend answers, between two calls, ends as in a call: nothing was submitted.
+func TestSubmissionInterruptedWhileNobodyAnswers(t *testing.T) {
+	for _, verb := range []string{"run", "submit"} {
+		f := startFake(t, &fakeFrontend{})
+		f.die()
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		errs := &interruptingWriter{on: "does not answer", interrupt: interrupt}
+		code := run(ctx, []string{verb, "--frontend", f.address, "--", "true"}, strings.NewReader(""), io.Discard, errs)
+		if code != exitInterrupted || !strings.HasSuffix(errs.String(), "interrupted; nothing was submitted\n") {
+			t.Errorf("%s: status %d: %s", verb, code, errs.String())
+		}
+	}
+}
+
+// A job that is submitted goes on when its user presses Ctrl-C before the answer, as it does after it.
+func TestSubmitInterruptedBeforeTheAnswer(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	f := startFake(t, &fakeFrontend{submit: func(f *fakeFrontend, _ string) { // no cancel: a call of it would panic
+		interrupt()
+		<-f.released
+	}})
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"submit", "--key", "k", "--frontend", f.address, "--", "true"}, strings.NewReader(""), &out, &errs)
+	if code != exitInterrupted || !strings.HasPrefix(errs.String(), "interrupted; job k may have been accepted by frontend "+f.address) {
+		t.Errorf("status %d: %s", code, errs.String())
+	}
+}
+
+// interruptingWriter presses Ctrl-C when a text is written.
+type interruptingWriter struct {
+	bytes.Buffer
+	on        string
+	interrupt func()
+}
+
+// Write implements io.Writer.
+func (w *interruptingWriter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.on) {
+		w.interrupt()
+	}
+	return w.Buffer.Write(p)
 }
 
 // The order to cancel a job that never arrives is repeated for as long as any cancellation takes.

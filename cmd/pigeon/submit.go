@@ -210,7 +210,10 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	out := cmd.OutOrStdout()
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
-		return err
+		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
+			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
+			return silentError{exitInterrupted}
+		})
 	}
 	id := job.ID
 	if output == outputJSON {

@@ -184,7 +184,7 @@ func (c *Cluster) give(ctx context.Context, w *work) error {
 }
 
 // mark makes a host one of this cluster before anything else is put there, so that it is recognised
-// as one wherever the command breaks off. The folder appears with its list or not at all.
+// as one wherever the command breaks off.
 func (c *Cluster) mark(ctx context.Context, w *work) error {
 	if w.found.manifest != nil {
 		return nil
@@ -193,8 +193,7 @@ func (c *Cluster) mark(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	etc := pathsOf(w.Host).etc()
-	script := fmt.Sprintf(`set -e; umask 022; rm -rf %[1]s.new; mkdir -p %[1]s.new; cat >%[1]s.new/%[2]s; mv -T %[1]s.new %[1]s`, etc, path.Base(m.Path))
+	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s; cat >%[2]s.new; mv -f %[2]s.new %[2]s", path.Dir(m.Path), m.Path)
 	_, err = c.remote.Run(ctx, w.Host, "making it one of the cluster", script, bytes.NewReader(m.data))
 	return err
 }

@@ -107,16 +107,29 @@ func (d *difference) leave(p *HostPlan, before *manifest) {
 	}
 }
 
+// foreign returns the settings that another installation may have put there. The certificate of the
+// cluster's own authority is none of these: an administrator puts it there for the commands, as
+// client.yaml, maybe before the host gets daemons.
+func (f *found) foreign(p *HostPlan) []string {
+	return slices.DeleteFunc(slices.Clone(f.settings), func(name string) bool {
+		at := pathsOf(p.Host).etc() + "/" + name
+		return at == pathsOf(p.Host).ca() && slices.ContainsFunc(p.Files, func(file File) bool {
+			return file.Path == at && strings.HasSuffix(f.files[at], " "+file.SHA256)
+		})
+	})
+}
+
 // accepts refuses a host that belongs to another cluster, or to no cluster of 'pigeon cluster': a
 // package has the same units and folders. A host of this cluster has a manifest from the first
 // file that it was given.
 func accepts(p *HostPlan, f *found) error {
 	e := &api.Error{Problem: api.Invalid, Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "comparing it with its plan"}
+	theirs := f.foreign(p)
 	switch m := f.manifest; {
-	case m == nil && (f.settings || len(f.running) > 0):
+	case m == nil && (len(theirs) > 0 || len(f.running) > 0):
 		e.What = "it has an installation of Pigeon that is not of this cluster: "
-		if f.settings {
-			e.What += pathsOf(p.Host).etc() + " is there without manifest.json"
+		if len(theirs) > 0 {
+			e.What += fmt.Sprintf("%s has %s without manifest.json", pathsOf(p.Host).etc(), theirs[0])
 		} else {
 			e.What += strings.Join(slices.Sorted(maps.Keys(f.running)), ", ") + " runs"
 		}

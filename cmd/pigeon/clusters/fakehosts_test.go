@@ -1,11 +1,13 @@
 package clusters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +97,7 @@ type state struct {
 func (f *fakeHosts) has(p *HostPlan, s state) {
 	f.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "system Linux x86_64\nprogram %s\nsettings\n", s.link)
+	fmt.Fprintf(&b, "system Linux x86_64\nprogram %s\nsettings frontend.yaml\n", s.link)
 	list := &HostPlan{Files: p.Files}
 	list.add(File{Path: pathsOf(p.Host).manifest(), Mode: publicMode, data: []byte(s.manifest)})
 	for _, file := range list.Files {
@@ -187,6 +189,31 @@ func TestStoppedRollGoesOn(t *testing.T) {
 	}
 }
 
+// Ctrl-C during a restart is no failure of the daemon: nothing says that it did not come back.
+func TestInterruptedRoll(t *testing.T) {
+	f := newFakeHosts(t, pair)
+	for _, p := range f.plan.Hosts {
+		f.has(p, state{link: f.program.name(), running: f.program.name(), edited: true, manifest: fmt.Sprintf(former, p.Host.Name)})
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	c, err := Open(f.plan, Options{Program: f.program, Parallel: 1, Say: func(line string) {
+		if line == "m2: restarting its frontend" {
+			interrupt()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // it removes a folder for temporary files
+	if err := c.Apply(ctx); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "did not come back") || !strings.Contains(err.Error(), "it was interrupted") {
+		t.Errorf("the error is %v", err)
+	}
+	if got := results(c); got != "m1 changed: 3 files, restart master, restart frontend\nm2 failed: 3 files, restart master\nm3 different: 3 files\n" {
+		t.Errorf("the interrupted roll:\n%s", got)
+	}
+}
+
 // An upgrade changes no host when one is refused, also for a program that runs on after an upgrade
 // that broke off; one that cannot be reached does not count.
 func TestUpgradeIsRefusedAsAWhole(t *testing.T) {
@@ -228,7 +255,7 @@ func TestForeignDaemonsAreLeft(t *testing.T) {
 		"remove":  func(c *Cluster) error { return c.Remove(t.Context(), false) },
 	} {
 		c := f.open()
-		if err := do(c); err == nil || !strings.Contains(err.Error(), "not of this cluster: /etc/pigeon is there without manifest.json") {
+		if err := do(c); err == nil || !strings.Contains(err.Error(), "not of this cluster: /etc/pigeon has frontend.yaml without manifest.json") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if log := f.take("log"); log != "" {
@@ -284,6 +311,43 @@ func TestHostIsMarkedFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(root, "etc")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left after the removal: %v", err)
+	}
+}
+
+// What an administrator has put on a host for the commands of its users is no installation: the host
+// is accepted, and they stay. The authority of another cluster is not overwritten.
+func TestSettingsOfCommandsAreNoInstallation(t *testing.T) {
+	sshOf(t, runHere)
+	root := t.TempDir()
+	p, err := Make(parse(t, "service_manager: none\nhosts:\n  - {name: m, address: 127.0.0.1, prefix: "+root+", roles: [master, frontend, node], slots: 1}\n"), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := pathsOf(p.Hosts[0].Host)
+	ca := p.Hosts[0].Files[slices.IndexFunc(p.Hosts[0].Files, func(f File) bool { return f.Path == at.ca() })].data
+	apply := func(authority string) error {
+		for path, text := range map[string]string{at.etc() + "/client.yaml": "frontend: [f:20503]\n", at.ca(): authority} {
+			if err := errors.Join(os.MkdirAll(at.etc(), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := Open(p, Options{Program: Program{Path: filepath.Join(root, "none"), SHA256: strings.Repeat("a", 64)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
+		return c.Apply(t.Context())
+	}
+	if err := apply("of another cluster"); err == nil || !strings.Contains(err.Error(), "has ca.pem without manifest.json") {
+		t.Errorf("with another authority: %v", err)
+	}
+	if err := apply(string(ca)); err == nil || !strings.Contains(err.Error(), "no such file") { // there is no program to copy
+		t.Errorf("with the authority: %v", err)
+	}
+	m, err := os.ReadFile(at.manifest())
+	client, failed := os.ReadFile(at.etc() + "/client.yaml")
+	if err := errors.Join(err, failed); err != nil || !strings.Contains(string(m), `"host": "m"`) || string(client) != "frontend: [f:20503]\n" {
+		t.Errorf("the list is %q, client.yaml %q, %v", m, client, err)
 	}
 }
 

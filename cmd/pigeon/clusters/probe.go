@@ -16,7 +16,7 @@ type found struct {
 	program  string            // name of the file of the program, "" for none
 	files    map[string]string // mode and SHA-256 by path
 	running  map[string]string // file of the program that runs, by unit
-	settings bool              // the folder of settings is there
+	settings []string          // names of files in the folder of settings, those of commands left out
 	manifest *manifest         // of the last apply, nil for none
 }
 
@@ -25,7 +25,7 @@ func (c *Cluster) probe(ctx context.Context, p *HostPlan) (found, error) {
 	at, do := pathsOf(p.Host), commands{p.Host}
 	var b strings.Builder
 	fmt.Fprintf(&b, "echo \"system $(uname -s) $(uname -m)\"\necho \"program $(readlink %s)\"\n", at.program())
-	fmt.Fprintf(&b, "[ ! -e %s ] || echo settings\n", at.etc())
+	fmt.Fprintf(&b, "for f in %s/*; do case ${f##*/} in client.yaml|manifest.json|manifest.json.new) ;; *) [ ! -e \"$f\" ] || echo \"settings ${f##*/}\" ;; esac; done\n", at.etc())
 	b.WriteString("for f in")
 	for _, f := range p.Files {
 		b.WriteString(" " + f.Path)
@@ -56,7 +56,7 @@ func readProbe(h *hosts.Host, out string) (found, error) {
 		case "program":
 			f.program = value[strings.LastIndexByte(value, '/')+1:]
 		case "settings":
-			f.settings = true
+			f.settings = append(f.settings, value)
 		case "file":
 			sum, path, _ := strings.Cut(second, " ")
 			f.files[path] = first + " " + sum

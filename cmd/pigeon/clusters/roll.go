@@ -28,6 +28,9 @@ func (c *Cluster) roll(ctx context.Context, todo map[string]*work) error {
 			s := serviceOf(w.again, r)
 			if err := c.restart(ctx, w, *s); err != nil {
 				c.fail(w.HostPlan, err)
+				if ctx.Err() != nil { // which says nothing about the daemon
+					return ctx.Err()
+				}
 				return &api.Error{
 					Problem: api.Internal, What: "its " + r.Verb() + " did not come back, so nothing more was restarted", Subject: fmt.Sprintf("host %q", w.Host.Name), Tried: "restarting daemons one after another",
 					Next: "correct what its log says, and repeat the command: it goes on there",
