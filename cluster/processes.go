@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ func newProcesses(c *Cluster) *processes {
 	return &processes{c: c, group: childproc.NewGroup(), members: map[Role][]*member{}}
 }
 
+// start starts the daemons, each tier after those that it calls, and waits until all are ready.
 func (p *processes) start(ctx context.Context) error {
 	s, at := &p.c.spec, &p.c.places
 	for _, sub := range []string{"logs", "config"} {
@@ -50,20 +52,30 @@ func (p *processes) start(ctx context.Context) error {
 			return err
 		}
 	}
-	groups := len(s.masters())
-	masters := groups * (1 + s.MasterStandbys)
+	masters := len(s.masters()) * (1 + s.MasterStandbys)
 	needed := 2*s.NATSServers + masters + 3*s.frontends()
 	if s.HTTP {
 		needed += masters + s.nodes()
 	}
-	reserved, err := ports.Reserve(needed)
-	if err != nil {
+	var err error
+	if p.ports, err = ports.Reserve(needed); err != nil {
 		return err
 	}
-	p.ports = reserved
-	take := func(r Role, i int) string { return s.at(r, i, reserved.Take()) }
+	for _, tier := range []func() error{p.addNATS, p.addMasters, p.addNodes, p.addFrontends} {
+		if err := tier(); err != nil {
+			return err
+		}
+	}
+	return p.await(ctx)
+}
+
+// take returns an address at which a daemon can listen.
+func (p *processes) take(r Role, i int) string { return p.c.spec.at(r, i, p.ports.Take()) }
+
+func (p *processes) addNATS() (err error) {
+	at := &p.c.places
 	var servers [][]string
-	if at.nats, servers, err = s.natsServers(at.dir, take); err != nil {
+	if at.nats, servers, err = p.c.spec.natsServers(at.dir, p.take); err != nil {
 		return err
 	}
 	for i, args := range servers {
@@ -75,23 +87,35 @@ func (p *processes) start(ctx context.Context) error {
 			return err
 		}
 	}
-	listens := make([]string, masters)
+	return nil
+}
+
+// addMasters adds the masters of all groups, which know the addresses of each other.
+func (p *processes) addMasters() error {
+	s, at := &p.c.spec, &p.c.places
+	groups, each := len(s.masters()), 1+s.MasterStandbys
+	listens := make([]string, groups*each)
 	for i := range listens {
-		listens[i] = take(Master, i)
+		listens[i] = p.take(Master, i)
 	}
-	for g := range groups {
-		at.masters = append(at.masters, strings.Join(listens[g*(1+s.MasterStandbys):(g+1)*(1+s.MasterStandbys)], "/"))
+	for of := range slices.Chunk(listens, each) {
+		at.masters = append(at.masters, strings.Join(of, "/"))
 	}
-	for i := range masters {
+	for i := range listens {
 		g, which := s.groupOf(i)
 		c := s.master(*at, g, listens[i], "")
 		if s.HTTP {
-			c.HTTP = take(Master, i)
+			c.HTTP = p.take(Master, i)
 		}
 		if err := addConfigured(p, Master, daemonSpec{name: masterName(g, which), http: c.HTTP}, c, master.Default()); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (p *processes) addNodes() error {
+	s, at := &p.c.spec, &p.c.places
 	number := 0
 	for g, size := range s.Groups {
 		for k := range size {
@@ -101,7 +125,7 @@ func (p *processes) start(ctx context.Context) error {
 			}
 			c := s.node(*at, g, k, host)
 			if c.HTTP != "" {
-				c.HTTP = take(NodeMonitor, number)
+				c.HTTP = p.take(NodeMonitor, number)
 			}
 			number++
 			if err := addConfigured(p, NodeMonitor, daemonSpec{name: c.ID, http: c.HTTP, folders: []string{c.WorkDir}}, c, nodemonitor.Default()); err != nil {
@@ -109,22 +133,26 @@ func (p *processes) start(ctx context.Context) error {
 			}
 		}
 	}
+	return nil
+}
+
+func (p *processes) addFrontends() error {
+	s, at := &p.c.spec, &p.c.places
 	for i := range s.frontends() {
 		c := s.frontend(*at, i%s.Frontends)
-		name := s.frontendName(i)
 		if i >= s.Frontends {
 			c.Data += "-standby"
 			if s.History {
 				c.History = historyFile(at.dir, i)
 			}
 		}
-		c.Listen, c.InternalListen, c.HTTP = take(Frontend, i), take(Frontend, i), take(Frontend, i)
+		c.Listen, c.InternalListen, c.HTTP = p.take(Frontend, i), p.take(Frontend, i), p.take(Frontend, i)
 		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
-		if err := addConfigured(p, Frontend, daemonSpec{name: name, http: c.HTTP, folders: []string{c.Data}}, c, frontend.Default()); err != nil {
+		if err := addConfigured(p, Frontend, daemonSpec{name: s.frontendName(i), http: c.HTTP, folders: []string{c.Data}}, c, frontend.Default()); err != nil {
 			return err
 		}
 	}
-	return p.await(ctx)
+	return nil
 }
 
 // daemonSpec is the name of a daemon, the address of its status page, and the folders that

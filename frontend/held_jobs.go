@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/frontend/after"
@@ -31,33 +32,39 @@ func endedOthers(j *journal.Journal, frontend string, list []api.After) (ended m
 	return ended, nil
 }
 
-// others returns the jobs after which one starts, and adds to ended how those of them that are in
-// the table have ended. The error names one that is not known.
-func (s *submissions) others(sub *journal.Submission, ended map[sched.JobID]api.State) (list []after.Other, err error) {
+// others are the jobs after which one starts.
+type others struct {
+	list  []after.Other
+	ended map[sched.JobID]api.State // how those that have ended did
+}
+
+// others returns the jobs after which one starts. The error names one that is not known.
+func (s *submissions) others(sub *journal.Submission) (o others, err error) {
+	o.ended = map[sched.JobID]api.State{}
+	maps.Copy(o.ended, sub.Ended)
 	for i, a := range sub.Request.After {
 		id := sched.NewJobID(s.frontend, a.Job)
 		j := s.jobs.Known(id)
-		_, known := ended[id]
+		_, known := o.ended[id]
 		switch {
 		case j != nil && j.Grant == nil && j.Ended:
-			ended[id] = j.Status.State
+			o.ended[id] = j.Status.State
 		case j != nil && j.Grant == nil, known:
 		default:
-			return nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", a.Job, s.frontend), Subject: fmt.Sprintf("job %q", sub.Request.Key),
+			return others{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", a.Job, s.frontend), Subject: fmt.Sprintf("job %q", sub.Request.Key),
 				Tried: "accepting it; nothing was accepted", Next: "check that id with pigeon status; a job and those after which it starts are at one frontend, and a job that ended long ago is forgotten: leave it out"}
 		}
-		list = append(list, after.Other{Job: id, After: a, Index: int32(i)}) //nolint:gosec // validated
+		o.list = append(o.list, after.Other{Job: id, After: a, Index: int32(i)}) //nolint:gosec // validated
 	}
-	return list, nil
+	return o, nil
 }
 
-// hold holds a job that was entered in the table until others have ended; ended are the states
-// of those that have.
-func (o *owner) hold(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State) {
-	o.after.Hold(j.ID, list)
-	o.jobs.Hold(j, heldReason(list))
-	for _, other := range list {
-		if s, has := ended[other.Job]; has {
+// hold holds a job that was entered in the table until others have ended.
+func (o *owner) hold(j *jobs.Job, until others) {
+	o.after.Hold(j.ID, until.list)
+	o.jobs.Hold(j, heldReason(until.list))
+	for _, other := range until.list {
+		if s, has := until.ended[other.Job]; has {
 			o.othersEnded(other.Job, s)
 		}
 	}

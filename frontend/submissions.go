@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pigeon-sched/pigeon/frontend/after"
 	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -137,12 +135,12 @@ type submissions struct {
 	fail         func(error) // ends the daemon
 	staging      *staging.Keeper
 	// hold holds a job until others have ended.
-	hold func(j *jobs.Job, list []after.Other, ended map[sched.JobID]api.State)
+	hold func(j *jobs.Job, until others)
 }
 
-// refusalReasons are the values of the label of refused submissions: requests that are not
-// valid, the limits, a quota of an owner, staged files that are too many or have not arrived, another job's key, a job after which it starts and that
-// is not known, and a journal that accepts nothing.
+// refusalReasons are the values of the label of refused submissions: a request that is not valid,
+// the limits, a quota of an owner, staged files that are too many or have not arrived, the key of
+// another job, an unknown job in --after, and a journal that accepts nothing.
 var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "stage", "key", "after", "journal"}
 
 // refuse counts a refused submission. It may be called from anywhere.
@@ -174,15 +172,20 @@ func (s *submissions) admissible(sub *journal.Submission) (reason string, err er
 	if s.jobs.Known(sub.Job) != nil {
 		return "", nil // then it is compared with that one
 	}
-	if limit, err := s.admit(sub); err != nil {
-		return limit, err
+	_, reason, err = s.check(sub)
+	return reason, err
+}
+
+// check returns the jobs after which a new job starts, or the error with which it is refused now,
+// and its reason.
+func (s *submissions) check(sub *journal.Submission) (until others, reason string, err error) {
+	if reason, err = s.admit(sub); err != nil {
+		return others{}, reason, err
 	}
-	ended := map[sched.JobID]api.State{}
-	maps.Copy(ended, sub.Ended)
-	if _, err := s.others(sub, ended); err != nil {
-		return "after", err
+	if until, err = s.others(sub); err != nil {
+		return others{}, "after", err
 	}
-	return "", nil
+	return until, "", nil
 }
 
 // accept submits a job to the core, unless its key is known. answer is called once: when
@@ -201,17 +204,10 @@ func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answe
 		j.WaitAccepted(func(err error) { answer(true, err) })
 		return
 	}
-	if limit, err := s.admit(sub); err != nil {
-		answer(false, err)
-		s.refuse(limit, sub)
-		return
-	}
-	ended := map[sched.JobID]api.State{}
-	maps.Copy(ended, sub.Ended)
-	others, err := s.others(sub, ended)
+	until, reason, err := s.check(sub)
 	if err != nil {
 		answer(false, err)
-		s.refuse("after", sub)
+		s.refuse(reason, sub)
 		return
 	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
@@ -233,8 +229,8 @@ func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answe
 	if files != nil {
 		s.staging.Accepted(j.ID, files)
 	}
-	if len(others) > 0 {
-		s.hold(j, others, ended)
+	if len(until.list) > 0 {
+		s.hold(j, until)
 		return
 	}
 	m := j.Submit()

@@ -52,7 +52,7 @@
 //	new node registers first  if a living one claims its numbers within 30 s, the new one is lost and restarted
 //	new slot after a restart  no number for a second, so that others may claim theirs
 //	frontend silent for 10 s  off the membership: workers drop their requests to it
-//	other master silent       its flags are void, tasks stay in their group
+//	other master silent       its offers are void, tasks stay in their group
 //
 // # Epochs
 //

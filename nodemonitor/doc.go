@@ -17,16 +17,19 @@
 //
 //	slots         the worker cores, the attempts at them, launches and their refusal
 //	results       how attempts ended, kept and reported until acknowledged
+//	inventory     what this node holds of each frontend, which names what it does not want
 //	registration  hello and snapshots to the master
 //	members       frontends and other nodes, under policies whose workers address them
 //	backends      everything that runs tasks, with these below it:
-//	  backend     what a backend is; sleep, process with guard and logs, app
+//	  backend     what a backend is; sleep, process with guard, logs and cgroup, app
+//	  accounts    the users as whom processes run
+//	  staging     the files that are sent with jobs
 //	  grants      the slots on offer to applications for pieces of their work
 //	  executors   the processes of applications that stay on the node
 //	connections   connections by address
 //
 // This package composes them: New opens ports and folders, Run serves. The owner
-// goroutine is the only one that touches slots, results and members; everything else
+// goroutine is the only one that touches slots, results, inventory and members; everything else
 // reaches them through its inbox.
 //
 //	deliveries, backends, timers, calls ──event──▶ loop ──▶ owner.handle ──▶ slots, results, members
@@ -45,7 +48,8 @@
 //	node monitor killed          the guard keeps its processes for restart_grace; the next
 //	                             process of the node continues them, and the rest is void
 //	stopped to be restarted      the same, and sleeping tasks and kept results are handed over
-//	node monitor stopped         the slots are withdrawn, all attempts are killed and reported lost
+//	node monitor stopped         all attempts are killed and given back, which counts as no loss; then
+//	                             the slots leave
 //
 // docs/nodemonitor.md lists the answers to each message, docs/applications.md describes
 // executors.

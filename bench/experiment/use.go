@@ -59,7 +59,7 @@ func (u *Use) Event(now sched.Time, job int, task, _ int32, what string, _ sched
 		u.set(at, job, int(task), runs)
 	case measure.Suspended:
 		u.set(at, job, int(task), waits)
-	case measure.Ended, measure.Reported, measure.Cancelled, measure.Lost:
+	case measure.Ended, measure.Reported:
 		if task >= 0 {
 			u.set(at, job, int(task), absent)
 		}

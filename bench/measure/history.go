@@ -10,22 +10,22 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// What happens in a task's life, in order of its first occurrence. A reader
-// must accept others: later versions may add some.
+// What happens in the life of a task, and of a job, in order of its first occurrence. What is
+// not reported to frontends is in simulated histories only. A frontend also writes how an attempt
+// ended that another one followed: Failed, Lost or "yielded". A reader must accept others: later
+// versions may add some.
 const (
 	Submitted = "submitted" // the job reached its frontend; of the job
-	Queued    = "queued"    // the task waits at its master
-	Launched  = "launched"  // the master sent it to a worker
-	Refused   = "refused"   // the worker could not take it
+	Launched  = "launched"  // the master sent it to a worker; simulated
 	Started   = "started"   // it runs
-	Suspended = "suspended" // it was stopped to make room
-	Resumed   = "resumed"   // it runs on
-	Ended     = "ended"     // its attempt is over
+	Suspended = "suspended" // it was stopped to make room; simulated
+	Resumed   = "resumed"   // it runs on; simulated
+	Ended     = "ended"     // its attempt is over; simulated
 	Lost      = "lost"      // its attempt vanished with its worker
 	Reported  = "reported"  // the frontend accepted its result
-	Cancelled = "cancelled" // it was dropped or killed on request
 	Completed = "completed" // the last task was reported; of the job
 	Failed    = "failed"    // the job ended without success; of the job
+	Cancelled = "cancelled" // the job ended because a user cancelled it; of the job
 )
 
 // OfJob is the Task of an event that concerns a whole job.

@@ -17,7 +17,7 @@ func TestHistoryLine(t *testing.T) {
 	for _, e := range []Event{
 		{Time: 1_500_000_000, Job: "1", Task: OfJob, Event: Submitted, Where: "frontend 2"},
 		{Time: 1_500_500_000, Job: "1", Task: 0, Attempt: 1, Event: Started, Where: "worker 3"},
-		{Time: -1, Job: `a "b"` + "\n", Task: 7, Event: Queued},
+		{Time: -1, Job: `a "b"` + "\n", Task: 7, Event: Launched},
 	} {
 		if err := h.Add(e); err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func TestHistoryLine(t *testing.T) {
 	}
 	want := `{"time":1.5,"job":"1","event":"submitted","where":"frontend 2"}
 {"time":1.5005,"job":"1","task":0,"attempt":1,"event":"started","where":"worker 3"}
-{"time":-0.000000001,"job":"a \"b\"\n","task":7,"attempt":0,"event":"queued","where":""}
+{"time":-0.000000001,"job":"a \"b\"\n","task":7,"attempt":0,"event":"launched","where":""}
 `
 	if out.String() != want {
 		t.Errorf("wrote\n%swant\n%s", out.String(), want)
@@ -73,14 +73,14 @@ func TestHistoryRoundTrip(t *testing.T) {
 }
 
 func TestHistoryReaderNamesTheLine(t *testing.T) {
-	good := `{"time":1,"job":"1","task":0,"attempt":1,"event":"queued","where":"","more":[1]}` + "\n"
+	good := `{"time":1,"job":"1","task":0,"attempt":1,"event":"launched","where":"","more":[1]}` + "\n"
 	for name, tt := range map[string]struct{ line, want string }{
 		"not JSON":      {"hello", "not such an object"},
-		"letters":       {`{"time":"x","job":"1","event":"queued"}`, "not such an object"},
-		"no time":       {`{"job":"1","event":"queued"}`, "not a decimal number"},
-		"endless time":  {`{"time":1e99,"job":"1","event":"queued"}`, "above the limit"},
-		"no job":        {`{"time":1,"event":"queued"}`, "job or event is missing"},
-		"negative task": {`{"time":1,"job":"1","task":-1,"event":"queued"}`, "negative"},
+		"letters":       {`{"time":"x","job":"1","event":"launched"}`, "not such an object"},
+		"no time":       {`{"job":"1","event":"launched"}`, "not a decimal number"},
+		"endless time":  {`{"time":1e99,"job":"1","event":"launched"}`, "above the limit"},
+		"no job":        {`{"time":1,"event":"launched"}`, "job or event is missing"},
+		"negative task": {`{"time":1,"job":"1","task":-1,"event":"launched"}`, "negative"},
 		"endless line":  {strings.Repeat(" ", MaxHistoryLine), "longer than 65536 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,10 +103,10 @@ func TestHistoryWriterPassesOnErrors(t *testing.T) {
 	}
 	defer file.Close()
 	h := NewHistoryWriter(file)
-	if err := h.Add(Event{Job: "1", Event: Queued}); err != nil {
+	if err := h.Add(Event{Job: "1", Event: Launched}); err != nil {
 		t.Fatalf("a buffered event: %v", err)
 	}
-	if h.Flush() == nil || h.Add(Event{Job: "1", Event: Queued}) == nil {
+	if h.Flush() == nil || h.Add(Event{Job: "1", Event: Launched}) == nil {
 		t.Error("a failed write was not reported")
 	}
 }
@@ -122,7 +122,7 @@ func TestHistoryWriterAllocatesNothing(t *testing.T) {
 // FuzzHistoryReader: a line is refused, or gives an event that writing and
 // reading keeps.
 func FuzzHistoryReader(f *testing.F) {
-	f.Add([]byte(`{"time":1.5,"job":"1","task":0,"attempt":1,"event":"queued","where":"master 1"}`))
+	f.Add([]byte(`{"time":1.5,"job":"1","task":0,"attempt":1,"event":"launched","where":"master 1"}`))
 	f.Add([]byte(`{"time":-1e-9,"job":"\u00e9","event":"submitted"}`))
 	f.Add([]byte("{}\n\n[]"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -89,7 +89,7 @@ func (b *builder) add(e measure.Event) {
 			b.stops = append(b.stops, Stop{t.worker, t.since, at})
 			b.run(j, t, at, 0, true)
 		}
-	case measure.Ended, measure.Lost, measure.Cancelled, measure.Reported:
+	case measure.Ended, measure.Lost, measure.Reported:
 		b.end(j, t, at, e.Event != measure.Lost)
 	}
 }

@@ -167,8 +167,8 @@ Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
 Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the table says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or, as ` + "`cpu_per_task`" + ` of a simulation, not measured.
 
-The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` (submitted, queued, launched, refused,
-started, suspended, resumed, ended, lost, reported, cancelled, completed, failed) and ` + "`where`" + ` (such as "worker 3").
+The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` and ` + "`where`" + ` (such as "worker 3"). Events of a job are submitted, completed, failed and cancelled;
+of a task launched, started, suspended, resumed, ended and reported, of which live histories have started and reported, and how an attempt ended that another one followed: failed, lost or yielded. The file of a frontend has an event origin for each of its starts: ` + "`where`" + ` is the instant of time 0.
 
 `
 

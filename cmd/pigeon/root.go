@@ -22,7 +22,7 @@ const (
 	groupSelf    = "self"
 )
 
-// verbs lists every verb; each has a file of its name.
+// verbs lists every verb. Each has a file of its name, except the daemons (daemons.go).
 func verbs(roles []role) []*cobra.Command {
 	return []*cobra.Command{
 		devCommand(),

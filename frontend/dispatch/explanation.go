@@ -50,7 +50,7 @@ func (e *explanations) waitSentences(v *sched.JobView) (why []string) {
 
 // BoundTo returns the node that this frontend sent a task to, "" for none.
 func (e *explanations) BoundTo(job sched.JobID, task int32) string {
-	v, _ := e.JobView(job, int(sched.MaxTasks))
+	v, _ := e.JobView(job, sched.MaxTasks)
 	i := slices.IndexFunc(v.Tasks, func(b sched.TaskView) bool { return b.Task == task })
 	if i < 0 {
 		return ""

@@ -14,10 +14,6 @@ import (
 )
 
 const (
-	// unused is how long a file is kept that no job holds: a submission follows its files.
-	unused = 10 * time.Minute
-	// sweepEvery is how often files that were unused for so long are looked for.
-	sweepEvery = 30 * time.Second
 	// maxKnown bounds the files that users have announced, each user's apart.
 	maxKnown = 200_000
 	// userPart is the part of all bytes and of maxKnown that the files of one user may have, as the
@@ -77,15 +73,6 @@ type file struct {
 	incoming *files.Incoming // nil: the user has it by a job of a process before
 	jobs     int             // unfinished ones of the user that have it
 	used     time.Time       // when it was used last, while there is no such job
-}
-
-// Hold keeps the files of a job that is being submitted, and then of the unfinished job.
-type Hold struct {
-	keeper *Keeper
-	user   string
-	files  []api.StagedFile
-	counts []*file // by index of files: what counts this job, nil where the user did not have the file
-	over   bool    // guarded by the keeper's lock
 }
 
 // New opens the folder and begins to remove what is not used.
@@ -313,153 +300,6 @@ func (k *Keeper) Piece(sha256 string, offset int64, limit int) (data []byte, siz
 	}
 	data, size, err = k.store.Read(sha256, offset, limit)
 	return data, size, true, err
-}
-
-// Hold keeps the files of a job that is being submitted, nil for a job without. It is an error
-// when the user has not sent all of them, or when they are not in the replica in a few seconds.
-func (k *Keeper) Hold(ctx context.Context, user string, list []api.StagedFile) (*Hold, error) {
-	if len(list) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing to hold
-	}
-	if err := k.fits(list); err != nil {
-		return nil, err
-	}
-	h := k.hold(user, list, false)
-	for i := range list {
-		if f := &list[i]; h.counts[i] == nil || !k.has(possession{user, f.SHA256}, f.Size) {
-			h.Release()
-			return nil, k.refusal(api.NotReady, fmt.Sprintf("the staged file %q has not arrived from %s", f.Name, named(user)), "send it first, as `pigeon submit --stage` does")
-		}
-	}
-	if err := k.saved(ctx, list); err != nil {
-		h.Release()
-		return nil, err
-	}
-	return h, nil
-}
-
-// Accepted has the files held until the end of their job.
-func (k *Keeper) Accepted(job sched.JobID, h *Hold) {
-	if h == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.held[job] = h
-}
-
-// Restore holds the files of an unfinished job of the journal until its end.
-func (k *Keeper) Restore(job sched.JobID, user string, list []api.StagedFile) {
-	if len(list) > 0 {
-		k.Accepted(job, k.hold(user, list, true))
-	}
-}
-
-// Ended is called when the end of a job is on the disk.
-func (k *Keeper) Ended(job sched.JobID) {
-	k.mu.Lock()
-	h := k.held[job]
-	delete(k.held, job)
-	k.mu.Unlock()
-	h.Release()
-}
-
-// hold holds files. Restored says that the user had sent them to a process before.
-func (k *Keeper) hold(user string, list []api.StagedFile, restored bool) *Hold {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	h := &Hold{keeper: k, user: user, files: list, counts: make([]*file, len(list))}
-	for i := range list {
-		f := list[i].File()
-		p := possession{user, f.SHA256}
-		known := k.known[p]
-		if known == nil && restored {
-			known = k.add(p)
-			k.resize(user, known, &f)
-		}
-		if known != nil {
-			known.jobs++
-		}
-		h.counts[i] = known
-		k.uses[f.SHA256]++
-	}
-	return h
-}
-
-// Release ends a hold. It is safe twice, and on nil.
-func (h *Hold) Release() {
-	if h == nil {
-		return
-	}
-	k := h.keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if h.over {
-		return
-	}
-	h.over = true
-	for i, known := range h.counts {
-		if known != nil { // it is known as long as a job has it
-			known.jobs--
-			known.used = k.cfg.Now()
-		}
-		k.unuse(h.files[i].SHA256)
-	}
-}
-
-// unuse ends one use of a content. It needs the lock.
-func (k *Keeper) unuse(sha256 string) {
-	if k.uses[sha256]--; k.uses[sha256] <= 0 {
-		delete(k.uses, sha256)
-	}
-}
-
-// sweep removes files that are not used, until Close.
-func (k *Keeper) sweep() {
-	defer close(k.gone)
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-k.stop:
-			return
-		case <-tick.C:
-			k.Sweep()
-		}
-	}
-}
-
-// Sweep removes the files that no job holds and nobody has used for ten minutes.
-func (k *Keeper) Sweep() {
-	var over []*files.Incoming
-	k.mu.Lock()
-	now := k.cfg.Now()
-	for p, f := range k.known {
-		if f.jobs == 0 && now.Sub(f.used) >= unused {
-			over = append(over, f.incoming)
-			k.remove(p)
-		}
-	}
-	k.mu.Unlock()
-	for _, in := range over {
-		k.drop(in)
-	}
-	used := func(sha string) bool {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		return k.uses[sha] > 0
-	}
-	if err := k.store.Retain(used); err != nil {
-		k.cfg.Log.Warn("staged files that no job needs could not be removed; remove them by hand", "error", err)
-	}
-	if k.cfg.Replica == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(k.ctx, retainTime)
-	defer cancel()
-	if err := k.cfg.Replica.Retain(ctx, used); err != nil && k.ctx.Err() == nil {
-		k.cfg.Log.Warn("staged files that no job needs could not be removed from the NATS servers; that is tried again", "error", err)
-	}
 }
 
 func (k *Keeper) refusal(p api.Problem, what, next string) error {

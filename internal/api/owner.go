@@ -5,13 +5,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // Limits of an owner and of a job's name.
 const (
-	MaxOwnerLevels = 8   // of an owner's path
-	MaxOwnerBytes  = 255 // of the whole path
-	MaxNameBytes   = 256 // of a job's name
+	MaxOwnerLevels = shares.MostLevels // of an owner's path; masters take the rest of a longer one for one level
+	MaxOwnerBytes  = shares.MostBytes  // of the whole path
+	MaxNameBytes   = 256               // of a job's name
 )
 
 // CheckOwner returns an *[Error] when a path cannot be an owner. An owner is "" (nobody in

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // MinDisconnect and MaxDisconnect bound Request.MaxDisconnect, unless it is 0.
@@ -16,8 +18,8 @@ const (
 
 // Limits of one request.
 const (
-	MaxTasks       = 100_000 // tasks of a job
-	MaxKeyBytes    = 256     // of an idempotency key, an application's or user's name, a task id
+	MaxTasks       = sched.MaxTasks // of a job
+	MaxKeyBytes    = 256            // of an idempotency key, an application's or user's name, a task id
 	MaxRetries     = 100
 	MaxPayload     = 1 << 20   // bytes of one task's message
 	MaxScript      = 256 << 10 // bytes of a script that is sent with its job

@@ -6,9 +6,10 @@
 //	bench  sparkplugin/sparktest                                      layer 7
 //	cluster                                                           layer 6
 //	frontend  master  nodemonitor                                     layer 5
-//	thrift  internal/runloop, link, telemetry, config and the rest    layer 4
+//	thrift  packaging  internal/runloop, link, config and the rest    layer 4
 //	internal/policy                                                   layer 3
-//	internal/queue  internal/ledger  internal/membership/protocol     layer 2
+//	internal/queue, ledger, classes, shares                           layer 2
+//	internal/membership/protocol  internal/leadership/protocol        layer 2
 //	internal/sched  internal/nearest                                  layer 1
 //
 // A package imports its own layer or lower ones. Layers 1 to 3 are pure: the

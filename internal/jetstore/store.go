@@ -13,7 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/leadership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Options are the settings of a [Store].
@@ -122,12 +124,9 @@ func (s *Store) check(ctx context.Context) error {
 	return s.checkRenewal(ctx)
 }
 
-// renewals and probes: a leader renews every TTL/renewals, and the fastest of some writes tells
-// how long a renewal takes at least.
 const (
-	renewals = 5
-	probes   = 3
-	pings    = 10 // within a TTL
+	probes = 3  // writes, the fastest of which tells how long a renewal takes at least
+	pings  = 10 // within a TTL
 )
 
 // checkRenewal refuses a TTL in which a leader could not renew.
@@ -140,8 +139,8 @@ func (s *Store) checkRenewal(ctx context.Context) error {
 		}
 		fastest = min(fastest, time.Since(begun))
 	}
-	if fastest > s.opts.TTL/renewals {
-		return fmt.Errorf("a write takes %v or longer, and leader_ttl is %v, which is renewed every %v; raise leader_ttl, or give the servers faster disks", fastest, s.opts.TTL, s.opts.TTL/renewals)
+	if every := time.Duration(protocol.RenewalEvery(sched.Time(s.opts.TTL))); fastest > every {
+		return fmt.Errorf("a write takes %v or longer, and leader_ttl is %v, which is renewed every %v; raise leader_ttl, or give the servers faster disks", fastest, s.opts.TTL, every)
 	}
 	return nil
 }

@@ -2,6 +2,18 @@ package ledger
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
+// How long a restarted distributor waits for the daemons that may hold its unfinished tasks
+// (docs/adr/0017-attempt-identity.md).
+const (
+	// ReportsWithin is how long after the answer of a master, or after the first membership,
+	// nodes may still report: the master may have been restarted as well, and they register
+	// within a second.
+	ReportsWithin = 2 * sched.Second
+	// HeldAgain is how long a task that only a worker has reported is left there without
+	// another report: workers report every 5 s.
+	HeldAgain = 12 * sched.Second
+)
+
 // Restore enters one journal record (Placed, NewAttempt, NotLost, TaskEnded, Reclass) of a
 // job that was submitted before it. Records of unknown jobs are ignored: the job ended
 // later in the same journal. A loss counts as of now.

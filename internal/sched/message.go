@@ -285,7 +285,7 @@ func (m *Message) AttemptID() AttemptID {
 }
 
 // MaxTasks is how many tasks a job can have.
-const MaxTasks int32 = 100_000
+const MaxTasks = 100_000
 
 // Valid reports whether the numbers in the message are in the ranges that tables are
 // made for. The edge refuses one that is not, with a reason; a core ignores it, so

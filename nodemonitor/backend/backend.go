@@ -8,9 +8,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// TailBytes bounds Result.Tail.
-const TailBytes = 4096
-
 // Task is one attempt at one task, as a slot hands it to a backend.
 type Task struct {
 	ID       sched.AttemptID
@@ -49,7 +46,7 @@ type Result struct {
 	Outcome  sched.Outcome // Done, Failed, Killed, Lost or Yielded
 	Reason   string        // for users; "" for a plain Done
 	ExitCode int           // of a process; 128 + n after signal n, as shells have it
-	Tail     []byte        // end of stderr, TailBytes at most
+	Tail     []byte        // end of stderr, as much of it as the guard keeps
 	Code     string        // of a failure: one of the codes of package api, "" for none of them
 	Peak     int64         // bytes of memory that its processes had at most, 0 when it is not known
 

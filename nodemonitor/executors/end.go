@@ -132,7 +132,7 @@ func (m *Manager) event(x *executor, e guard.Event) {
 			m.ended(x, end{reason: "it was stopped before it began"})
 			return
 		}
-		m.ended(x, end{status: exitStatus(e.Status), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
+		m.ended(x, end{status: e.ExitCode(), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
 		m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
@@ -145,13 +145,6 @@ func (x *executor) refusal(what, tried, next string) *end {
 	return &end{refused: true, reason: (&api.Error{
 		What: what, Subject: fmt.Sprintf("executor %s of application %q on node %q", x.id, x.app.ID, x.state.Node), Tried: tried, Next: next,
 	}).Error()}
-}
-
-func exitStatus(s syscall.WaitStatus) int {
-	if s.Signaled() {
-		return 128 + int(s.Signal())
-	}
-	return s.ExitStatus()
 }
 
 func describe(s syscall.WaitStatus) string {

@@ -83,6 +83,9 @@ const (
 	pauses   = 30
 )
 
+// RenewalEvery returns the time between two renewals of a leader.
+func RenewalEvery(ttl sched.Time) sched.Time { return ttl / renewals }
+
 // Patience returns how long a request may take before it counts as failed.
 func Patience(ttl sched.Time) sched.Time { return ttl / tries }
 
@@ -129,7 +132,7 @@ func (c *Candidate) next(now sched.Time) (a Action, wake sched.Time) {
 		}
 		return Action{}, 0
 	case c.leading:
-		if wake = c.renewed + c.self.TTL/renewals; now < wake {
+		if wake = c.renewed + RenewalEvery(c.self.TTL); now < wake {
 			return Action{}, wake
 		}
 		return c.write(c.token), 0

@@ -19,6 +19,17 @@ type place struct {
 	ids  []sched.AttemptID
 }
 
+// Lists yields the list of each place of a master, a worker or a node; nil stands for none.
+func Lists[P any](places []*P, of func(*P) *List) iter.Seq[*List] {
+	return func(yield func(*List) bool) {
+		for _, p := range places {
+			if p != nil && !yield(of(p)) {
+				return
+			}
+		}
+	}
+}
+
 // Of returns the attempts of the job that ended a short while before now. The master
 // answers for them from now on: since it tells the distributor that their results will
 // come, they count as ended now, and stay in their lists until their places show otherwise.

@@ -43,13 +43,7 @@ func (s *Master) eachHeld(j *job, f func(first, count, attempt int32)) {
 }
 
 func (s *Master) endedLists() iter.Seq[*ended.List] {
-	return func(yield func(*ended.List) bool) {
-		for _, n := range s.nodes {
-			if n != nil && !yield(&n.ended) {
-				return
-			}
-		}
-	}
+	return ended.Lists(s.nodes, func(n *node) *ended.List { return &n.ended })
 }
 
 // distributorUp answers a restarted distributor with the tasks that this master holds for it.

@@ -42,13 +42,7 @@ func (s *Master) eachTask(f func(*task)) {
 }
 
 func (s *Master) endedLists() iter.Seq[*ended.List] {
-	return func(yield func(*ended.List) bool) {
-		for _, w := range s.workers {
-			if w != nil && !yield(&w.ended) {
-				return
-			}
-		}
-	}
+	return ended.Lists(s.workers, func(w *worker) *ended.List { return &w.ended })
 }
 
 // distributorUp answers a restarted distributor with the tasks that this master holds for it.

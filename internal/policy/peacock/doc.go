@@ -65,7 +65,7 @@ const Name = "peacock"
 // Options are the policy's own numbers.
 type Options struct {
 	// Interval is how often marked probes move on; the ticks are its multiples.
-	// 0 is DefaultInterval cutoffs. The paper has 1 s, on traces whose cutoff is
+	// 0 is a twentieth of the cutoff. The paper has 1 s, on traces whose cutoff is
 	// 1129 s.
 	Interval sched.Time
 }

@@ -103,7 +103,7 @@ func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if !s.recovery.started && !s.recovery.over {
 		s.recovery.started = true
-		out.Timer(now+recoverWait, recoveryOver)
+		out.Timer(now+recovery.Wait, recoveryOver)
 	}
 	if !m.Valid() {
 		return

@@ -9,11 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// recoverWait is how long a master that has just started keeps tasks sent again
-// waiting, so that its nodes can report what runs (docs/design.md, section 2, rule 5).
-const recoverWait = sched.Second
-
-// sortsFor is how long after that the tasks that were returned come again.
+// sortsFor is how long after [recovery.Wait] the tasks that were returned come again.
 const sortsFor = 5 * sched.Second
 
 // recovering is the first second of a master that follows another one: tasks that
@@ -157,13 +153,7 @@ func (s *Master) sentAgain(now sched.Time, m *sched.Message, out *sched.Actions)
 
 // endedLists returns what ended at each worker.
 func (s *Master) endedLists() iter.Seq[*ended.List] {
-	return func(yield func(*ended.List) bool) {
-		for _, w := range s.workers {
-			if w != nil && !yield(&w.ended) {
-				return
-			}
-		}
-	}
+	return ended.Lists(s.workers, func(w *worker) *ended.List { return &w.ended })
 }
 
 // eachHeld calls f for the tasks of the job that are queued, running or suspended here.

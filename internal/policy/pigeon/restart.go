@@ -13,17 +13,8 @@ import (
 //	                         Held                            those of no known group, that
 //	                                                         no daemon holds: new attempts
 
-const (
-	// reportsWithin is how long after the answer of a master its nodes may still report:
-	// the master may have been restarted as well, and they register within a second.
-	reportsWithin = 2 * sched.Second
-	// answerWithin is how long a master may take to answer. One of an earlier version
-	// never does.
-	answerWithin = 10 * sched.Second
-	// heldAgain is how long a task that only a worker has reported is left there without
-	// another report: workers report every 5 s.
-	heldAgain = 12 * sched.Second
-)
+// answerWithin is how long a master may take to answer. One of an earlier version never does.
+const answerWithin = 10 * sched.Second
 
 // The tokens of a distributor's timers. Those that end the wait for reports are numbered
 // from the last one on.
@@ -58,7 +49,7 @@ func (d *Distributor) timerFor(at sched.Time, out *sched.Actions) uint64 {
 func (d *Distributor) await(now sched.Time, g *group, out *sched.Actions) {
 	wait := answerWithin
 	if g.answer.ended {
-		wait = reportsWithin
+		wait = ledger.ReportsWithin
 	}
 	g.answer.token = d.timerFor(now+wait, out)
 }
@@ -130,7 +121,7 @@ func (d *Distributor) settle(now sched.Time, place int16, out *sched.Actions) {
 	})
 	d.confirmation.open = unsettled
 	if atWorkers {
-		d.confirmation.workers = d.timerFor(now+heldAgain, out)
+		d.confirmation.workers = d.timerFor(now+ledger.HeldAgain, out)
 	}
 }
 

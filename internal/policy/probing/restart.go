@@ -10,14 +10,8 @@ import (
 // has reported two seconds after the first membership gets a new number and is probed
 // for (docs/adr/0017-attempt-identity.md).
 
-const (
-	reportsWithin = 2 * sched.Second
-	// heldAgain is how long a task that was reported, but not by a live worker, is left
-	// alone without another report.
-	heldAgain = 12 * sched.Second
-	// settleToken differs from the tokens of a distributor that runs alongside this one.
-	settleToken = 1 << 62
-)
+// settleToken differs from the tokens of a distributor that runs alongside this one.
+const settleToken = 1 << 62
 
 // restored reports whether the job was read from the journal: then no worker has
 // confirmed its unfinished tasks yet.
@@ -44,7 +38,7 @@ func (j *Job) adopt() {
 func (d *Distributor) awaitReports(now sched.Time, out *sched.Actions) {
 	if d.restored && d.doubt && !d.awaiting && len(d.members) > 0 {
 		d.awaiting = true
-		out.Timer(now+reportsWithin, settleToken)
+		out.Timer(now+ledger.ReportsWithin, settleToken)
 	}
 }
 
@@ -95,7 +89,7 @@ func (d *Distributor) settle(now sched.Time, token uint64, out *sched.Actions) {
 	})
 	if d.doubt {
 		d.awaiting = true
-		out.Timer(now+heldAgain, settleToken)
+		out.Timer(now+ledger.HeldAgain, settleToken)
 	}
 }
 

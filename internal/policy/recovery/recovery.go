@@ -12,8 +12,9 @@ package recovery
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// wait is how long tasks that are sent again wait.
-const wait = sched.Second
+// Wait is how long tasks that are sent again wait, so that the nodes of a master that has just
+// started can report what runs.
+const Wait = sched.Second
 
 // Recovery holds the waiting tasks. The zero value is a recovery that has not begun.
 type Recovery struct {
@@ -30,7 +31,7 @@ func New(wanted bool) Recovery { return Recovery{over: !wanted} }
 func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 	if !r.begun && !r.over {
 		r.begun = true
-		out.Timer(now+wait, sched.RecoveryOver)
+		out.Timer(now+Wait, sched.RecoveryOver)
 	}
 }
 

@@ -134,6 +134,14 @@ type Event struct {
 	Input          InputState // Input
 }
 
+// ExitCode returns the exit status of a process that Ended; 128 + n after signal n, as shells have it.
+func (e *Event) ExitCode() int {
+	if e.Status.Signaled() {
+		return 128 + int(e.Status.Signal())
+	}
+	return e.Status.ExitStatus()
+}
+
 // InputState is how far a process has received its standard input.
 type InputState struct {
 	Taken   int64 // bytes in all

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
 // maxGap bounds the bytes of the record of a gap.
@@ -40,7 +41,7 @@ func (s *Store) cutAtGap(id sched.AttemptID, stream Stream, offset int64, c *Chu
 // gap reads the record of a stream's gap; it returns an empty gap where there is none. A record
 // that is not whole when the attempt has ended is an error: the disk was full.
 func (s *Store) gap(id sched.AttemptID, stream Stream, ended bool) (g gap, err error) {
-	f, err := s.open(id, stream.suffix()+gapSuffix)
+	f, err := s.open(id, stream.suffix()+guard.GapSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gap{}, nil
 	} else if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
 // A stream whose middle is not kept is read up to the gap, reports how long it is, and continues
@@ -14,7 +15,7 @@ import (
 func TestReadAroundAGap(t *testing.T) {
 	s, _ := open(t, Config{})
 	f := write(t, s, attempt(0, 1), 10)
-	record := f.Stdout + gapSuffix
+	record := f.Stdout + guard.GapSuffix
 	must(t, os.WriteFile(f.Stdout, []byte("head\x00\x00\x00tail"), 0o600))
 	must(t, os.WriteFile(record, []byte("4 7 no room\n"), 0o600))
 	for _, c := range []struct {
@@ -38,7 +39,7 @@ func TestReadAroundAGap(t *testing.T) {
 	}
 	running, err := s.Begin(attempt(0, 2))
 	must(t, err)
-	must(t, os.WriteFile(running.Stdout+gapSuffix, []byte("4 7"), 0o600))
+	must(t, os.WriteFile(running.Stdout+guard.GapSuffix, []byte("4 7"), 0o600))
 	if got, err := s.Read(attempt(0, 2), Stdout, 4, 0); err != nil || got.Missing != 0 || got.Size != 0 {
 		t.Errorf("while the record is written: %+v, %v", got, err)
 	}

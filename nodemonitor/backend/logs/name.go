@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
 // Stream is one of a process's two outputs.
@@ -19,10 +20,6 @@ const (
 
 // suffix returns what the name of the stream's file adds to the attempt's name.
 func (s Stream) suffix() string { return [...]string{".out", ".err"}[s] }
-
-// gapSuffix follows the name of a stream's file in the name of the record of the bytes that the
-// file lacks. The guard writes it.
-const gapSuffix = ".gap"
 
 // attemptName returns the attempt's name inside its job's folder.
 func attemptName(id sched.AttemptID) string { return fmt.Sprintf("%d.%d", id.Task, id.Attempt) }
@@ -40,7 +37,7 @@ func parseJob(name string) (sched.JobID, bool) {
 
 // parseAttempt reads the name of an attempt's folder or of one of its files.
 func parseAttempt(job sched.JobID, name string) (sched.AttemptID, bool) {
-	base := strings.TrimSuffix(name, gapSuffix)
+	base := strings.TrimSuffix(name, guard.GapSuffix)
 	base = strings.TrimSuffix(strings.TrimSuffix(base, Stdout.suffix()), Stderr.suffix())
 	task, attempt, _ := strings.Cut(base, ".")
 	t, err1 := strconv.ParseInt(task, 10, 32)

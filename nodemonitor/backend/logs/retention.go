@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
 // scan makes entries of what is in the root, ended when last written to, but not later than now: a
@@ -160,7 +161,7 @@ func size(in *os.Root, e *entry) (bytes int64, empty bool) {
 // outputNames returns the names of the files of an attempt's outputs.
 func outputNames(base string) []string {
 	out, errs := base+Stdout.suffix(), base+Stderr.suffix()
-	return []string{out, errs, out + gapSuffix, errs + gapSuffix}
+	return []string{out, errs, out + guard.GapSuffix, errs + guard.GapSuffix}
 }
 
 // takeDue removes from the index, and returns, what is to be dropped, oldest end first. Whoever

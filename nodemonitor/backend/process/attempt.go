@@ -92,7 +92,7 @@ func (r *run) event(e guard.Event) {
 
 // result puts the end of a process into words.
 func (r *run) result(e guard.Event) backend.Result {
-	res := backend.Result{ID: r.task.ID, Outcome: sched.Killed, Tail: e.Tail, ExitCode: exitCode(e.Status), Peak: e.Peak}
+	res := backend.Result{ID: r.task.ID, Outcome: sched.Killed, Tail: e.Tail, ExitCode: e.ExitCode(), Peak: e.Peak}
 	if e.Never {
 		res.ExitCode = 0
 		return res
@@ -165,13 +165,6 @@ func describe(s syscall.WaitStatus) string {
 		return fmt.Sprintf("it exited with status %d", s.ExitStatus())
 	}
 	return ""
-}
-
-func exitCode(s syscall.WaitStatus) int {
-	if s.Signaled() {
-		return 128 + int(s.Signal())
-	}
-	return s.ExitStatus()
 }
 
 // unwritten returns what of the output could not be written, "" when all was. What

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	local "github.com/pigeon-sched/pigeon/cluster"
+)
+
+// replayShow makes the runs and prints their results.
+type replayShow struct {
+	cmd      *cobra.Command
+	flags    *replayFlags
+	output   outputFormat
+	progress *progress
+}
+
+func (s *replayShow) all(runs []experiment.Run) error {
+	f := s.flags
+	files, err := openFiles(f.history)
+	if err != nil {
+		return wrongUse(err)
+	}
+	defer files.close() //nolint:errcheck // a failed write was reported
+	if f.out != "" {
+		if err := os.MkdirAll(filepath.Dir(f.out), 0o755); err != nil {
+			return wrongUse(fmt.Errorf("--out: %w", err))
+		}
+	}
+	incomplete := false
+	for i := range runs {
+		w, err := runs[i].Workload()
+		if err != nil {
+			return wrongUse(err)
+		}
+		a := &experiment.Agreement{Title: f.title}
+		if a.Title == "" {
+			a.Title = w.Name
+		}
+		for k := range f.runs {
+			partial, err := s.one(&runs[i], w, k, a, files)
+			if err != nil {
+				return fmt.Errorf("the replay did not come to its end: %w", err)
+			}
+			incomplete = incomplete || partial
+			if partial {
+				break
+			}
+		}
+		if err := s.compare(&runs[i], w, a); err != nil {
+			return err
+		}
+		if s.cmd.Context().Err() != nil {
+			break
+		}
+	}
+	if incomplete {
+		return silentError{exitFailed}
+	}
+	return nil
+}
+
+// one makes one live run and prints its result.
+func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *experiment.Agreement, files outputFiles) (partial bool, err error) {
+	f := s.flags
+	s.announce(run, w, k)
+	others := measure.WatchOthers()
+	got, clocks, err := s.live(run, w)
+	if err != nil {
+		return false, err
+	}
+	if dst := files.writer(0); dst != nil {
+		if err := replay.WriteHistory(dst, got.Events); err != nil {
+			return false, err
+		}
+	}
+	s.progress.clear()
+	result := run.Result(w, got.Outcome)
+	result.Hosts = clocks
+	if line := result.AboutClocks(); line != "" {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
+	}
+	if len(f.frontends) == 0 && len(clocks) == 0 { // the daemons of another cluster are not of this program
+		result.NoteOthers(others)
+	}
+	if line := result.AboutOthers(); line != "" {
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
+	}
+	if f.spark.master != "" {
+		result.Policy = f.spark.master
+	}
+	if got.Lateness > replay.Late {
+		fmt.Fprintf(s.cmd.ErrOrStderr(), "a job was submitted %v after it was due: this machine was too busy to keep the workload's times\n", got.Lateness.Round(time.Millisecond))
+	}
+	a.Live = append(a.Live, result)
+	short, long := run.Completions(w, got.Outcome)
+	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
+	if s.output == outputJSON {
+		return result.Partial, writeJSON(s.cmd.OutOrStdout(), result)
+	}
+	if f.demo {
+		return result.Partial, nil // demoEnd follows
+	}
+	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
+}
+
+// live makes the run. Only a new cluster has events, unless Spark's drivers report
+// them; only hosts have clocks.
+func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
+	f := s.flags
+	switch {
+	case f.via == viaSpark:
+		return s.viaSpark(run, w)
+	case f.hosts.inventory != nil:
+		f.hosts.said = s.cmd.ErrOrStderr()
+		return f.hosts.Run(s.cmd.Context(), run, w, s.draw)
+	case len(f.frontends) == 0:
+		m, err = replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+		return m, nil, err
+	}
+	r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
+	if err != nil {
+		return nil, nil, err
+	}
+	replay.Unmeasured(r.Outcome, w)
+	return &replay.Measured{Replayed: *r}, nil, nil
+}
+
+// announce prints what begins, on a terminal.
+func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
+	d := run.Description
+	if !s.progress.terminal && !s.flags.demo {
+		return
+	}
+	masters := len(d.Groups)
+	if run.Cores.SingleMaster() {
+		masters = 1
+	}
+	where := fmt.Sprintf("under policy %s on a cluster of %d frontends, %d masters and %d workers", run.Policy, d.Frontends, masters, d.Workers())
+	if s.flags.via == viaSpark {
+		where = s.flags.spark.where(where)
+	}
+	last := time.Duration(w.Jobs[len(w.Jobs)-1].Arrival)
+	fmt.Fprintf(s.cmd.ErrOrStderr(), "replaying %d jobs (%d tasks) that arrive within %v, %s, run %d of %d\n",
+		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)
+}
+
+func (s *replayShow) draw(p replay.Progress) {
+	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
+		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
+	s.progress.linef("%s", line)
+}
+
+// compare simulates the workload that was run live and prints both results.
+func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *experiment.Agreement) error {
+	f := s.flags
+	if !f.compare || len(a.Live) == 0 || a.Live[0].Completed == 0 {
+		return nil
+	}
+	// The workload is sped up; messages are not, live or simulated.
+	out, err := run.Simulate(s.cmd.Context(), w, experiment.SimOptions{Delay: f.delay})
+	if err != nil {
+		return err
+	}
+	a.Sim = run.Result(w, out)
+	a.SimTimes[0], a.SimTimes[1] = run.Completions(w, out)
+	if f.out != "" {
+		if err := writeAgreement(f.out, a); err != nil {
+			return err
+		}
+	}
+	if s.output == outputJSON {
+		return writeJSON(s.cmd.OutOrStdout(), a.Sim)
+	}
+	dst := s.cmd.OutOrStdout()
+	fmt.Fprintln(dst)
+	if err := a.Table(dst); err != nil {
+		return err
+	}
+	if f.demo {
+		return s.demoEnd(a)
+	}
+	if f.out != "" {
+		fmt.Fprintf(dst, "\nwritten: %[1]s.jsonl, %[1]s.md, %[1]s.svg, %[1]s.png\n", f.out)
+	}
+	return nil
+}
+
+// writeAgreement writes the results, the table and the figure.
+func writeAgreement(base string, a *experiment.Agreement) error {
+	err := writeWhole(base+".jsonl", func(out io.Writer) error {
+		return writeAllJSON(out, append([]measure.Result{a.Sim}, a.Live...))
+	})
+	if err == nil {
+		err = writeWhole(base+".md", a.Markdown)
+	}
+	if err == nil {
+		err = a.Figure(base)
+	}
+	return err
+}
+
+// The demo: enough jobs for a quarter of a minute, sped up so that short ones still
+// take fifty times as long as scheduling them.
+const (
+	demoTrace   = "gen:ec2,jobs=1200"
+	demoSpeedup = 7
+)
+
+func (f *replayFlags) setDemo() {
+	for flag, set := range map[string]func(){
+		"trace":   func() { f.desc.Trace = demoTrace },
+		"speedup": func() { f.speedup = demoSpeedup },
+		"out":     func() { f.out = filepath.Join("out", "run") },
+	} {
+		if !f.flags.Changed(flag) {
+			set()
+		}
+	}
+	f.compare = true
+	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.desc.Trace)
+}
+
+// demoEnd prints what was measured and what to try next.
+func (s *replayShow) demoEnd(a *experiment.Agreement) error {
+	f, l := s.flags, &a.Live[0]
+	svg, err := filepath.Abs(f.out + ".svg")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.cmd.OutOrStdout(), `
+%d jobs (%d tasks) on %d live workers: %d completed, %d failed. Times are those of the workload,
+which ran %g times as fast. At a load of %.0f %%, %.0f %% of the short jobs did not wait at all.
+All of it, %d frontends, %d masters, %d node monitors, NATS and the load generator, used %.1f s
+of processor in %.1f s, on %d processors.
+
+The plot: %s (and .png)
+
+Try next:
+  bin/pigeon sim --seeds 5                       the same cluster, five seeds, in a second
+  bin/pigeon dev                                 a cluster to submit jobs to
+  bin/pigeon replay --load 0.5 --speedup 20      less load, faster
+`, l.Jobs, l.Tasks, l.Workers, l.Completed, l.Failed, f.speedup, 100*float64(l.Load), 100*float64(l.Short.Unqueued),
+		f.desc.Frontends, l.Groups, l.Workers, float64(l.CPUPerTask)*float64(l.Tasks), float64(l.Wall), runtime.NumCPU(), svg)
+	return err
+}
