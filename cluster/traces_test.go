@@ -114,7 +114,9 @@ func (c *traced) run(jobs int, received func() []span) {
 			})
 			c.killed(cluster.NodeMonitor)
 		case 3 * jobs / 4:
-			await.Until(c.t, "the loss of an attempt is exported", func() bool { return slices.ContainsFunc(received(), isLoss) })
+			await.Until(c.t, "the loss of one of its attempts is exported", func() bool {
+				return slices.ContainsFunc(received(), func(s span) bool { return isLoss(s) && s.attributes["job"] == "long" })
+			})
 			c.killed(cluster.Frontend)
 		}
 	}

@@ -55,7 +55,7 @@ tested=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.D
 
 # The race detector has nothing to find in a package that starts no goroutine, calls no
 # server and has no parallel tests, and makes simulations ten times as long.
-goroutine='^[[:space:]]*(defer )?go [[:alnum:]_.]+\(|\.Go\(|AfterFunc\(|t\.Parallel\(|"(testing/synctest|net/http/httptest|golang\.org/x/sync/errgroup)"|cluster\.Start|/(internal/daemontest|internal/clustertest|thrift/client)"'
+goroutine='^[[:space:]]*(defer )?go [[:alnum:]_.]+\(|\.Go\(|AfterFunc\(|t\.Parallel\(|"(testing/synctest|net/http/httptest|golang\.org/x/sync/errgroup)"|cluster\.Start|/(internal/daemontest|thrift/client)"'
 
 # packages concurrent|sequential: the packages with or without goroutines.
 packages() {

@@ -37,8 +37,8 @@ that repeats it, and the exit status is then 1.`,
 	fs.StringVar(&kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.DurationVar(&o.Time, "fault-time", 20*time.Second, "how long faults happen in a run, in virtual time")
 	fs.DurationVar(&o.For, "for", time.Minute, "no run begins later than this; 0 for no limit")
-	fs.Int64Var(&o.Faults, "total", 0, "no run begins when so many faults have happened; 0 for no limit")
-	fs.IntVar(&o.Most, "violations", 10, "no run begins after so many violations; 0 for no limit")
+	fs.Int64Var(&o.Faults, "total", 0, "begin no run after this many faults; 0 for no limit")
+	fs.IntVar(&o.Most, "violations", 10, "begin no run after this many violations; 0 for no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkCampaign(&o, kinds); err != nil {
 			return wrongUse(err)

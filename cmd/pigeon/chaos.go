@@ -90,7 +90,7 @@ func (f *chaosFlags) define(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.Rate, "rate", 0.7, "faults a second")
 	fs.StringSliceVar(&f.Kinds, "kinds", nil, "kinds of faults: "+strings.Join(chaos.Kinds(), ", ")+" (default: all that are possible here)")
 	fs.BoolVar(&f.Standbys, "standbys", false, "a standby of each master and frontend, and three NATS servers with JetStream; implied by the kinds that need them")
-	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
+	fs.IntVar(&f.Faults, "faults", 0, "inject only this many faults, the first of the programme; 0: all")
 	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
 	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
 	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")

@@ -55,7 +55,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	addFilledText(fs, &j.key, "key", "give the key", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how many times a failed task is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
-	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for so long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
+	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for this long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
 	fs.StringArrayVar(&j.envFiles, "env-file", nil, "file with lines KEY=value (or KEY) to add to the environment, - for standard input; those of --env replace them; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")

@@ -39,7 +39,7 @@ paper's figures 3 and 4 are drawn.`,
 	fs.Float64SliceVar(&m.Loads, "loads", []float64{0.8, 0.9}, "loads, above 0 and below 1")
 	fs.IntVar(&m.Tasks, "tasks", 100, "tasks of a job")
 	fs.DurationVar(&m.MeanTask, "mean", 100*time.Millisecond, "mean task duration")
-	fs.IntVar(&m.Jobs, "simulate", 0, "simulate every point with so many jobs (0 = do not)")
+	fs.IntVar(&m.Jobs, "simulate", 0, "simulate every point with this many jobs (0 = do not)")
 	fs.IntVar(&m.Workers, "workers", 30_000, "simulated workers in all; as many as fill whole groups are used")
 	fs.DurationVar(&m.Delay, "delay", 500*time.Microsecond, "one-way delay of a simulated message")
 	fs.Uint64Var(&m.Seed, "seed", 1, "seed of the simulation")

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +134,35 @@ func TestSimShowsViolations(t *testing.T) {
 	for _, part := range []string{"VIOLATED", " was lost", "that concern the job, by their own clocks:\n", "distributor 0 <- shell: Submit job=" + sched.NewJobID("frontend-0", "10").String(), "The last steps of the cores:\n", "pigeon sim --faults 1 --fault-kinds loss,", "--only-faults 3,5 --jobs 4 --policy hawk", "--workers=12"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in\n%s", part, out)
+		}
+	}
+}
+
+// A fault that is not planned hides no violation, and ends no later run.
+func TestSimShowsViolationsWithoutAFault(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetOut(io.Discard)
+	cmd.SetContext(t.Context())
+	e, flags := addExperimentFlags(cmd.Flags()), addFaultFlags(cmd.Flags())
+	if err := cmd.Flags().Parse(strings.Fields("--faults 1 --policy hawk --policy kairos --workers 12 --jobs 20 --fault-time 5s --only-faults 99999")); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := e.runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for violates, want := range map[string]string{"hawk": "1 of 2 runs violate", "kairos": "1 of 2 runs violate", "": "no fault of the number 99999"} {
+		ran := 0
+		flags.simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
+			report, _, _, err := r.SimulateFaults(ctx, w, delay, f)
+			if ran++; r.Policy == violates {
+				report.Checks[0].Violated = errors.New("a job was lost")
+			}
+			return report, f, 4, err
+		}
+		err := simulateFaults(cmd, runs, time.Millisecond, flags)
+		if _, wrong := errors.AsType[usageError](err); err == nil || !strings.Contains(err.Error(), want) || wrong != (violates == "") || ran != 2 {
+			t.Errorf("%q violates: %d runs, %v", violates, ran, err)
 		}
 	}
 }

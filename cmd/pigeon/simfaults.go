@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,7 @@ func (f *faultFlags) faults(log io.Writer) sim.Faults {
 func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Duration, flags *faultFlags) error {
 	out := cmd.OutOrStdout()
 	violated := 0
+	var unplanned error // of --only-faults; a violation counts for more, also in a later run
 	for i := range runs {
 		run := &runs[i]
 		w, err := run.Workload()
@@ -157,14 +159,17 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 				report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
 			continue // a smaller run may have no use for all of the faults
 		}
-		if err := checkOnly(cmd.Context(), out, w.Simulated(), run.Cluster(delay), f, report); err != nil {
+		err = checkOnly(cmd.Context(), out, w.Simulated(), run.Cluster(delay), f, report)
+		if _, wrong := errors.AsType[usageError](err); wrong {
+			unplanned = cmp.Or(unplanned, err)
+		} else if err != nil {
 			return err
 		}
 	}
 	if violated > 0 {
 		return fmt.Errorf("faults of seed %s: %d of %d runs violate what must hold; the command printed above repeats it", flags.seed, violated, len(runs))
 	}
-	return nil
+	return unplanned
 }
 
 // checkOnly prints which faults of --only-faults did not happen, and refuses numbers that the

@@ -62,7 +62,7 @@ job.`,
 		Example: `  pigeon submit -- make -C /src test
   pigeon submit --tasks 100 --estimate 20s -- sh -c 'render frame-$PIGEON_TASK'
   pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
-  pigeon submit --key nightly-7 -- backup             twice is once
+  pigeon submit --key nightly-7 -- backup             submitted twice, accepted once
   pigeon submit --array 1-1000 job.sh                 PIGEON_ARRAY_INDEX is 1, 2 ... 1000
   pigeon submit --stage data/ --stage conf.json=etc/conf.json -- program
   pigeon submit --after JOB:ok --after OTHER:any -- report
@@ -88,11 +88,11 @@ job.`,
 
 // add adds the flags.
 func (f *submitFlags) add(fs *pflag.FlagSet) {
-	fs.DurationVar(&f.sleep, "sleep", 0, "instead of running a program, sleep for so long")
+	fs.DurationVar(&f.sleep, "sleep", 0, "sleep for this long instead of running a program")
 	fs.IntVar(&f.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
 	fs.BoolVar(&f.wait, "wait", false, "wait until the job has ended")
 	fs.StringVar(&f.array, "array", "", "a task for each index FIRST-LAST[:STEP][%MOST], such as 1-1000 or 1-1000%50; its process finds the index in PIGEON_ARRAY_INDEX")
-	fs.IntVar(&f.running, "max-running", 0, "at most so many of the job's tasks run at a time, as %MOST of --array says too (default: no limit)")
+	fs.IntVar(&f.running, "max-running", 0, "run at most this many of the job's tasks at a time, as with %MOST of --array (default: no limit)")
 	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
 	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
 	addCollect(fs, &f.collect)

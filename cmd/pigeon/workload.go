@@ -24,12 +24,12 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.DurationVar(&w.cutoff, "cutoff", time.Second, "a job is short when its mean task duration is at most this")
 	fs.Uint64Var(&w.options.Seed, "seed", 1, "seed of all that is drawn")
 	fs.Float64Var(&w.options.Load, "load", 0, "rescale arrivals so that work / (workers x span of arrivals) is this (0 = as in the file)")
-	fs.IntVar(&w.options.Resample, "resample", 0, "draw so many jobs with replacement, with Poisson arrivals (0 = off)")
+	fs.IntVar(&w.options.Resample, "resample", 0, "draw this many jobs with replacement, with Poisson arrivals (0 = off)")
 	fs.IntVar(&w.options.Jobs, "jobs", 0, "only the first N jobs (0 = all)")
 	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
 	fs.StringVar(&w.names, "names", "", "give jobs the names of N recurring works, jobs of like durations: N[,odd=0.1] (the share of jobs with another name)")
-	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of so many tasks; leave its jobs out; draw priorities)")
+	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of this many tasks; leave its jobs out; draw priorities)")
 	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
 }

@@ -131,7 +131,7 @@ func TestTLSBetweenDriverAndExecutors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, all, err := d.run(t, append(words, script)...); err != nil || !strings.HasPrefix(got, "sum 190\ndriver TLSv1.") {
+	if got, all, err := d.run(t, append(words, script)...); err != nil || !strings.HasPrefix(got, "sum 190\nshown False\ndriver TLSv1.") {
 		t.Errorf("%q, %v\n%s", got, err, all)
 	}
 }
