@@ -65,6 +65,8 @@ func TestVerdicts(t *testing.T) {
 		{"a declared class has a learned estimate", settings, [][]sched.Time{{3 * sched.Second}}, declared(sched.Long, 0),
 			classes.Verdict{Class: sched.Long, Estimate: 3 * sched.Second, Reason: "declared by the submitter; estimate 3 s, learned from one job"}, 0},
 		{"a declared estimate", settings, [][]sched.Time{{3 * sched.Second}}, declared(sched.Short, 20*ms), classes.Verdict{Estimate: 20 * ms, Reason: "declared"}, 0},
+		{"a declared estimate of the learned class", settings, [][]sched.Time{{3 * sched.Second}}, declared(sched.Long, 20*sched.Second),
+			classes.Verdict{Class: sched.Long, Estimate: 20 * sched.Second, Reason: "declared"}, 0},
 		{"the setting declared", classes.Settings{Cutoff: sched.Second, Declared: true}, [][]sched.Time{{3 * sched.Second}}, job("train"),
 			classes.Verdict{Origin: classes.Defaulted, Reason: "default: neither class nor estimate was given"}, 0},
 	} {
@@ -182,5 +184,24 @@ func TestForgottenWhileItRuns(t *testing.T) {
 	l.JobEnded(&r)
 	if d := l.Decide(0, job("a")); d.Origin != classes.Learned || l.Works() != 1 {
 		t.Errorf("%+v, %d works", d, l.Works())
+	}
+}
+
+// Tasks of a job that still runs when it is not among the last ones any more change nothing: its
+// place belongs to a later job.
+func TestJobThatLastsLonger(t *testing.T) {
+	l := classes.New(settings)
+	d := l.Decide(0, job("w"))
+	r := l.Begin(job("w"), &d)
+	for range 3 {
+		l.TaskEnded(0, &r, sched.Second, true, true)
+	}
+	for range classes.Samples {
+		run(l, 0, job("w"), 100*ms)
+	}
+	l.TaskEnded(0, &r, 1000*sched.Second, true, true)
+	l.JobEnded(&r)
+	if d := l.Decide(0, job("w")); !strings.Contains(d.Reason, "(from 0.1 s to 0.1 s)") {
+		t.Errorf("the reason is %q", d.Reason)
 	}
 }

@@ -148,3 +148,21 @@ func TestTaskIsSmall(t *testing.T) {
 		t.Errorf("a task has %d bytes", n)
 	}
 }
+
+// One record, and one message, stand for several tasks only if these are alike in all that it states:
+// else a restart would give tasks the losses and retries of the first.
+func TestAlike(t *testing.T) {
+	was := ledger.Task{Attempt: 3, Place: 1, Losses: 1, Retried: 1}
+	for name, change := range map[string]func(*ledger.Task){
+		"attempt": func(x *ledger.Task) { x.Attempt++ }, "losses": func(x *ledger.Task) { x.Losses++ },
+		"retries": func(x *ledger.Task) { x.Retried++ }, "group": func(x *ledger.Task) { x.Moved = true },
+	} {
+		other := was
+		if !ledger.Alike(&was, &other) {
+			t.Error("equal tasks are not alike")
+		}
+		if change(&other); ledger.Alike(&was, &other) || ledger.Alike(&other, &was) {
+			t.Errorf("tasks that differ in their %s are alike", name)
+		}
+	}
+}

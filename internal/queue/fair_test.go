@@ -331,6 +331,40 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
+// Priorities that an owner no longer uses leave nothing behind, and the place that was made for one
+// of them stays as long as tasks of others wait there.
+func TestUnusedPriorities(t *testing.T) {
+	x := queue.NewIndex()
+	enter := func(owner string, priority int32) *queue.Job {
+		j := &queue.Job{}
+		x.Enter(j, "", owner, priority)
+		x.PushTail(0, j, 0, 1, 1)
+		return j
+	}
+	leave := func(j *queue.Job) {
+		x.Remove(j, 0, 1)
+		x.Exit(j)
+		if err := x.Valid(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := enter("t", 0)
+	for priority := range int32(100) {
+		leave(enter("t", priority+1))
+	}
+	waits := enter("t", 7)
+	leave(first)
+	member := enter("t/m", 0)
+	if err := x.Valid(); err != nil {
+		t.Fatal(err)
+	}
+	if r := x.FirstOf([]string{""}, sched.Short); r.Job != waits {
+		t.Errorf("the first is of %q", r.Job.Owner().Path())
+	}
+	leave(waits)
+	leave(member)
+}
+
 // A job changes its owner and its priority together with its waiting tasks.
 func TestChange(t *testing.T) {
 	x := queue.NewIndex()

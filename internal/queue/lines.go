@@ -84,12 +84,20 @@ func (x *Index) lineOf(n *shares.Node, a *App, priority int32) *line {
 	return l
 }
 
-// leave removes a line without jobs, unless a place needs it.
-func (l *line) leave() {
+// hasPlace reports whether the line made a place, which needs it from then on.
+func (l *line) hasPlace() bool {
 	for _, k := range l.lanes {
 		if k != nil && k == &k.place.lane {
-			return
+			return true
 		}
+	}
+	return false
+}
+
+// leave removes a line without jobs, unless a place needs it.
+func (l *line) leave() {
+	if l.hasPlace() {
+		return
 	}
 	first := linesOf(l.owner)
 	if first == l {

@@ -28,10 +28,29 @@ func (x *Index) Valid() error {
 	if queued != x.queued {
 		return fmt.Errorf("%v tasks wait in the places of their owners, the index counts %v", queued, x.queued)
 	}
+	var err error
+	x.tree.All(func(n *shares.Node) { err = cmp.Or(err, validLines(n)) })
+	if err != nil {
+		return err
+	}
 	for c, n := range queued {
 		if got := x.tree.Root().Waiting(sched.Class(c)); got != n {
 			return fmt.Errorf("%d tasks wait, the tree of owners counts %d", n, got)
 		}
+	}
+	return nil
+}
+
+// validLines checks that an owner keeps no lines but those with a job or a place, and one more.
+func validLines(n *shares.Node) error {
+	idle := 0
+	for l := linesOf(n); l != nil; l = l.next {
+		if l.jobs == 0 && !l.hasPlace() {
+			idle++
+		}
+	}
+	if idle > 1 {
+		return fmt.Errorf("owner %q keeps %d lines that have neither a job nor a place", n.Path(), idle)
 	}
 	return nil
 }

@@ -14,7 +14,9 @@ func (s *Master) Valid() error {
 		if w == nil {
 			continue
 		}
-		alive++
+		if !w.leaving {
+			alive++
+		}
 		held := w.assigned
 		if w.running != nil {
 			held = append([]*task{w.running}, held...)

@@ -40,11 +40,11 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// WorkerView returns what is known of a worker.
+// WorkerView returns what is known of a worker. One that drains is in no partition.
 func (s *Master) WorkerView(a sched.Addr) sched.WorkerView {
 	v := sched.WorkerView{Tasks: sched.Unknown}
 	w := s.worker(a.ID)
-	if w == nil {
+	if w == nil || w.leaving {
 		return v
 	}
 	if s.divided {
@@ -53,7 +53,7 @@ func (s *Master) WorkerView(a sched.Addr) sched.WorkerView {
 	}
 	before := 0
 	for _, w := range s.workers[:a.ID] {
-		if w != nil {
+		if w != nil && !w.leaving {
 			before++
 		}
 	}

@@ -367,6 +367,26 @@ func TestReturnedLate(t *testing.T) {
 	}
 }
 
+// A single task that a full group, or the only one, returns is sent again after a pause, each time
+// that it is returned: nothing else would bring it back.
+func TestReturnedTaskIsSentAgain(t *testing.T) {
+	for name, back := range map[string]sched.Message{
+		"by a full group": {Full: true}, "by the only group": {}, "by a full group that started again": {Full: true, Resent: true},
+	} {
+		f := newFrontend(t, 1)
+		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
+		back.Kind, back.Job, back.Count, back.Attempt = sched.Returned, jobOne, 1, 1
+		for range 3 {
+			expectBlocks(t, "returned "+name, f.step(group(0), &back))
+			expectBlocks(t, "before the pause has ended", f.pass(100*sched.Millisecond-1))
+			if back.Resent {
+				back.Attempt++
+			}
+			expectBlocks(t, "after the pause", f.pass(1), fmt.Sprintf("0:0+1#%d", back.Attempt))
+		}
+	}
+}
+
 // A process may die after the last result of a job was written and before its end
 // was.
 func TestRestoredJobsThatHaveEnded(t *testing.T) {

@@ -160,6 +160,25 @@ func TestSpareIsGivenTheNextTask(t *testing.T) {
 	}
 }
 
+// Of a master whose next task is a long one by W, a spare worker gets that task if it serves it, and
+// a short one otherwise: it is not left idle.
+func TestSpareWhenALongTaskIsDue(t *testing.T) {
+	r := newRig(t, 0)
+	r.master = pigeon.NewMasterWith(sched.MasterConfig{Self: group(1), Params: sched.Params{Cutoff: 1000, Weight: 2}}, pigeon.DefaultOptions())
+	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(3), Serves: []string{""}})
+	r.up(general(1, ""))
+	r.up(general(1, "a"))
+	r.tasks(1, sched.Short, 1)
+	r.tasksOf("a", 2, sched.Short, 1)
+	r.tasks(3, sched.Short, 3)
+	r.tasksOf("a", 4, sched.Long, 1)
+	want(t, "the short task after which a long one is due", r.ends(0), "0:3/0")
+	want(t, "the spare worker does not serve it", moves(r.step(group(3), spare(false))), "3:3/1")
+	r.tasks(5, sched.Long, 1)
+	want(t, "the spare worker serves another one", moves(r.step(group(3), spare(false))), "3:5/0")
+	want(t, "the spare worker then", moves(r.step(group(3), spare(false))), "3:3/2")
+}
+
 // "or, having none, keeps one flag for the announcer: an arriving task that finds
 // no idle worker takes the first flag, at the masters after its own in number
 // order, clears it and moves there." It moves by way of its distributor.
