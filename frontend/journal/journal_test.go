@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -110,6 +111,7 @@ func TestLookup(t *testing.T) {
 func TestJournalAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, clk := t.TempDir(), newClock()
+		defer os.RemoveAll(dir) // each of the checks leaves 35 MB
 		o := Options{Now: clk.Now, NoSync: true, Retention: time.Minute}
 		j, _, _ := open(t, dir, o)
 		events, ended, order := map[string][]Record{}, map[string]time.Time{}, []string(nil)

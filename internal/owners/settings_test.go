@@ -125,3 +125,32 @@ func TestBounds(t *testing.T) {
 		t.Error("a weight that is no number was accepted")
 	}
 }
+
+// A change of any setting is noticed when the settings are read again.
+func TestEqual(t *testing.T) {
+	shares := owners.Shares{Shares: []owners.Share{{Owner: "a", Weight: 1}}, HalfLife: time.Hour}
+	for name, change := range map[string]func(*owners.Shares){
+		"a weight": func(s *owners.Shares) { s.Shares = []owners.Share{{Owner: "a", Weight: 2}} }, "the half-life": func(s *owners.Shares) { s.HalfLife = time.Minute },
+	} {
+		other := shares
+		if !shares.Equal(&other) {
+			t.Error("shares differ from themselves")
+		}
+		if change(&other); shares.Equal(&other) {
+			t.Errorf("a change of %s is not noticed", name)
+		}
+	}
+	quotas := owners.Quotas{Quotas: []owners.Quota{{Owner: "a", Tasks: 1}}, DefaultTasks: 2, DefaultBytes: 3, Users: []owners.User{{Owner: "a", User: "u"}}}
+	for name, change := range map[string]func(*owners.Quotas){
+		"a quota": func(q *owners.Quotas) { q.Quotas = nil }, "default_tasks": func(q *owners.Quotas) { q.DefaultTasks = 0 },
+		"default_bytes": func(q *owners.Quotas) { q.DefaultBytes = 0 }, "owner_users": func(q *owners.Quotas) { q.Users = nil },
+	} {
+		other := quotas
+		if !quotas.Equal(&other) {
+			t.Error("quotas differ from themselves")
+		}
+		if change(&other); quotas.Equal(&other) {
+			t.Errorf("a change of %s is not noticed", name)
+		}
+	}
+}

@@ -153,6 +153,25 @@ func TestNobodyFetches(t *testing.T) {
 	})
 }
 
+// Grants go past an executor that has left one unfetched, although it holds fewer than the other.
+func TestOthersGetWhatOneDoesNotFetch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 4)
+		w.start(1)
+		time.Sleep(3 * time.Second)
+		w.wantOutcomes(sched.Lost)
+		w.attach("2", 2)
+		w.start(2)
+		w.start(3)
+		w.wantGrants("2", 0, 2, 3)
+		w.wantGrants("1", 0)
+		w.start(4)
+		w.wantGrants("1", 0, 4)
+		w.finish("1", api.GrantUsed, 4)
+		w.finish("2", api.GrantUsed, 2, 3)
+	})
+}
+
 // When an executor ends, its grants that reached it fail; the others are assigned
 // again.
 func TestExecutorEnds(t *testing.T) {

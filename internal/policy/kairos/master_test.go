@@ -306,10 +306,10 @@ func TestRecovery(t *testing.T) {
 			t.Errorf("a node that holds a task: %s, want %s", got, want)
 		}
 	}
-	drop := of(sched.Drop, 1, 4)
+	drop := of(sched.Drop, 1, 3)
 	drop.Count = 1
 	d.step(distributor, drop)
-	if got := d.sent(sched.Addr{}, &sched.Message{Kind: sched.Timeout}); got != "Returned>4:1/0 Returned>4:1/3" {
+	if got := d.sent(sched.Addr{}, &sched.Message{Kind: sched.Timeout}); got != "Returned>4:1/0 Returned>4:1/4" {
 		t.Errorf("after the second: %s", got)
 	}
 }

@@ -204,6 +204,27 @@ func TestEqualsSwap(t *testing.T) {
 	b.did("0.0 Start 1", "1.0 Suspend 1", "1.0 Start 2", "2.0 Suspend 2", "2.0 Resume 1")
 }
 
+// A task that is killed is stopped, whether it runs or is suspended, and keeps its place until its end
+// is known.
+func TestKill(t *testing.T) {
+	b := newBench(t, Defaults())
+	b.launch(1)
+	b.until(4 * tenth)
+	b.launch(2)
+	for _, job := range []uint64{1, 2, 3} { // 3 is not here
+		b.step(theMaster, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: job}, Attempt: 1})
+	}
+	b.did("0.0 Start 1", "0.4 Suspend 1", "0.4 Start 2", "0.4 Stop 1", "0.4 Stop 2")
+	if running, waiting := b.n.Tasks(); running != 1 || waiting != 1 {
+		t.Errorf("%d tasks run and %d wait before they have ended", running, waiting)
+	}
+	b.end(1)
+	b.end(2)
+	if len(b.runs) > 0 || b.ended[1] != 1 || b.ended[2] != 1 {
+		t.Errorf("%v are left, reported %v", b.runs, b.ended)
+	}
+}
+
 // With two cores s = 1 is two renewals: tasks 3 and 4 renew their quanta at 11.0,
 // 11.1 and 12.0 s, and at 12.1 s the tasks that wait starve.
 func TestStarvingWithTwoCores(t *testing.T) {

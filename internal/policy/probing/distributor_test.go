@@ -1,11 +1,13 @@
 package probing_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -204,6 +206,38 @@ func TestTasksThatComeBack(t *testing.T) {
 				t.Fatalf("answered %s", sched.Describe(&m))
 			}
 		})
+	}
+}
+
+// Workers that are missing for a while, and come back, were not lost: a task does not fail although
+// they ran it when they were away. Workers of that number that come later may be other processes.
+func TestWorkersThatComeBack(t *testing.T) {
+	for away, unfinished := range map[sched.Time]int{10 * sched.Second: 1, 40 * sched.Second: 0} {
+		f := newFrontend(t, probing.Options{Ratio: 2}, 0)
+		list := func(missing int32) *sched.Message {
+			m := members(0, 1, 2, 3)
+			for i := range m.More.Members {
+				m.More.Members[i].Node = fmt.Sprint("n", i)
+			}
+			if missing >= 0 {
+				m.More.Members = slices.Delete(m.More.Members, int(missing), int(missing)+1)
+			}
+			return m
+		}
+		f.step(sched.Addr{}, list(-1))
+		f.submit(1)
+		for id := range int32(ledger.MaxLosses) {
+			if m := f.ask(id); m.Kind != sched.Launch {
+				t.Fatalf("answered %s", sched.Describe(&m))
+			}
+			f.step(sched.Addr{}, list(id))
+			f.now += away
+			f.step(sched.Addr{}, list(-1))
+			f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: ledger.NextDue})
+		}
+		if got := f.core.Ledger().Tasks(); got != unfinished {
+			t.Errorf("after each worker was away for %v s, %d tasks are unfinished, want %d", away.Seconds(), got, unfinished)
+		}
 	}
 }
 

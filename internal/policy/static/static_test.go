@@ -75,10 +75,10 @@ func TestPartitionsByWeight(t *testing.T) {
 	r := newRig(t, 12, 3)
 	r.step(t, &sched.Message{Kind: sched.SetShares, More: &sched.More{Shares: []sched.Share{{Owner: "a", Weight: 1}, {Owner: "team", Weight: 2, Min: 1}}}})
 	r.submit(t, "a", 10, sched.Short)
+	r.submit(t, "z", 10, sched.Short)
+	r.want(t, map[string]int{"a": 3, "z": 3}) // although the workers of the team are idle
 	r.submit(t, "team/x", 4, sched.Short)
 	r.submit(t, "team/y", 4, sched.Short)
-	r.submit(t, "z", 10, sched.Short)
-	r.want(t, map[string]int{"a": 3, "z": 3})
 	if n := r.running["team/x"] + r.running["team/y"]; n != 6 {
 		t.Errorf("the team runs %d tasks, want 6", n)
 	}

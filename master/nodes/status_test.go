@@ -1,0 +1,49 @@
+package nodes_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// What users see of a node's slots: how many are busy and reserved, whose attempts run there, and of
+// which class. Where the core knows more attempts than the node has reported, their class is not known
+// yet; where it knows fewer, the slot is idle.
+func TestStatusOfSlots(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	h := hello("a", 1, "h:1", 0, 1, 2, 3, 4)
+	runs := func(slot int, c sched.Class, owner string) {
+		h.Slots[slot].Running = sched.AttemptID{Job: sched.JobID{Lo: uint64(slot)}, Attempt: 1} //nolint:gosec // few
+		h.Slots[slot].Class, h.Slots[slot].Owner = c, owner
+	}
+	runs(1, sched.Short, "bob")
+	runs(2, sched.Long, "")
+	runs(3, sched.Long, "alice")
+	h.Slots[3].Held = []wire.Held{{ID: sched.AttemptID{Job: sched.JobID{Lo: 9}, Attempt: 1}, Owner: "bob"}}
+	runs(4, sched.Short, "carol")
+	if a, err := g.Hello(h); err != nil || a.Problem != "" {
+		t.Fatal(a, err)
+	}
+	known := []int{0, sched.Unknown, 1, 2, 0} // attempts that the core knows, by worker
+	list, idle, all := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID], Reserved: w.ID < 2} })
+	if len(list) != 1 {
+		t.Fatalf("%d nodes are shown", len(list))
+	}
+	n := list[0]
+	if n.Slots != 5 || n.Busy != 3 || n.Reserved != 2 || !slices.Equal(n.Owners, []string{"alice", "bob"}) || n.SlotUse != "_-S1l-l0.-" {
+		t.Errorf("%d slots, %d busy, %d reserved, owners %q, use %s", n.Slots, n.Busy, n.Reserved, n.Owners, n.SlotUse)
+	}
+	if want := ([sched.NumWorkerKinds]int{sched.General: 1, sched.Reserved: 1}); idle != want {
+		t.Errorf("idle are %v, want %v", idle, want)
+	}
+	if want := ([sched.NumWorkerKinds]int{sched.General: 3, sched.Reserved: 2}); all != want {
+		t.Errorf("there are %v, want %v", all, want)
+	}
+	known[0] = 1
+	if list, _, _ := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID]} }); list[0].SlotUse != "b-s1l-l0.-" {
+		t.Errorf("a task was launched at the first: %s", list[0].SlotUse)
+	}
+}
