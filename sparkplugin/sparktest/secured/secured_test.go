@@ -77,16 +77,14 @@ func (d *dev) run(t *testing.T, words ...string) (stdout, all string, err error)
 }
 
 // TestApplications: 'pigeon spark' and stock spark-submit run on a secured cluster with a token in a
-// file; another cluster's token is refused with what to do.
+// file; another cluster's token is refused with what to do. With TLS between driver and executors,
+// these have the passwords of their key stores from the driver, and their command lines, which
+// everybody on the machine can read, do not show them.
 func TestApplications(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real Spark takes minutes; leave -short out")
 	}
 	d := start(t)
-	script, err := filepath.Abs(filepath.Join("..", "testdata", "sum.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, _, err := tokens.Create(filepath.Join(t.TempDir(), "tokens"), tokens.Order{User: "eve", Role: identity.Admin}, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -95,17 +93,21 @@ func TestApplications(t *testing.T) {
 	if err := os.WriteFile(stranger, []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	small := []string{"--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.executor.instances=1"}
+	small := []string{"--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m", "--conf", "spark.executor.memory=512m"}
 	stock := func(token string) []string {
 		words := append([]string{d.spark.Program("spark-submit"), "--master", "spark-pigeon://" + d.Frontends[0], "--jars", d.spark.Jar}, small...)
-		return append(words, "--conf", "spark.pigeon.tls.ca="+d.TLSCA, "--conf", "spark.pigeon.token.file="+token, script, "20")
+		return append(words, "--conf", "spark.pigeon.tls.ca="+d.TLSCA, "--conf", "spark.pigeon.token.file="+token, "--conf", "spark.executor.instances=1", script(t, "../testdata/sum.py"), "20")
 	}
-	for name, words := range map[string][]string{
-		"pigeon spark": append(append([]string{d.program, "spark", "submit"}, small...), script, "20"),
-		"spark-submit": stock(d.TokenFile),
+	tls := slices.Concat([]string{d.program, "spark", "submit", "--conf", "spark.executor.instances=2"}, small, byTLS(t), []string{script(t, "testdata/tls.py")})
+	for name, c := range map[string]struct {
+		words []string
+		want  string
+	}{
+		"pigeon spark, with TLS between driver and executors": {tls, "sum 190\nshown False\ndriver TLSv1.3"},
+		"spark-submit": {stock(d.TokenFile), "190"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, all, err := d.run(t, words...); err != nil || got != "190" {
+			if got, all, err := d.run(t, c.words...); err != nil || got != c.want {
 				t.Errorf("%q, %v\n%s", got, err, all)
 			}
 		})
@@ -115,25 +117,25 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-// TestTLSBetweenDriverAndExecutors: executors have the passwords of their key stores from the driver,
-// and their command lines, which everybody on the machine can read, do not show them.
-func TestTLSBetweenDriverAndExecutors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a real Spark takes minutes; leave -short out")
-	}
-	const password = "a-password-of-the-test"
-	d, store := start(t), keyStore(t, password)
-	words := []string{d.program, "spark", "submit", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.executor.instances=2"}
-	for name, value := range map[string]string{"enabled": "true", "keyStore": store, "keyStorePassword": password, "trustStore": store, "trustStorePassword": password} {
-		words = append(words, "--conf", "spark.ssl.rpc."+name+"="+value)
-	}
-	script, err := filepath.Abs(filepath.Join("testdata", "tls.py"))
+// script returns the path of a driver's program.
+func script(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, all, err := d.run(t, append(words, script)...); err != nil || !strings.HasPrefix(got, "sum 190\nshown False\ndriver TLSv1.") {
-		t.Errorf("%q, %v\n%s", got, err, all)
+	return path
+}
+
+// byTLS returns the flags for TLS between driver and executors.
+func byTLS(t *testing.T) (flags []string) {
+	t.Helper()
+	const password = "a-password-of-the-test"
+	store := keyStore(t, password)
+	for name, value := range map[string]string{"enabled": "true", "keyStore": store, "keyStorePassword": password, "trustStore": store, "trustStorePassword": password} {
+		flags = append(flags, "--conf", "spark.ssl.rpc."+name+"="+value)
 	}
+	return flags
 }
 
 // keyStore makes a store with a key and its certificate, and returns its path.
