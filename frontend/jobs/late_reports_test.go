@@ -12,6 +12,26 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
+// cancelled returns a table with a job of two tasks that its user has cancelled, and what to call when
+// that is on the disk.
+func cancelled(usage Usage) (table *Table, j *Job, written func()) {
+	table = New(Options{Retention: 2 * time.Hour, Clock: runloop.NewClock(), Metrics: NewMetrics(telemetry.NewMetrics("frontend")), Tracing: telemetry.Off(), Usage: usage})
+	j = table.Start(&journal.Submission{Request: api.Request{Key: "job", Tasks: make([]api.Task, 2)}, Submitted: time.Now().UnixNano()})
+	table.Add(j)
+	var effects Effects
+	for _, m := range []sched.Message{{Kind: sched.Cancel}, {Kind: sched.JobEnded, Outcome: sched.Killed}} {
+		table.Record(j, &m, nil, &effects)
+	}
+	return table, j, func() { table.Release(&effects) }
+}
+
+// endReport returns the report of the first task's first attempt, which had its slot for a second.
+func endReport(job sched.JobID) *wire.Item {
+	report := &wire.Item{From: wire.Ref{Role: sched.Worker, Name: "n1"}, Msg: sched.Message{Kind: sched.Report, Job: job, Attempt: 1, Outcome: sched.Killed}}
+	report.Elapsed = time.Second
+	return report
+}
+
 // waits are the waits that become known after the ends of jobs.
 type waits []time.Duration
 
@@ -22,25 +42,38 @@ func (w *waits) AddLost(_ string, _ float64, _, wait time.Duration) { *w = appen
 // The job has waited until then at most, also for a frontend that was started again since.
 func TestWaitOfALateReport(t *testing.T) {
 	var got waits
-	table := New(Options{Retention: 2 * time.Hour, Clock: runloop.NewClock(), Metrics: NewMetrics(telemetry.NewMetrics("frontend")), Tracing: telemetry.Off(), Usage: &got})
-	j := table.Start(&journal.Submission{Request: api.Request{Key: "job", Tasks: make([]api.Task, 1)}, Submitted: time.Now().UnixNano()})
-	table.Add(j)
-	var effects Effects
-	for _, m := range []sched.Message{{Kind: sched.Cancel}, {Kind: sched.JobEnded, Outcome: sched.Killed}} {
-		table.Record(j, &m, nil, &effects)
-	}
-	table.Release(&effects)
+	table, _, written := cancelled(&got)
+	written()
 	if err := table.RestoreEnded(&journal.Ended{Job: sched.JobID{Lo: 1}, Status: api.Status{Tasks: 1, Submitted: 1000, Released: 1050, Ended: 1060}}, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	table.jobs[sched.JobID{Lo: 1}].reports[0] = taskReport{outcome: sched.Failed, attempt: 2}
 	table.opts.Clock = table.opts.Clock.Ahead(sched.Time(time.Hour))
 	for _, id := range []sched.JobID{{}, {Lo: 1}} {
-		report := &wire.Item{Msg: sched.Message{Kind: sched.Report, Job: id, Attempt: 1, Outcome: sched.Killed}}
-		report.Elapsed = time.Second
-		table.Unused(report)
+		table.Unused(endReport(id))
 	}
 	if len(got) != 2 || got[0] > time.Minute || got[1] != 10*time.Second {
 		t.Errorf("the jobs have waited for %v", got)
+	}
+}
+
+// TestStoppedTasks: it is kept where a task of a cancelled job ran, whether its node reports the end
+// before or after the cancel is on the disk: a task may end faster than a disk syncs.
+func TestStoppedTasks(t *testing.T) {
+	for name, synced := range map[string]bool{"while the cancel is written": false, "when it is written": true} {
+		table, j, written := cancelled(nil)
+		if synced {
+			written()
+		}
+		table.Unused(endReport(j.ID))
+		if !synced {
+			written()
+		}
+		if node, _ := table.Reporter(j, 0); node != "n1" {
+			t.Errorf("%s: the task ran on node %q", name, node)
+		}
+		if tasks := table.StoppedTasks(j, 10); len(tasks) != 1 || tasks[0].Node != "n1" || tasks[0].Attempt != 1 || tasks[0].State != stateCancelled {
+			t.Errorf("%s: the tasks that were stopped are %+v", name, tasks)
+		}
 	}
 }

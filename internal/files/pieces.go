@@ -75,10 +75,12 @@ func (s *Store) otherHash(sha, got string) error {
 	return s.wrong(sha, api.Invalid, "the bytes received have the SHA-256 "+got, "send it again from its first byte")
 }
 
+// unwritten returns the refusal of a piece that the disk does not take.
 func (s *Store) unwritten(sha string, err error) error {
 	return &diskError{s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root), err}
 }
 
+// unplaced returns the refusal of a whole file that cannot get its name.
 func (s *Store) unplaced(sha string, err error) error {
 	return &diskError{s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root), err}
 }

@@ -12,20 +12,13 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 	if s.admission.stopping {
 		return nil
 	}
-	slots := make([]wire.Slot, 0, len(s.workers.all))
-	at := make([]int, len(s.workers.all))
-	if hello {
-		s.workers.described = make([]*worker, 0, len(s.workers.all))
+	list, at := s.listed()
+	slots := make([]wire.Slot, len(list))
+	for i, w := range list {
+		slots[i] = w.describe(s.serves, s.cfg.Policy.SingleMaster(), s.cfg.Names)
 	}
-	for i, w := range s.workers.all {
-		at[i] = -1
-		if w != nil && !w.leaving && !w.withdrawn {
-			at[i] = len(slots)
-			slots = append(slots, w.describe(s.serves, s.cfg.Policy.SingleMaster(), s.cfg.Names))
-			if hello {
-				s.workers.described = append(s.workers.described, w)
-			}
-		}
+	if hello {
+		s.workers.described = list
 	}
 	if hello && len(slots) > 0 {
 		addKept(s.cfg.Kept, slots, at)
@@ -33,23 +26,42 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 	return slots
 }
 
+// listed returns the workers that the master knows, or is about to, and the index in that list by
+// worker, -1 for the others.
+func (s *Workers) listed() (list []*worker, at []int) {
+	list, at = make([]*worker, 0, len(s.workers.all)), make([]int, len(s.workers.all))
+	for i, w := range s.workers.all {
+		at[i] = -1
+		if w != nil && !w.leaving && !w.withdrawn {
+			at[i] = len(list)
+			list = append(list, w)
+		}
+	}
+	return list, at
+}
+
+// keptAt returns which of the listed workers a kept result of a slot is with: its own, or the first
+// when the node does not have that any more, because it was removed or was one of a former process.
+func keptAt(slot int32, at []int) int {
+	if slot < 0 || int(slot) >= len(at) {
+		return 0
+	}
+	return max(0, at[slot])
+}
+
 // maxKeptNamed bounds the kept results named in a hello. A master may launch
 // again an attempt that is left out; the node answers with the result.
 const maxKeptNamed = 50_000
 
-// addKept adds the attempts that ended here and are not acknowledged, each to its slot, or
-// to the first when the node does not have that any more: it was removed, or it was one of a
-// former process. at is the index in slots by worker.
+// addKept adds the attempts that ended here and are not acknowledged. at is the index in slots by
+// worker.
 func addKept(kept Kept, slots []wire.Slot, at []int) {
 	named := 0
 	kept.EachKept(func(r *results.Result) bool {
 		if named++; named > maxKeptNamed {
 			return false
 		}
-		i := 0
-		if r.Slot >= 0 && int(r.Slot) < len(at) {
-			i = max(0, at[r.Slot])
-		}
+		i := keptAt(r.Slot, at)
 		slots[i].Kept = append(slots[i].Kept, r.ID)
 		return true
 	})

@@ -161,39 +161,23 @@ func (s *Workers) returnTask(slot int32, it *wire.Item) {
 // nothing may be sent there, and what they send until then goes back.
 const peersLearn = sched.Second
 
-// withdrawEmpty withdraws the draining workers at which nothing is left.
+// isEmpty reports whether nothing runs or is asked for at the worker.
+func (w *worker) isEmpty() bool { return len(w.attempts.list) == 0 && w.request.to == (sched.Addr{}) }
+
+// withdrawEmpty withdraws the draining workers at which nothing is left, no result either.
 func (s *Workers) withdrawEmpty() {
 	if s.admission.draining == "" || s.cfg.Policy.SingleMaster() && s.cfg.Now()-s.admission.since < peersLearn {
 		return
 	}
-	var empty []*worker
-	described, first := map[int32]bool{}, int32(-1)
-	for _, w := range s.workers.live() {
-		if w.withdrawn || w.leaving {
-			continue
-		}
-		if described[w.number] = true; first < 0 {
-			first = w.number
-		}
-		if len(w.attempts.list) == 0 && w.request.to == (sched.Addr{}) {
-			empty = append(empty, w)
-		}
-	}
-	if len(empty) == 0 {
+	list, at := s.listed()
+	if !slices.ContainsFunc(list, (*worker).isEmpty) {
 		return
 	}
-	owes := map[int32]bool{}
-	s.cfg.Kept.EachKept(func(r *results.Result) bool {
-		if described[r.Slot] {
-			owes[r.Slot] = true
-		} else {
-			owes[first] = true // as in addKept
-		}
-		return true
-	})
+	owes := make([]bool, len(list))
+	s.cfg.Kept.EachKept(func(r *results.Result) bool { owes[keptAt(r.Slot, at)] = true; return true })
 	changed := false
-	for _, w := range empty {
-		if owes[w.number] {
+	for i, w := range list {
+		if owes[i] || !w.isEmpty() {
 			continue
 		}
 		changed, w.withdrawn = true, true
