@@ -1,11 +1,8 @@
 package executors
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -70,66 +67,12 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = in.Close() }() // only read
 	pieces, err := o.open(in, stream)
-	defer func() {
-		for _, p := range pieces {
-			_ = p.file.Close() // only read
-		}
-	}()
+	defer pieces.close()
 	if err != nil {
 		http.Error(w, fmt.Sprintf("the %s of executor %s of application %s on node %s cannot be read: %v; have the executor leave the files of its output alone", stream, id, app, o.node, err), http.StatusConflict)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	copyTail(w, pieces, tail)
-}
-
-// piece is one file of an output.
-type piece struct {
-	file *os.File
-	size int64 // when it was opened, at most the limit
-}
-
-// open opens the files of an output, the oldest first. The executor may write in the
-// folder. A file that is rotated away meanwhile is left out; one in whose place there is
-// something else is an error.
-func (o outputs) open(in *os.Root, stream string) (pieces []piece, err error) {
-	for i := rotations; i >= 0; i-- {
-		name := stream
-		if i > 0 {
-			name += "." + strconv.Itoa(i)
-		}
-		f, err := files.OpenRegular(in, name)
-		if _, replaced := errors.AsType[*files.IrregularError](err); replaced {
-			return pieces, err
-		}
-		if err != nil {
-			continue
-		}
-		p := piece{file: f}
-		if info, err := f.Stat(); err == nil {
-			p.size = min(info.Size(), o.limit) // the executor may have made it longer
-		}
-		pieces = append(pieces, p)
-	}
-	return pieces, nil
-}
-
-// copyTail writes the last bytes of an output over all its files, 0 for all.
-func copyTail(w io.Writer, pieces []piece, tail int64) {
-	all := int64(0)
-	for _, p := range pieces {
-		all += p.size
-	}
-	skip := int64(0)
-	if tail > 0 {
-		skip = max(0, all-tail)
-	}
-	for _, p := range pieces {
-		from := min(skip, p.size)
-		skip -= from
-		if _, err := io.Copy(w, io.NewSectionReader(p.file, from, p.size-from)); err != nil {
-			return // the client has disconnected
-		}
-	}
+	pieces.copyTail(w, tail)
 }

@@ -1,6 +1,8 @@
 package executors_test
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +22,35 @@ func (w *world) offer(app string, n int) <-chan backend.Result {
 		w.holds.Start(backend.Task{ID: id, App: app}, func(r backend.Result) { done <- r })
 	}
 	return done
+}
+
+// What is read while the files of an output are rotated is a part of the output without a gap.
+func TestOutputThatIsRotatedWhileItIsRead(t *testing.T) {
+	const lines = 5_000
+	w := newWorld(t, func(c *executors.Config) { c.OutputLimit = 9 })
+	w.order(shell("app", fmt.Sprintf(`seq -f %%08g 1 %d; sleep 1000`, lines)), "1")
+	last := fmt.Sprintf("%08d\n", lines)
+	w.await("the last line", func(wire.Holdings) bool {
+		code, text := w.log("/applications/app/1/stdout?tail=0")
+		if code != http.StatusOK || text == "" {
+			return false
+		}
+		var first int
+		if _, err := fmt.Sscanf(text, "%d", &first); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var whole strings.Builder
+		for i := range (len(text) + 8) / 9 {
+			fmt.Fprintf(&whole, "%08d\n", first+i)
+		}
+		if !strings.HasPrefix(whole.String(), text) {
+			t.Fatalf("%q, want it to begin %q", text, whole.String())
+		}
+		return strings.HasSuffix(text, last)
+	})
+	if _, text := w.log("/applications/app/1/stdout?tail=0"); len(text) != 4*9 {
+		t.Errorf("%q, want the 4 last lines", text)
+	}
 }
 
 // The end of an output over all its files, and never through a link.
