@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/keys"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -44,9 +45,7 @@ func (f *Frontend) openBuckets(ctx context.Context, servers *jetstore.Store) (st
 			logged = true
 			f.log.Warn("the bucket of keys cannot be opened; it is tried again", "error", err)
 		}
-		select {
-		case <-time.After(followEvery):
-		case <-ctx.Done():
+		if !delay.For(ctx, followEvery) {
 			return nil, nil, ctx.Err()
 		}
 	}

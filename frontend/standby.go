@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 )
@@ -265,9 +266,7 @@ func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*re
 			logged = true
 			b.f.log.Warn("the journal's stream cannot be reached; it is tried again", "error", err)
 		}
-		select {
-		case <-time.After(followEvery):
-		case <-ctx.Done():
+		if !delay.For(ctx, followEvery) {
 			return nil, nil
 		}
 	}

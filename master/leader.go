@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
@@ -141,10 +142,7 @@ func (m *Master) openLeaderships(ctx context.Context) (store leadership.Store, e
 			m.life.Fail(err)
 			return nil, nil
 		}
-		select {
-		case <-time.After(openEvery):
-		case <-ctx.Done():
-		}
+		delay.For(ctx, openEvery)
 	}
 	return nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // badDisk starts a frontend again on a disk that is slow or fails, and at the end on a good
@@ -17,7 +18,7 @@ func (in *injector) badDisk(ctx context.Context, p planned) error {
 	if err := in.onDisk(p.of, faultsOfDisk(p)); err != nil {
 		return err
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	return in.onDisk(p.of, "")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // stopWithin bounds how long a daemon may take to end after SIGTERM.
@@ -66,7 +67,7 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		_, err = in.stopped(ctx, p)
 	case history.Pause:
 		if err = in.c.Pause(p.of.role, p.of.number); err == nil {
-			Sleep(ctx, p.lasts)
+			delay.For(ctx, p.lasts)
 			_ = in.c.Resume(p.of.role, p.of.number) // it may have been killed meanwhile
 		}
 	case history.GuardKill:
@@ -101,7 +102,7 @@ func (in *injector) killed(ctx context.Context, p planned) error {
 		in.hold(p.of, false)
 		return err
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
 }
@@ -125,7 +126,7 @@ func (in *injector) stopped(ctx context.Context, p planned) (ended int64, err er
 		time.Sleep(10 * time.Millisecond)
 	}
 	ended = Now()
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	in.restart(p.of)
 	return ended, nil
 }
@@ -139,7 +140,7 @@ func (in *injector) full(ctx context.Context, p planned) error {
 	empty, err := in.disk.fill(share)
 	defer empty()
 	if err == nil {
-		Sleep(ctx, p.lasts)
+		delay.For(ctx, p.lasts)
 	}
 	return err
 }
@@ -163,7 +164,7 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 	heal := in.hosts.network.Add(rule, between)
 	defer heal()
 	if p.kind == history.HalfOpen {
-		Sleep(ctx, p.lasts/4)
+		delay.For(ctx, p.lasts/4)
 		if !in.take(p.of) {
 			return peer, errNotRunning
 		}
@@ -171,12 +172,12 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 			in.hold(p.of, false)
 			return peer, err
 		}
-		Sleep(ctx, 3*p.lasts/4)
+		delay.For(ctx, 3*p.lasts/4)
 		heal()
 		in.restart(p.of)
 		return peer, nil
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	return peer, nil
 }
 
@@ -200,7 +201,7 @@ func (in *injector) restart(v victim) {
 
 // supervise starts daemons again that ended by themselves, until ctx ends.
 func (in *injector) supervise(ctx context.Context) {
-	for Sleep(ctx, superviseEvery) {
+	for delay.For(ctx, superviseEvery) {
 		for _, v := range in.fleet.daemons() {
 			if in.held(v) || in.c.Pid(v.role, v.number) != 0 {
 				continue
@@ -210,7 +211,7 @@ func (in *injector) supervise(ctx context.Context) {
 				continue
 			}
 			in.ended(v, "it ended by itself: "+why.Error())
-			Sleep(ctx, superviseEvery) // as a supervisor does, not at once
+			delay.For(ctx, superviseEvery) // as a supervisor does, not at once
 			in.restart(v)
 		}
 	}
@@ -266,19 +267,7 @@ func (p *planned) describe(in *injector) string {
 	return text
 }
 
-// Sleep waits, and reports false when ctx ended first.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(max(d, 0))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func sleepUntil(ctx context.Context, at int64) bool { return Sleep(ctx, time.Duration(at-Now())) }
+func sleepUntil(ctx context.Context, at int64) bool { return delay.For(ctx, time.Duration(at-Now())) }
 
 // killGuard kills the guard of a node monitor.
 func killGuard(node int) error {

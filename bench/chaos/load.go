@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -129,7 +130,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 		at++
 		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
 		var refusal *api.Error
-		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !Sleep(ctx, 50*time.Millisecond) {
+		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !delay.For(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
@@ -152,14 +153,14 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 			return
 		case err != nil:
 			at++
-			Sleep(ctx, 50*time.Millisecond)
+			delay.For(ctx, 50*time.Millisecond)
 		}
 	}
 }
 
 // cancel cancels a job; its end shows whether that came in time.
 func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
-	for at := 0; Sleep(ctx, after); at++ {
+	for at := 0; delay.For(ctx, after); at++ {
 		s, err := places[at%len(places)].Cancel(ctx, key)
 		if err == nil {
 			if s.State == api.StateCancelled {

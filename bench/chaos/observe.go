@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -39,7 +40,7 @@ func (o *observer) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, v := range o.fleet.daemons() {
 		all.Go(func() {
-			for round := 0; Sleep(ctx, time.Second); round++ {
+			for round := 0; delay.For(ctx, time.Second); round++ {
 				o.footprint(ctx, v, round%5 == 0)
 				if v.role == cluster.NodeMonitor {
 					o.node(ctx, v)
@@ -49,7 +50,7 @@ func (o *observer) run(ctx context.Context) {
 	}
 	for i := range o.frontends {
 		all.Go(func() {
-			for Sleep(ctx, o.pause()) {
+			for delay.For(ctx, o.pause()) {
 				o.groupsOf(ctx, i)
 			}
 		})
@@ -68,7 +69,7 @@ func (o *observer) pause() time.Duration {
 // late measures by how much this program is late itself, once all is healed.
 func (o *observer) late(ctx context.Context) {
 	const tick = 50 * time.Millisecond
-	for before := Now(); Sleep(ctx, tick); before = Now() {
+	for before := Now(); delay.For(ctx, tick); before = Now() {
 		if o.calm.Load() {
 			o.mu.Lock()
 			o.stall = max(o.stall, time.Duration(Now()-before)-tick)
@@ -194,7 +195,7 @@ func allIdle(groups []api.MasterState, workers map[int]int) bool {
 func (o *observer) last(ctx context.Context, patience time.Duration) (done int64) {
 	for end := Now() + patience.Nanoseconds(); ; {
 		done = Now()
-		if o.round(ctx) || Now() > end || !Sleep(ctx, 500*time.Millisecond) {
+		if o.round(ctx) || Now() > end || !delay.For(ctx, 500*time.Millisecond) {
 			return done
 		}
 	}

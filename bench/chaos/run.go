@@ -18,6 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -291,11 +292,11 @@ func (w *world) underLoad(ctx context.Context, r *Result, run *history.Run, watc
 	run.Healed = Now()
 	watch.calm.Store(true)
 	w.o.Progress(fmt.Sprintf("%.1f s: all faults are over", float64(run.Healed-run.Began)/1e9))
-	Sleep(ctx, calmFor)
+	delay.For(ctx, calmFor)
 	run.Until = Now()
 	endLoad()
 	<-submitted
-	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && Sleep(ctx, 50*time.Millisecond); {
+	for end := Now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && Now() < end && delay.For(ctx, 50*time.Millisecond); {
 	}
 	r.Seconds = float64(Now()-run.Began) / 1e9
 	if spark != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // ofStandbys injects a fault that only a cluster with standbys survives, and returns the names
@@ -45,7 +46,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault)
 	switch p.kind {
 	case history.LeaderPause:
 		if err = in.c.Pause(leader.role, leader.number); err == nil {
-			Sleep(ctx, p.lasts)
+			delay.For(ctx, p.lasts)
 			_ = in.c.Resume(leader.role, leader.number) // it may have ended meanwhile
 		}
 		return of, "", err
@@ -54,7 +55,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault)
 	default:
 		nodes := in.fleet.nodesOf(leader.number / (1 + in.fleet.standbys))
 		heal := in.hosts.network.Add(network.Rule{Cut: true}, in.hosts.around(append(nodes[:len(nodes)/2], leader)))
-		Sleep(ctx, p.lasts)
+		delay.For(ctx, p.lasts)
 		heal()
 		return of, "*", nil
 	}
@@ -69,7 +70,7 @@ func (in *injector) lose(ctx context.Context, p planned) error {
 		in.hold(p.of, false)
 		return err
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
 }
@@ -85,7 +86,7 @@ func (in *injector) rolling(ctx context.Context) (stops []history.DaemonStop) {
 		if to, err := in.stopped(ctx, planned{of: v, lasts: 0}); err == nil { // else it has ended by itself
 			stops = append(stops, history.DaemonStop{Daemon: in.name(v), From: from, To: to})
 		}
-		Sleep(ctx, betweenStops)
+		delay.For(ctx, betweenStops)
 	}
 	return stops
 }
@@ -129,7 +130,7 @@ func (in *injector) slowClock(ctx context.Context, p planned) error {
 	if err := set(halfSpeed); err != nil {
 		return err
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	return set(0)
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // shiftVariable names a folder with a file for each process whose wall clock is moved. It
@@ -67,7 +69,7 @@ func (in *injector) wallJump(ctx context.Context, p planned) error {
 	if err := shiftWall(in.walls, pid, by); err != nil {
 		return err
 	}
-	Sleep(ctx, p.lasts)
+	delay.For(ctx, p.lasts)
 	return shiftWall(in.walls, pid, 0)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // The job that outlives its frontend.
@@ -39,7 +40,7 @@ func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 		if before, err = l.at[leader].Status(ctx, key); err != nil {
 			return 0, err
 		}
-		chaos.Sleep(ctx, 50*time.Millisecond)
+		delay.For(ctx, 50*time.Millisecond)
 	}
 	at := chaos.Now()
 	if err := w.c.Lose(cluster.Frontend, leader); err != nil {
@@ -57,7 +58,7 @@ func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 			pause = took
 		case took > 20*time.Second:
 			return 0, errors.Join(errNotOn, err)
-		case !chaos.Sleep(ctx, 5*time.Millisecond):
+		case !delay.For(ctx, 5*time.Millisecond):
 			return 0, ctx.Err()
 		}
 	}

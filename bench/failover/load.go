@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -112,7 +113,7 @@ func (l *load) follow(ctx context.Context, name int, request *api.Request) api.S
 			return s.State
 		case err != nil:
 			k++
-			chaos.Sleep(ctx, 20*time.Millisecond)
+			delay.For(ctx, 20*time.Millisecond)
 		}
 	}
 	return ""

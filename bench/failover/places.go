@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // The daemons of a cluster that failures happen to.
@@ -37,7 +37,7 @@ func (h hosts) Command(r cluster.Role, i int, argv []string) []string {
 
 // leader returns which of the first count daemons of a role leads, by its status page.
 func (w *world) leader(ctx context.Context, r cluster.Role, count int) (int, error) {
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && chaos.Sleep(ctx, 50*time.Millisecond); {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && delay.For(ctx, 50*time.Millisecond); {
 		for i := range count {
 			if at := w.c.HTTP(r, i); r == cluster.Frontend && answers(ctx, "http://"+at+"/readyz") || r != cluster.Frontend && leads(ctx, at) {
 				return i, nil

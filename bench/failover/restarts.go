@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 const (
@@ -32,7 +33,7 @@ func (w *world) killProcess(ctx context.Context) (time.Duration, error) {
 	if err := syscall.Kill(e.Pid, syscall.SIGKILL); err != nil {
 		return 0, fmt.Errorf("the process of task %d of job %s: %w", e.Task, e.Job, err)
 	}
-	for end := f.From + startsWithin.Nanoseconds(); chaos.Now() < end && chaos.Sleep(ctx, 100*time.Millisecond); {
+	for end := f.From + startsWithin.Nanoseconds(); chaos.Now() < end && delay.For(ctx, 100*time.Millisecond); {
 		events, err := history.ReadFolder(w.tasks)
 		if err != nil {
 			return 0, err
@@ -46,7 +47,7 @@ func (w *world) killProcess(ctx context.Context) (time.Duration, error) {
 
 // runningTask returns the start of a task that is running.
 func (w *world) runningTask(ctx context.Context) (history.Event, error) {
-	for end := time.Now().Add(startsWithin); time.Now().Before(end) && chaos.Sleep(ctx, 20*time.Millisecond); {
+	for end := time.Now().Add(startsWithin); time.Now().Before(end) && delay.For(ctx, 20*time.Millisecond); {
 		events, err := history.ReadFolder(w.tasks)
 		if err != nil {
 			return history.Event{}, err
@@ -75,7 +76,7 @@ func (w *world) loseNode(ctx context.Context) (time.Duration, error) {
 	if err := w.c.Kill(cluster.NodeMonitor, i); err != nil {
 		return 0, err
 	}
-	chaos.Sleep(ctx, hangs)
+	delay.For(ctx, hangs)
 	events, err := history.ReadFolder(w.tasks)
 	if err != nil {
 		return 0, err
@@ -84,7 +85,7 @@ func (w *world) loseNode(ctx context.Context) (time.Duration, error) {
 	if err := w.c.Restart(cluster.NodeMonitor, i); err != nil {
 		return 0, err
 	}
-	chaos.Sleep(ctx, watchFor)
+	delay.For(ctx, watchFor)
 	if len(again) == 0 {
 		return 0, fmt.Errorf("no task of %s has started again for %v", f.Victim, hangs)
 	}
@@ -111,7 +112,7 @@ func (w *world) restartFrontend(ctx context.Context) (time.Duration, error) {
 		if err == nil {
 			return time.Duration(chaos.Now() - at), nil
 		}
-		if !chaos.Sleep(ctx, time.Millisecond) {
+		if !delay.For(ctx, time.Millisecond) {
 			break
 		}
 	}

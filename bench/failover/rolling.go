@@ -19,6 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
@@ -155,7 +156,7 @@ func (o *RollingOptions) underLoad(ctx context.Context, c *cluster.Cluster, l *l
 	o.begin(all, loaded, l)
 
 	began, before := chaos.Now(), int(v.ended.Load())
-	if !chaos.Sleep(ctx, o.Quiet) {
+	if !delay.For(ctx, o.Quiet) {
 		return ctx.Err()
 	}
 	restarts := chaos.Now()
@@ -220,7 +221,7 @@ func (o *RollingOptions) begin(all, loaded context.Context, l *load) {
 	work := o.Load * float64(o.Nodes*o.Slots)     // seconds of tasks a second
 	mean := (o.Shortest + o.Longest) / 2
 	every := func(class string, share float64, lasts func() time.Duration, mean time.Duration) {
-		for gap := mean.Seconds() / (share * work); chaos.Sleep(loaded, time.Duration(gap*1e9)); {
+		for gap := mean.Seconds() / (share * work); delay.For(loaded, time.Duration(gap*1e9)); {
 			l.submit(all, class, 1, lasts())
 		}
 	}
@@ -246,7 +247,7 @@ func (o *RollingOptions) restartAll(ctx context.Context, c *cluster.Cluster, v *
 			r.Restarts++
 			r.Slowest = max(r.Slowest, measure.Number(took.Seconds()))
 			o.Progress(fmt.Sprintf("%s was restarted in %.1f s", c.Name(role, i), took.Seconds()))
-			if !chaos.Sleep(ctx, o.Pause) {
+			if !delay.For(ctx, o.Pause) {
 				return ctx.Err()
 			}
 		}
@@ -263,7 +264,7 @@ type supervisor struct {
 
 // run supervises until ctx ends.
 func (v *supervisor) run(ctx context.Context, c *cluster.Cluster) {
-	for chaos.Sleep(ctx, 200*time.Millisecond) {
+	for delay.For(ctx, 200*time.Millisecond) {
 		v.planned.Lock()
 		for _, role := range restarted {
 			for i := range c.Count(role) {
@@ -289,7 +290,7 @@ func (o *RollingOptions) restart(ctx context.Context, c *cluster.Cluster, role c
 		return err
 	}
 	for end := time.Now().Add(stopWithin); c.Pid(role, i) != 0; {
-		if time.Now().After(end) || !chaos.Sleep(ctx, 20*time.Millisecond) {
+		if time.Now().After(end) || !delay.For(ctx, 20*time.Millisecond) {
 			return errors.Join(fmt.Errorf("%s did not end within %v of SIGTERM", c.Name(role, i), stopWithin), ctx.Err())
 		}
 	}
@@ -298,7 +299,7 @@ func (o *RollingOptions) restart(ctx context.Context, c *cluster.Cluster, role c
 	}
 	at := c.HTTP(role, i)
 	for end := time.Now().Add(stopWithin); at != "" && !answers(ctx, "http://"+at+"/healthz"); {
-		if time.Now().After(end) || !chaos.Sleep(ctx, 20*time.Millisecond) {
+		if time.Now().After(end) || !delay.For(ctx, 20*time.Millisecond) {
 			return errors.Join(fmt.Errorf("%s does not serve for %v after its start", c.Name(role, i), stopWithin), ctx.Err())
 		}
 	}

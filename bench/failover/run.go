@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 const (
@@ -102,7 +103,7 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		if !k.alone {
 			w.revive()
 		}
-		if !chaos.Sleep(ctx, k.settle()) {
+		if !delay.For(ctx, k.settle()) {
 			return nil, ctx.Err()
 		}
 		pause, err := w.fail(ctx, k, run)
@@ -178,15 +179,15 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 	}
 	switch k.name {
 	case MasterPause, MasterPartition:
-		chaos.Sleep(ctx, hangs)
+		delay.For(ctx, hangs)
 	case MasterRestart: // at once
 	default:
-		chaos.Sleep(ctx, downFor)
+		delay.For(ctx, downFor)
 	}
 	if err := restore(); err != nil {
 		return 0, err
 	}
-	chaos.Sleep(ctx, watchFor)
+	delay.For(ctx, watchFor)
 	read := chaos.Now()
 	events, err := history.ReadFolder(w.tasks)
 	if err != nil {

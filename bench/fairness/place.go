@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -79,18 +80,9 @@ func (p *place) completed(ctx context.Context, tasks int, keys ...string) error 
 		if n >= tasks {
 			return nil
 		}
-		if err := pause(ctx, every); err != nil {
-			return err
+		if !delay.For(ctx, every) {
+			return context.Cause(ctx)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // Load is the work of one owner, all submitted at the start: enough that some waits until
@@ -77,8 +78,8 @@ func Shares(ctx context.Context, o SharesOptions) (r SharesRun, err error) {
 	}
 	if o.Window > 0 {
 		const margin = 500 * time.Millisecond // the last results are in transit
-		if err := pause(ctx, o.Window+margin); err != nil {
-			return r, err
+		if !delay.For(ctx, o.Window+margin) {
+			return r, context.Cause(ctx)
 		}
 	}
 	list, err := p.finish()

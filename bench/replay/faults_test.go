@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -165,7 +166,7 @@ func injectInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Descrip
 			if err == nil {
 				err = what.inject(c, f.role, victim)
 			}
-			if err == nil && sleep(ctx, what.lasts(round)) {
+			if err == nil && delay.For(ctx, what.lasts(round)) {
 				err = what.repair(c, f.role, victim)
 			}
 			if err == nil {
@@ -228,7 +229,7 @@ func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterS
 			if err == nil {
 				break
 			}
-			if !sleep(ctx, 20*time.Millisecond) {
+			if !delay.For(ctx, 20*time.Millisecond) {
 				return fmt.Errorf("frontend %s: %w", address, err)
 			}
 		}

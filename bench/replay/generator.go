@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // generate submits every job when it is due, each on a goroutine. Due
@@ -63,7 +64,7 @@ func (r *replay) submit(ctx context.Context, i int) {
 			r.fail(fmt.Errorf("%s was refused by the frontend %s: %w; the replay was ended", r.name(i), t.address, err))
 			return
 		}
-		if !sleep(ctx, max(pause, refusal.RetryAfter)) {
+		if !delay.For(ctx, max(pause, refusal.RetryAfter)) {
 			return
 		}
 	}
@@ -91,16 +92,4 @@ func (r *replay) request(i int) *api.Request {
 		q.Tasks[k].Payload = api.Payload{Backend: api.BackendSleep, Sleep: time.Duration(d)}
 	}
 	return q
-}
-
-// sleep waits, unless ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 const (
@@ -67,7 +68,7 @@ func (r *replay) watch(ctx context.Context, t *target) {
 	for ctx.Err() == nil {
 		w, ok := t.queue.pop()
 		if !ok {
-			sleep(ctx, idle)
+			delay.For(ctx, idle)
 			continue
 		}
 		s, err := t.waits.Wait(ctx, r.key(w.job), patience)
@@ -82,7 +83,7 @@ func (r *replay) watch(ctx context.Context, t *target) {
 			r.fail(fmt.Errorf("%s had been accepted by the frontend %s, which no longer knows it: %w; the replay was ended", r.name(w.job), t.address, err))
 			return
 		case err != nil:
-			sleep(ctx, retryFirst) // the frontend may be starting again
+			delay.For(ctx, retryFirst) // the frontend may be starting again
 		}
 		// The longer it has waited in queues, the less often it is polled.
 		w.poll = time.Now().Add(time.Since(w.since) / 10)

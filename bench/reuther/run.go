@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // Result is what "pigeon bench reuther" prints; times in seconds.
@@ -160,9 +161,7 @@ const quiet = 300 * time.Millisecond
 func foreignShare(ctx context.Context) (float64, error) {
 	before, _ := measure.BusySeconds()
 	began := time.Now()
-	select {
-	case <-time.After(quiet):
-	case <-ctx.Done():
+	if !delay.For(ctx, quiet) {
 		return 0, context.Cause(ctx)
 	}
 	after, _ := measure.BusySeconds()

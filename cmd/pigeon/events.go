@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -229,10 +230,7 @@ func (r *eventReader) followOne(ctx context.Context, f *frontends.Frontend, foun
 				p.down = true
 				r.sayf("the frontend at %s does not answer, so its events are missing until it does: %v", f.Address, err)
 			}
-			select {
-			case <-time.After(eventPause):
-			case <-ctx.Done():
-			}
+			delay.For(ctx, eventPause)
 			continue
 		case p.down:
 			p.down = false

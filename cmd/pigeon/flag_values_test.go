@@ -34,7 +34,7 @@ func TestRefusedValues(t *testing.T) {
 		{"submit --wait --collect= -- true", `for "--collect" flag: it is empty; name a folder`},
 		{"run --collect= -- true", "it is empty"},
 		{"run --stage= -- true", "it is empty; name a file or a folder"},
-		{"submit --array= -- true", `"" are no indices`},
+		{"submit --array= -- true", `"" is no range of indices`},
 		{"submit --key= -- true", `invalid argument "" for "--key" flag: it is empty; give the key`},
 		{"run --key= -- true", `for "--key" flag: it is empty; give the key`},
 		{"submit --cpus 0 -- true", `for "--cpus" flag: a task needs some of a processor; use 0.01 to 100000, or leave it out for no limit`},

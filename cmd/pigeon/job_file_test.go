@@ -221,7 +221,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 		"command: [a]\nenv: {A=b: c}\n":                             `line 2: env: "A=b" is no name`,
 		"command: [a]\ntasks: many\n":                               `line 2: tasks "many": must be an integer`,
 		"command: [a]\nmemory: 5\n":                                 `line 2: memory "5": "5" has no unit`,
-		"command: [a]\narray: 1-1000%0\n":                           "are no indices",
+		"command: [a]\narray: 1-1000%0\n":                           "is no range of indices",
 		"command: [a]\narray: 1-9%5\nmax_running: 4\n":              "lets 5 tasks run at a time, and --max-running 4",
 		"command: [a]\nmax_running: 0\n":                            "lets no task run",
 		"command: [a]\nafter: [\":ok\"]\n":                          "--after:",

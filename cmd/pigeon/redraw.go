@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 const (
@@ -45,10 +47,8 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) er
 		} else if err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !delay.For(ctx, every) {
 			return silentError{exitInterrupted}
-		case <-time.After(every):
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -151,7 +152,7 @@ func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, los
 		case !hasProblem(err, api.NotFound):
 			return fmt.Errorf("interrupted, and job %s, which frontend %s may have accepted, could not be cancelled: %w; 'pigeon cancel %s' tries again", lost.Job, lost.Frontend, err, lost.Job)
 		}
-		sleep(ctx, longestInputPause) // it may arrive after the order to cancel it
+		delay.For(ctx, longestInputPause) // it may arrive after the order to cancel it
 	}
 }
 

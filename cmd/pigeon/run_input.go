@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -108,7 +109,7 @@ func (f *inputForwarder) run(ctx context.Context) error {
 			pause = shortestInputPause
 			continue
 		}
-		sleep(ctx, pause)
+		delay.For(ctx, pause)
 		pause = min(2*pause, longestInputPause)
 	}
 	return nil
@@ -121,7 +122,7 @@ func (f *inputForwarder) next(ctx context.Context) (wire.Input, error) {
 	case f.attempt == 0:
 		return piece, nil
 	case f.closed:
-		sleep(ctx, inputProbe)
+		delay.For(ctx, inputProbe)
 		return piece, nil
 	}
 	var err error
@@ -148,14 +149,4 @@ func (f *inputForwarder) give(ctx context.Context, piece wire.Input) error {
 
 func isRefusedInput(err error) bool {
 	return isAnswer(err) && hasProblem(err, api.Invalid, api.Denied, api.Internal)
-}
-
-// sleep returns after d, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -135,10 +136,5 @@ func (s *Service) followHoldings(ctx context.Context, n *node, client Node) {
 
 // pause waits before a call is repeated.
 func pause(ctx context.Context) {
-	timer := time.NewTimer(pauseLeast + rand.N(pauseLeast)) //nolint:gosec // jitter, not a secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	delay.For(ctx, pauseLeast+rand.N(pauseLeast)) //nolint:gosec // jitter, not a secret
 }

@@ -82,8 +82,8 @@ func TestParseArray(t *testing.T) {
 		t.Errorf("the second index is %d", i)
 	}
 	for text, want := range map[string]string{
-		"": "are no indices", "7": "are no indices", "3-1": "are no indices", "1-9:0": "are no indices", "1-9:": "are no indices", "-1-3": "are no indices", "1-3,7": "are no indices",
-		"0-9999999999": "are no indices", "1-100001": "the limit of 100000 tasks", "1-1000%": "are no indices", "1-9%0": "are no indices", "1-9%-1": "are no indices", "1-9%x": "are no indices",
+		"": "is no range of indices", "7": "is no range of indices", "3-1": "is no range of indices", "1-9:0": "is no range of indices", "1-9:": "is no range of indices", "-1-3": "is no range of indices", "1-3,7": "is no range of indices",
+		"0-9999999999": "is no range of indices", "1-100001": "the limit of 100000 tasks", "1-1000%": "is no range of indices", "1-9%0": "is no range of indices", "1-9%-1": "is no range of indices", "1-9%x": "is no range of indices",
 	} {
 		if _, _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

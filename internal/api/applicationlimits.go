@@ -163,13 +163,6 @@ func (a *Application) bad(what, next string) error {
 	return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("application %q", clipped(a.ID)), Tried: "registering it; nothing was accepted", Next: next}
 }
 
-func clipped(s string) string {
-	if len(s) > 64 {
-		return s[:64] + "..."
-	}
-	return s
-}
-
 // Validate returns an *[Error] when the request can never be granted.
 func (w *Wants) Validate() error {
 	bad := func(what, next string) error {

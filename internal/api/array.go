@@ -21,7 +21,7 @@ func (a Array) GoString() string { return fmt.Sprintf("{%d %d}", a.First, a.Step
 // %MOST behind them, at most that many tasks run at a time; most is 0 for no limit.
 func ParseArray(text string) (a Array, n, most int, err error) {
 	indices, limit, limited := strings.Cut(text, "%")
-	problem := fmt.Errorf("%q are no indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10, and %%MOST behind them for at most so many at a time", text)
+	problem := fmt.Errorf("%q is no range of indices; write FIRST-LAST or FIRST-LAST:STEP, such as 1-1000 or 0-90:10, and %%MOST behind them for at most so many at a time", text)
 	span, step, stepped := strings.Cut(indices, ":")
 	first, last, isSpan := strings.Cut(span, "-")
 	if !isSpan || stepped && step == "" {

@@ -35,7 +35,7 @@ func (r *Request) Command() string {
 		}
 		b.WriteString(argument(arg))
 	}
-	return cut(b.String(), maxCommand)
+	return Clip(b.String(), maxCommand)
 }
 
 // argument returns an argument, quoted where a shell would read it otherwise or a terminal would
@@ -51,17 +51,4 @@ func argument(arg string) string {
 		return "'" + arg + "'"
 	}
 	return strconv.Quote(arg)
-}
-
-// cut returns at most that many bytes of a text, whole characters, with "..." where it was
-// longer.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	end := most - len("...")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -44,12 +45,7 @@ func (d *Driver) register(err error) {
 
 // pause waits a moment after a failure; false when the driver ends.
 func (d *Driver) pause() bool {
-	select {
-	case <-time.After(50 * time.Millisecond):
-		return true
-	case <-d.ctx.Done():
-		return false
-	}
+	return delay.For(d.ctx, 50*time.Millisecond)
 }
 
 // sendWants tells the frontend what is wanted, whenever that changes.

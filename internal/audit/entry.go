@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -39,12 +40,7 @@ type Entry struct {
 // mostText bounds each text of an entry, bytes: a caller chooses some of them.
 const mostText = 512
 
-func cut(text string) string {
-	if len(text) > mostText {
-		return text[:mostText] + "..."
-	}
-	return text
-}
+func cut(text string) string { return api.Clip(text, mostText) }
 
 func entry(daemon string, d *Decision, now time.Time, missing uint64) Entry {
 	e := Entry{

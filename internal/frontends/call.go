@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 const (
@@ -52,9 +53,7 @@ func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
 			return nil, r.err
 		}
 		notice.waits(r.silent, q.first, left)
-		select {
-		case <-time.After(min(pause, left)):
-		case <-ctx.Done():
+		if !delay.For(ctx, min(pause, left)) {
 			return nil, r.err
 		}
 		pause = min(2*pause, longestPause)

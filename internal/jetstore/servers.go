@@ -97,11 +97,13 @@ func (s *Store) tooOld(name, version string) error {
 
 // unseen is the answer when no server reports the sync interval.
 func (s *Store) unseen() error {
-	if s.opts.SyncAlways && s.opts.Monitor == "" {
-		return nil
-	}
-	if s.opts.Monitor != "" {
+	switch {
+	case s.opts.Monitor != "":
 		return fmt.Errorf("no server has answered at nats_monitor (%s)", s.opts.Monitor)
+	case s.opts.SyncAlways:
+		return nil
+	case time.Since(s.opened) < answersMost:
+		return errors.New("no server has told its settings yet")
 	}
 	return s.refuse("nothing tells whether the servers have sync_interval: always, without which they lose acknowledged writes with a machine's power", "checking the servers",
 		"set nats_monitor to the URLs of their monitoring (http://n1:8222,http://n2:8222,http://n3:8222), or state it by nats_sync_always: true")
@@ -133,6 +135,10 @@ func (s *Store) describe(ctx context.Context) ([]description, error) {
 // answersWait bounds the wait for one answer, which normally comes within some milliseconds; a
 // cluster without a leader gives none.
 const answersWait = 500 * time.Millisecond
+
+// answersMost is for how long no answer at all is taken for that of servers that are busy or have
+// just started. Servers other than those of pigeon nats never answer.
+const answersMost = 5 * time.Second
 
 // answered asks by NATS, which servers of pigeon nats answer every client.
 func (s *Store) answered(ctx context.Context) (found []description, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/leadership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -91,11 +92,7 @@ func (s *Store) wait(ctx context.Context) error {
 			logged = true
 			s.opts.Log.Warn("JetStream is waited for", "servers", s.opts.Redacted(), "error", err)
 		}
-		timer := time.NewTimer(retryPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !delay.For(ctx, retryPause) {
 			return s.unready(cause, "waiting for it")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -220,8 +221,9 @@ func TestClusterID(t *testing.T) {
 	refused(t, err, "stream OBJ_b", "another cluster")
 }
 
-// Where servers do not answer by NATS, their monitoring does, or the operator states it.
-func TestWhatTellsTheSyncInterval(t *testing.T) {
+// startPlain starts a NATS server that tells clients nothing about its settings.
+func startPlain(t *testing.T) *server.Server {
+	t.Helper()
 	plain, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT,
 		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
@@ -230,8 +232,14 @@ func TestWhatTellsTheSyncInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain.Start()
-	defer plain.WaitForShutdown()
-	defer plain.Shutdown()
+	t.Cleanup(func() { plain.Shutdown(); plain.WaitForShutdown() })
+	return plain
+}
+
+// Where servers do not answer by NATS, their monitoring does, or the operator states it.
+func TestWhatTellsTheSyncInterval(t *testing.T) {
+	t.Parallel()
+	plain := startPlain(t)
 	o := options(t, plain.ClientURL())
 	refused(t, openFails(t, o), "nats_monitor", "nats_sync_always")
 	o.SyncAlways = true
@@ -248,6 +256,27 @@ func TestWhatTellsTheSyncInterval(t *testing.T) {
 	defer lazy.Close()
 	o.Monitor = lazy.URL
 	refused(t, openFails(t, o), "lazy", "NATS 2.10.1", "2.11")
+}
+
+// Servers that are too busy to report their settings at once are asked again.
+func TestBusyServersAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	plain := startPlain(t)
+	nc, err := nats.Connect(plain.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	asked := 0
+	_, err = nc.Subscribe("$SYS.REQ.SERVER.PING.JSZ", func(m *nats.Msg) {
+		if asked++; asked > 1 {
+			_ = m.Respond([]byte(`{"server":{"id":"x"},"data":{"config":{"sync_always":true}}}`))
+		}
+	})
+	if err = errors.Join(err, nc.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	open(t, options(t, plain.ClientURL()))
 }
 
 // A leadership that lapses before it could be renewed is of no use; the daemon waits for faster

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/leadership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -216,11 +217,6 @@ func (c *Candidate) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.opts.Log.Debug("watching the leadership's record again", "name", c.opts.Name, "error", err)
 		}
-		timer := time.NewTimer(watchPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		delay.For(ctx, watchPause)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -118,10 +119,7 @@ func (b *board) read(ctx context.Context, others *others) {
 		others.follow(ctx, s.groups)
 		s.elsewhere, s.leftOut = others.read()
 		b.apply(&s)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause(time.Since(began))):
-		}
+		delay.For(ctx, pause(time.Since(began)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // Bounds of what is read of other frontends.
@@ -137,10 +138,7 @@ func (o *others) ask(ctx context.Context, each *other) {
 			each.jobs, each.at = statesOf(jobs), began
 		}
 		o.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-time.After(pauseElsewhere(took, n)):
-		}
+		delay.For(ctx, pauseElsewhere(took, n))
 	}
 }
 

@@ -71,9 +71,7 @@ func (s *store) keep(r Result, now sched.Time, distributor *frontend, l *list) b
 	if _, known := s.index[r.ID]; known {
 		return false
 	}
-	if len(r.Reason) > maxReason {
-		r.Reason = r.Reason[:maxReason] + "..."
-	}
+	r.Reason = api.Clip(r.Reason, maxReason)
 	place := int32(len(s.table)) //nolint:gosec // below the limit and the slots
 	s.number++
 	e := entry{Result: r, number: s.number, distributor: distributor, keptAt: now}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -104,9 +105,7 @@ func (s *Store) place(ctx context.Context, list []api.StagedFile, p *Place) *Fau
 				Next: "free disk space on the node, or give it another work_dir", Passes: full,
 			}
 		}
-		select {
-		case <-time.After(connections.PauseAfter(tries)):
-		case <-ctx.Done():
+		if !delay.For(ctx, connections.PauseAfter(tries)) {
 			return ended(ctx)
 		}
 	}
@@ -165,9 +164,7 @@ func (s *Store) fetch(ctx context.Context, frontend string, f *api.StagedFile) *
 				Next: "see that the node reaches the frontend's internal_listen, or submit the job again, with its files", Passes: passes(err),
 			}
 		}
-		select {
-		case <-time.After(connections.PauseAfter(tries)):
-		case <-ctx.Done():
+		if !delay.For(ctx, connections.PauseAfter(tries)) {
 			return ended(ctx)
 		}
 	}

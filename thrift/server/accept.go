@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // Back-off of the accept loop while the machine is short of something.
@@ -33,7 +35,7 @@ func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.Wa
 			backoff = min(max(2*backoff, acceptBackoffMin), acceptBackoffMax)
 			s.gate.warn(Full, "cannot accept connections for now; raise the limit of open files (ulimit -n) if this stays",
 				"error", err, "retry_after", backoff)
-			sleep(ctx, backoff)
+			delay.For(ctx, backoff)
 		default:
 			return fmt.Errorf("%s: the listener on %v ended: %w", s.opts.Name, l.Addr(), err)
 		}
@@ -70,14 +72,4 @@ func temporary(err error) bool {
 	}
 	var ne net.Error
 	return errors.As(err, &ne) && ne.Timeout()
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

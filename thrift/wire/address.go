@@ -122,12 +122,7 @@ func shortIPv4(s string) (string, error) {
 }
 
 // clip shortens text that is quoted from a peer.
-func clip(s string) string {
-	if len(s) > 64 {
-		return s[:64] + "..."
-	}
-	return s
-}
+func clip(s string) string { return api.Clip(s, 64) }
 
 func badAddress(s, what string) error {
 	return &api.Error{

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // tail is what was read of the stream after the end of the copy: it ends within a batch when its
@@ -251,7 +252,7 @@ func (s *Store) patiently(ctx context.Context, call func(context.Context) error)
 		if err == nil || code(err) != 0 && code(err) != codeNotLeader {
 			return err
 		}
-		if !pause(ctx, max(retryPause-time.Since(began), time.Millisecond)) {
+		if !delay.For(ctx, max(retryPause-time.Since(began), time.Millisecond)) {
 			return err
 		}
 	}
@@ -262,15 +263,3 @@ const codeNotLeader jetstream.ErrorCode = 10008
 
 // retryPause is between two tries of a call that fails at once.
 const retryPause = 20 * time.Millisecond
-
-// pause waits, and reports whether the context still runs then.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

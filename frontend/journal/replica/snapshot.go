@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // A snapshot is an object: a line of JSON that describes it, then each key and value with their
@@ -99,7 +101,7 @@ func (s *Store) snapshotOrPause(ctx context.Context) bool {
 	}
 	s.opts.Log.Warn("a snapshot of the journal failed; its stream grows until one is made, and is tried again", "stream", s.name, "error", err)
 	s.failedSnapshots.Add(1)
-	return pause(ctx, snapshotPause)
+	return delay.For(ctx, snapshotPause)
 }
 
 // snapshot puts the content of the copy into the object store, purges the stream up to there, and

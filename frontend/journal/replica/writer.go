@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // Lead takes over the stream: it reads it to its end and writes an opening there. When it returns
@@ -124,7 +125,7 @@ func (s *Store) put(ctx context.Context, data []byte) (in bool, err error) {
 		if what == full {
 			until = fullPause
 		}
-		if !pause(ctx, max(until-time.Since(began), time.Millisecond)) {
+		if !delay.For(ctx, max(until-time.Since(began), time.Millisecond)) {
 			return false, context.Cause(ctx)
 		}
 	}

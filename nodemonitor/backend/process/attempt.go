@@ -141,11 +141,7 @@ func (r *run) reason(what, next string) string {
 // commandLine shows a command in a message, shortened when it is long.
 func commandLine(argv []string) string {
 	const most = 200
-	line := strings.Join(argv[:min(len(argv), most)], " ")
-	if len(line) > most {
-		return line[:most] + "..."
-	}
-	return line
+	return api.Clip(strings.Join(argv[:min(len(argv), most)], " "), most)
 }
 
 // describe returns how a process ended, "" for a zero exit status.
