@@ -57,8 +57,16 @@ func (s *assignments) assign(a *application) {
 }
 
 // answer fills in the grants behind after. With nothing to answer it returns the channel
-// that is closed at the executor's next change.
-func (s *assignments) answer(x *executor, after int64, out *api.Grants) <-chan struct{} {
+// that is closed at the executor's next change. A call that began during an earlier attachment
+// than the last is answered with nothing.
+func (s *assignments) answer(x *executor, after int64, attachment *uint64, out *api.Grants) <-chan struct{} {
+	if *attachment == 0 {
+		*attachment = x.attachments
+	}
+	if *attachment != x.attachments {
+		*out = api.Grants{UpTo: max(after, 0)}
+		return nil
+	}
 	for len(x.queue) > 0 && x.queue[0].seq <= after {
 		x.queue[0] = nil
 		x.queue = x.queue[1:]

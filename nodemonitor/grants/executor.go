@@ -23,7 +23,8 @@ type application struct {
 // of them that were not acknowledged, by ascending seq.
 type executor struct {
 	id, token    string
-	order        uint64 // of its attachment; 0 before
+	order        uint64 // of its first attachment; 0 before
+	attachments  uint64 // a call that began before the last one has lost its connection
 	slots        int
 	unresponsive bool // left a grant unfetched
 	held         map[sched.AttemptID]*grant

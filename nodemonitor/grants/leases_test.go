@@ -154,3 +154,54 @@ func TestLeaseEndsForAnotherOwner(t *testing.T) {
 		}
 	})
 }
+
+// What an executor must return is named to it also when the answer that named it was lost with its
+// connection, and when a call still waits on a connection that it has lost.
+func TestGiveBackAfterALostConnection(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 8)
+		w.launch(1, true, false)
+		first := w.poll(0)
+		lost := make(chan api.Grants, 2)
+		ask := func(answer chan<- api.Grants) {
+			g, err := w.AwaitGrants(context.Background(), executor("1"), first.UpTo, time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- g
+		}
+		reattach := func() {
+			if err := w.AttachExecutor(context.Background(), executor("1"), 8); err != nil {
+				t.Fatal(err)
+			}
+		}
+		go ask(lost)
+		synctest.Wait()
+		w.Kill(attempt(1))
+		if g := <-lost; !slices.Equal(g.GiveBack, names(1)) {
+			t.Fatalf("the answer that is lost names %v", g.GiveBack)
+		}
+		reattach()
+		if g := w.poll(first.UpTo); !slices.Equal(g.GiveBack, names(1)) {
+			t.Errorf("after a lost answer: %v", g.GiveBack)
+		}
+
+		w.finish("1", api.GrantUsed, 1)
+		w.launch(2, false, false)
+		first = w.poll(first.UpTo)
+		go ask(lost) // its connection breaks
+		synctest.Wait()
+		reattach()
+		answer := make(chan api.Grants, 1)
+		go ask(answer)
+		synctest.Wait()
+		w.OthersWait("b", "", sched.Long)
+		synctest.Wait()
+		if g := <-answer; !slices.Equal(g.GiveBack, names(2)) {
+			t.Errorf("while a call waits on the lost connection: %v", g.GiveBack)
+		}
+		if g := <-lost; len(g.GiveBack) != 0 || len(g.Grants) != 0 || g.UpTo != first.UpTo {
+			t.Errorf("the call on the lost connection is answered with %+v", g)
+		}
+	})
+}

@@ -21,7 +21,9 @@ const (
 )
 
 // AttachExecutor lets an executor receive grants, as many at once as it has slots. It is
-// safe to repeat.
+// safe to repeat, which an executor does after it has lost its connection: an answer that named
+// grants to be returned may have been lost with it, so the next one names them again, and a call
+// that still waits on the former connection takes nothing from it.
 func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int) (err error) {
 	t.update(func(*ends) {
 		var x *executor
@@ -37,7 +39,9 @@ func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int)
 			a.attached++
 			x.order = a.attached
 		}
-		x.slots, x.unresponsive = slots, false
+		x.attachments++
+		x.slots, x.unresponsive, x.giveBack = slots, false, true
+		x.wakeUp()
 		t.assignments.assign(a)
 	})
 	return err
@@ -70,8 +74,8 @@ func (t *Table) bad(id wire.ExecutorID, p api.Problem, what, tried, next string)
 func (t *Table) AwaitGrants(ctx context.Context, id wire.ExecutorID, after int64, wait time.Duration) (g api.Grants, err error) {
 	timer := time.NewTimer(min(max(wait, 0), maxWait))
 	defer timer.Stop()
-	for {
-		wake, err := t.poll(id, after, &g)
+	for attachment := uint64(0); ; {
+		wake, err := t.poll(id, after, &attachment, &g)
 		if err != nil || wake == nil {
 			return g, err
 		}
@@ -86,15 +90,16 @@ func (t *Table) AwaitGrants(ctx context.Context, id wire.ExecutorID, after int64
 }
 
 // poll fills in what there is for the executor; with nothing it returns the channel that
-// is closed at the next change.
-func (t *Table) poll(id wire.ExecutorID, after int64, out *api.Grants) (wake <-chan struct{}, err error) {
+// is closed at the next change. attachment is the one during which the call began, 0 at its
+// beginning.
+func (t *Table) poll(id wire.ExecutorID, after int64, attachment *uint64, out *api.Grants) (wake <-chan struct{}, err error) {
 	t.mu.Lock()
 	if x, err := t.find(id, "waiting for grants"); err != nil || !x.unresponsive {
 		defer t.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
-		return t.assignments.answer(x, after, out), nil
+		return t.assignments.answer(x, after, attachment, out), nil
 	}
 	t.mu.Unlock()
 	t.update(func(*ends) {
@@ -102,7 +107,7 @@ func (t *Table) poll(id wire.ExecutorID, after int64, out *api.Grants) (wake <-c
 		if x, err = t.find(id, "waiting for grants"); err == nil {
 			x.unresponsive = false // it polls again
 			t.assignments.assign(t.assignments.apps[id.Application])
-			wake = t.assignments.answer(x, after, out)
+			wake = t.assignments.answer(x, after, attachment, out)
 		}
 	})
 	return wake, err
