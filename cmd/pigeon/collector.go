@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -115,9 +116,11 @@ func (k *collector) report() error {
 	return nil
 }
 
-// task lists or copies the files of a task.
+// task lists or copies the files of a task, all of one attempt: the task may be started again
+// meanwhile.
 func (k *collector) task(ctx context.Context, task int) error {
-	list, err := k.list(ctx, task)
+	of := &wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Limit: pieceBytes}
+	list, err := k.list(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (k *collector) task(ctx context.Context, task int) error {
 			continue
 		}
 		if k.to != nil {
-			if err := k.copy(ctx, task, f); err != nil {
+			if err := k.copy(ctx, of, f); err != nil {
 				return fmt.Errorf("file %q: %w", f.Path, err)
 			}
 		}
@@ -141,9 +144,9 @@ func (k *collector) task(ctx context.Context, task int) error {
 }
 
 // list returns the files that a task left.
-func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, err error) {
+func (k *collector) list(ctx context.Context, of *wire.LogRequest) (list []api.TaskFile, err error) {
 	var text bytes.Buffer
-	if err := k.read(ctx, task, wire.FileList, &text); err != nil {
+	if err := k.read(ctx, of, wire.FileList, &text); err != nil {
 		return nil, err
 	}
 	for d := json.NewDecoder(&text); ; {
@@ -155,7 +158,7 @@ func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, er
 		case errors.Is(err, io.EOF):
 			return list, nil
 		case err == nil && f.Unlisted > 0:
-			fmt.Fprintf(k.errs, "pigeon: task %d: %s left out, whose names are not UTF-8\n", task, sched.Count(f.Unlisted, "file is", "files are"))
+			fmt.Fprintf(k.errs, "pigeon: task %d: %s left out, whose names are not UTF-8\n", of.Task, sched.Count(f.Unlisted, "file is", "files are"))
 			continue
 		case err != nil || !fs.ValidPath(f.Path):
 			return nil, errors.New("the list of its files changed while it was read, because the task still writes; try again")
@@ -164,25 +167,31 @@ func (k *collector) list(ctx context.Context, task int) (list []api.TaskFile, er
 	}
 }
 
-// read copies what a task has under the name of a stream.
-func (k *collector) read(ctx context.Context, task int, stream string, w io.Writer) error {
-	for offset := int64(0); ; {
-		piece, err := k.job.Log(ctx, wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Stream: stream, Offset: offset, Limit: pieceBytes}, k.patient)
-		if err != nil || len(piece.Data) == 0 {
+// read copies what a task has under the name of a stream. Unless the request names an attempt, it
+// names the one that answered from then on.
+func (k *collector) read(ctx context.Context, of *wire.LogRequest, stream string, w io.Writer) error {
+	of.Stream, of.Offset = stream, 0
+	for {
+		piece, err := k.job.Log(ctx, *of, k.patient)
+		if err != nil {
 			return err
+		}
+		of.Attempt = cmp.Or(of.Attempt, piece.Attempt)
+		if len(piece.Data) == 0 {
+			return nil
 		}
 		if _, err := w.Write(piece.Data); err != nil {
 			return err
 		}
-		offset += int64(len(piece.Data))
+		of.Offset += int64(len(piece.Data))
 	}
 }
 
 // copy copies a file. It has its name when it is whole.
-func (k *collector) copy(ctx context.Context, task int, f *api.TaskFile) error {
+func (k *collector) copy(ctx context.Context, of *wire.LogRequest, f *api.TaskFile) error {
 	name := f.Path
 	if k.perTask {
-		name = path.Join(strconv.Itoa(task), name)
+		name = path.Join(strconv.Itoa(of.Task), name)
 	}
 	mode := fs.FileMode(0o644)
 	if f.Executable {
@@ -195,7 +204,7 @@ func (k *collector) copy(ctx context.Context, task int, f *api.TaskFile) error {
 		return err
 	}
 	w, sum := &counter{to: out}, sha256.New()
-	err = errors.Join(k.read(ctx, task, wire.FilePrefix+f.Path, io.MultiWriter(w, sum)), out.Close())
+	err = errors.Join(k.read(ctx, of, wire.FilePrefix+f.Path, io.MultiWriter(w, sum)), out.Close())
 	if s := k.staged[f.Path]; err == nil && s != nil && s.Executable == f.Executable && s.SHA256 == hex.EncodeToString(sum.Sum(nil)) {
 		return k.to.Remove(part)
 	}

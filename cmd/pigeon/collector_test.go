@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // A job's files that are missing because nobody answers, because the user has interrupted the copy,
@@ -104,6 +106,45 @@ func TestFilesInterrupted(t *testing.T) {
 			if code := run(ctx, append(strings.Fields(args), "--frontend", f.address), strings.NewReader(""), &out, &errs); code != exitInterrupted || errs.String() != "interrupted; the files of job k are not complete\n" {
 				t.Errorf("status %d: %s", code, errs.String())
 			}
+		})
+	}
+}
+
+// The files of a task that is started again while they are read are those of one attempt.
+func TestFilesOfATaskThatIsStartedAgain(t *testing.T) {
+	texts := map[string][]string{ // by attempt, from 1 on
+		wire.FileList:         {`{"path":"a","size":6}` + "\n", `{"path":"a","size":6}` + "\n"},
+		wire.FilePrefix + "a": {"111111", "222222"},
+	}
+	for restartAt := range int64(8) { // answers before the second attempt is the latest
+		t.Run(fmt.Sprint(restartAt), func(t *testing.T) {
+			answers := int64(0)
+			f := startFake(t, &fakeFrontend{state: api.StateRunning, log: func(r *wire.LogRequest) wire.LogChunk {
+				attempt := r.Attempt
+				if attempt == 0 {
+					attempt = 1
+					if answers >= restartAt {
+						attempt = 2
+					}
+				}
+				answers++
+				text := texts[r.Stream][attempt-1]
+				from := min(int(r.Offset), len(text))
+				to := len(text)
+				if r.Stream != wire.FileList {
+					to = min(from+2, to)
+				}
+				return wire.LogChunk{Data: []byte(text[from:to]), Size: int64(len(text)), Attempt: attempt}
+			}})
+			to := t.TempDir()
+			if code, _, errs := program(t, "files", "k", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+				t.Fatalf("status %d: %s", code, errs)
+			}
+			want := "111111"
+			if restartAt == 0 {
+				want = "222222"
+			}
+			holds(t, want, to, "a")
 		})
 	}
 }

@@ -27,7 +27,8 @@ type fakeFrontend struct {
 	identify func() // nil: nothing else happens
 	submit   func(f *fakeFrontend, key string)
 	cancel   func(f *fakeFrontend) (api.Status, error)
-	files    func(f *fakeFrontend, task int) error // called before the files of a task are listed
+	files    func(f *fakeFrontend, task int) error  // called before the files of a task are listed
+	log      func(r *wire.LogRequest) wire.LogChunk // answers in the place of the files of a task; nil: those are listed
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -111,6 +112,9 @@ func (f *fakeFrontend) Wait(ctx context.Context, job string, _ time.Duration) (a
 
 // TaskLog has one file of each task, whose text is the task's number.
 func (f *fakeFrontend) TaskLog(_ context.Context, r wire.LogRequest) (c wire.LogChunk, err error) {
+	if f.log != nil {
+		return f.log(&r), nil
+	}
 	text := []byte(fmt.Sprint(r.Task))
 	if r.Stream == wire.FileList {
 		if r.Offset == 0 {
