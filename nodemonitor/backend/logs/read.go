@@ -34,20 +34,9 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 			Subject: "attempt " + id.String(), Tried: "reading its log", Next: "use stream 0 or 1, and an offset and a limit of 0 or more",
 		}
 	}
-	c, known := s.begun(id)
+	c, known, err := s.whileKept(id, func(c *Chunk) error { return s.readStream(id, stream, offset, limit, c) })
 	if !known {
 		return Chunk{}, s.missing(id)
-	}
-	// The gap is read after the data: it is recorded before the bytes beyond it are written.
-	f, err := s.open(id, stream.suffix())
-	if err == nil {
-		err = errors.Join(c.fill(f, offset, limit), f.Close())
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // the file is made with the first byte
-	}
-	if err == nil {
-		err = s.cutAtGap(id, stream, offset, &c)
 	}
 	if err != nil {
 		return Chunk{}, s.unreadable(id, err)
@@ -55,13 +44,42 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	return c, nil
 }
 
-// begun returns the first part of an answer about an attempt, false for one that is not known
-// here.
-func (s *Store) begun(id sched.AttemptID) (c Chunk, known bool) {
+// readStream reads a piece of a stream, as far as there is one.
+func (s *Store) readStream(id sched.AttemptID, stream Stream, offset int64, limit int, c *Chunk) error {
+	// The gap is read after the data: it is recorded before the bytes beyond it are written.
+	f, err := s.open(id, stream.suffix())
+	if err == nil {
+		err = errors.Join(c.fill(f, offset, limit), f.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the file is made with the first byte
+		return err
+	}
+	return s.cutAtGap(id, stream, offset, c)
+}
+
+// whileKept calls read with the first part of an answer about an attempt, and reports whether the
+// attempt is known here. What was read while the attempt was dropped does not count: a file that is
+// gone looks like one that was never written.
+func (s *Store) whileKept(id sched.AttemptID, read func(c *Chunk) error) (c Chunk, known bool, err error) {
+	for {
+		c, e := s.begun(id)
+		if e == nil {
+			return Chunk{}, false, nil
+		}
+		err := read(&c)
+		if _, now := s.begun(id); now == e {
+			return c, true, err
+		}
+	}
+}
+
+// begun returns the first part of an answer about an attempt and what is known of it, nil for one
+// that is not known here.
+func (s *Store) begun(id sched.AttemptID) (Chunk, *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.jobs[id.Job][id]
-	return Chunk{Ended: e != nil && e.ended}, e != nil
+	return Chunk{Ended: e != nil && e.ended}, e
 }
 
 // readLimit returns how many bytes one read returns at most when a caller requests limit.

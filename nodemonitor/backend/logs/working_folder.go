@@ -65,16 +65,9 @@ func (s *Store) ofFolder(id sched.AttemptID, offset int64, limit int, tried stri
 		refusal.What, refusal.Next = fmt.Sprintf("offset %d, limit %d is not a position", offset, limit), "use an offset and a limit of 0 or more"
 		return Chunk{}, refusal
 	}
-	c, known := s.begun(id)
+	c, known, err := s.whileKept(id, func(c *Chunk) error { return s.inFolder(id, c, read) })
 	if !known {
 		return Chunk{}, s.missing(id)
-	}
-	in, owner, err := s.folderOf(id)
-	if err == nil {
-		err = read(in, owner, &c)
-	}
-	if in != nil {
-		_ = in.Close() // only read
 	}
 	switch {
 	case err == nil:
@@ -87,6 +80,39 @@ func (s *Store) ofFolder(id sched.AttemptID, offset int64, limit int, tried stri
 		refusal.What, refusal.Next = "it cannot be read: "+err.Error(), "have the task leave regular files of its own user in its working folder"
 	}
 	return Chunk{}, refusal
+}
+
+// inFolder calls read with the working folder of an attempt and the number of its user, and once more
+// without one when another attempt got the folder meanwhile: then it was empty, and what was read may
+// be the other's.
+func (s *Store) inFolder(id sched.AttemptID, c *Chunk, read func(in *os.Root, owner int, c *Chunk) error) error {
+	in, owner, err := s.folderOf(id)
+	if in != nil {
+		defer func() { _ = in.Close() }() // only read
+	}
+	if err != nil {
+		return err
+	}
+	piece := *c
+	err = read(in, owner, &piece)
+	if in != nil && !s.isFolderOf(id, in) {
+		piece = *c
+		err = read(nil, 0, &piece)
+	}
+	*c = piece
+	return err
+}
+
+// isFolderOf reports whether an open folder still is the working folder of an attempt.
+func (s *Store) isFolderOf(id sched.AttemptID, in *os.Root) bool {
+	now, _, err := s.folderOf(id)
+	if now == nil {
+		return false
+	}
+	defer func() { _ = now.Close() }() // only read
+	is, err1 := now.Stat(".")
+	was, err2 := in.Stat(".")
+	return errors.Join(err, err1, err2) == nil && os.SameFile(is, was)
 }
 
 // folderOf opens the working folder of an attempt, nil when there is none, and returns the number of

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -89,6 +90,65 @@ func TestFilesThatATaskLeft(t *testing.T) {
 	}
 	if _, err := s.ReadFile(id, "run", -1, 0); !refusedAs(err, api.Invalid) {
 		t.Errorf("before the beginning: %v", err)
+	}
+}
+
+// What is read while an attempt is dropped is not shown as all that it left: its files are gone.
+func TestReadWhileAnAttemptIsDropped(t *testing.T) {
+	for name, read := range map[string]func(s *Store, drop func()) (Chunk, error){
+		"output": func(s *Store, drop func()) (Chunk, error) {
+			c, known, err := s.whileKept(attempt(0, 1), func(c *Chunk) error {
+				drop()
+				return s.readStream(attempt(0, 1), Stdout, 0, 0, c)
+			})
+			if !known {
+				err = s.missing(attempt(0, 1))
+			}
+			return c, err
+		},
+		"files": func(s *Store, drop func()) (Chunk, error) {
+			return s.ofFolder(attempt(0, 1), 0, 0, "listing its files", func(in *os.Root, owner int, c *Chunk) (err error) {
+				drop()
+				c.Data, err = list(in, owner)
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := open(t, Config{})
+			write(t, s, attempt(0, 1), 10)
+			c, err := read(s, func() {
+				clock.now = clock.now.Add(2 * time.Hour)
+				sweep(t, s)
+			})
+			if !refusedAs(err, api.NotFound) || !strings.Contains(err.Error(), "no logs of it") {
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
+	}
+}
+
+// The folder of an attempt that left nothing may become another one's while it is read: what is in it
+// then was not left by the first.
+func TestReadWhileAFolderIsGivenAway(t *testing.T) {
+	s, clock := open(t, Config{})
+	f := runIn(t, s, attempt(0, 1))
+	s.End(attempt(0, 1), true)
+	clock.now = clock.now.Add(spareAfter)
+	gives := true
+	c, err := s.ofFolder(attempt(0, 1), 0, 0, "listing its files", func(in *os.Root, owner int, c *Chunk) (err error) {
+		if gives {
+			gives = false
+			of := spare(t, s, f.Folder)
+			next, err := s.Begin(attempt(1, 1))
+			must(t, errors.Join(err, os.Rename(f.Folder, next.Folder), os.WriteFile(filepath.Join(next.Folder, "secret"), nil, 0o600)))
+			s.Taken(of)
+		}
+		c.Data, err = list(in, owner)
+		return err
+	})
+	if err != nil || len(c.Data) != 0 || !c.Ended {
+		t.Errorf("%q, %v", c.Data, err)
 	}
 }
 
