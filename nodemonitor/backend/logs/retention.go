@@ -169,13 +169,17 @@ func outputNames(base string) []string {
 func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.ended) > 0 {
-		e := s.ended[0]
+	for i := 0; i < len(s.ended); {
+		e := s.ended[i]
 		expired := now.Sub(e.at) >= s.cfg.Retention
+		if !expired && (s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts || i == len(s.ended)-1) {
+			break
+		}
+		if e.lent { // the next time
+			i++
+			continue
+		}
 		if !expired {
-			if s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts || len(s.ended) == 1 {
-				break
-			}
 			s.evicted.add(e.id)
 		}
 		s.forget(e)

@@ -50,7 +50,8 @@ func (s *spares) take(now time.Time) *entry {
 // Spare returns the working folder of an ended attempt, probably empty, for a new attempt to use in
 // place of a new one, and the ended attempt; "" when there is none. It is returned once. It may have
 // files, be gone, or be in use again by a process that has not ended with its attempt: the caller
-// must check, and calls Taken when the new attempt has got it.
+// must check, and calls Taken when the new attempt has got it, or NotTaken: until then the ended
+// attempt is not dropped, because what is removed there could be the new one's.
 func (s *Store) Spare() (folder string, of sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,6 +59,7 @@ func (s *Store) Spare() (folder string, of sched.AttemptID) {
 	if e == nil {
 		return "", sched.AttemptID{}
 	}
+	e.lent = true
 	return s.files(e.id).Folder, e.id
 }
 
@@ -65,7 +67,23 @@ func (s *Store) Spare() (folder string, of sched.AttemptID) {
 func (s *Store) Taken(of sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.jobs[of.Job][of]; e != nil && e.ended && e.silent && e.bytes < 0 {
+	if e := s.settle(of); e != nil && e.ended && e.silent && e.bytes < 0 {
 		e.bytes = 0
 	}
+}
+
+// NotTaken records that an ended attempt has kept its folder.
+func (s *Store) NotTaken(of sched.AttemptID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle(of)
+}
+
+// settle returns an attempt whose folder was handed out, nil when it is not known. It needs the lock.
+func (s *Store) settle(of sched.AttemptID) *entry {
+	e := s.jobs[of.Job][of]
+	if e != nil {
+		e.lent = false
+	}
+	return e
 }

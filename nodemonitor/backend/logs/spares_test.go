@@ -68,7 +68,7 @@ func TestSpareOfASilentAttempt(t *testing.T) {
 	of := spare(t, s, taken.Folder)
 	must(t, os.Rename(taken.Folder, filepath.Join(filepath.Dir(taken.Folder), "4.1")))
 	s.Taken(of)
-	spare(t, s, full.Folder) // the caller finds the file, and makes a new folder
+	s.NotTaken(spare(t, s, full.Folder)) // the caller finds the file, and makes a new folder
 	sweep(t, s)
 	if s.bytes != 0 || !s.Pending() {
 		t.Errorf("%d bytes are counted, pending: %v", s.bytes, s.Pending())
@@ -78,7 +78,7 @@ func TestSpareOfASilentAttempt(t *testing.T) {
 	if s.bytes < 10_000 || s.Pending() {
 		t.Errorf("%d bytes are counted, pending: %v", s.bytes, s.Pending())
 	}
-	spare(t, s, kept.Folder)
+	s.NotTaken(spare(t, s, kept.Folder))
 	spare(t, s, "")
 
 	// One that is found not to be empty is not handed out at all.
@@ -93,5 +93,34 @@ func TestSpareOfASilentAttempt(t *testing.T) {
 	sweep(t, s)
 	if s.bytes != 0 || exists(full.Folder) {
 		t.Errorf("%d bytes are counted after all were removed", s.bytes)
+	}
+}
+
+// An attempt whose folder was handed out is not dropped before it is known whose it is: a process in
+// it may have written there by the time at which it is removed. Those that ended later are dropped.
+func TestASpareIsNotDropped(t *testing.T) {
+	for name, taken := range map[string]bool{"taken": true, "not taken": false} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := open(t, Config{})
+			f, later := runIn(t, s, attempt(1, 1)), runIn(t, s, attempt(2, 1))
+			s.End(attempt(1, 1), true)
+			s.End(attempt(2, 1), true)
+			clock.now = clock.now.Add(spareAfter)
+			of := spare(t, s, f.Folder)
+			clock.now = clock.now.Add(2 * time.Hour)
+			sweep(t, s)
+			if !exists(f.Folder) || exists(later.Folder) {
+				t.Errorf("the folder that was handed out is there: %v, the other: %v", exists(f.Folder), exists(later.Folder))
+			}
+			if taken {
+				s.Taken(of)
+			} else {
+				s.NotTaken(of)
+			}
+			sweep(t, s)
+			if exists(f.Folder) || len(s.Attempts(job, 1)) > 0 {
+				t.Error("it is not dropped afterwards")
+			}
+		})
 	}
 }

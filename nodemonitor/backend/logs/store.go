@@ -74,6 +74,7 @@ type entry struct {
 	id     sched.AttemptID
 	ended  bool
 	silent bool      // it has no outputs
+	lent   bool      // its folder may become another attempt's at any moment
 	at     time.Time // of the end
 	bytes  int64     // -1 before they are measured
 }

@@ -72,6 +72,8 @@ func (r *run) event(e guard.Event) {
 		r.started = time.Now()
 		if e.Reused {
 			r.b.cfg.Logs.Taken(r.spare)
+		} else {
+			r.b.cfg.Logs.NotTaken(r.spare)
 		}
 		r.input.change(func() { r.input.began = true })
 	case guard.Input:

@@ -114,6 +114,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 		return backend.Result{}, false
 	}
 	if f := r.launch(spec); f != nil {
+		b.cfg.Logs.NotTaken(r.spare)
 		b.cfg.Logs.End(t.ID, true)
 		return r.failed(f), true
 	}
@@ -234,6 +235,7 @@ func (b *Backend) Close() {
 // ended calls done for the attempt and removes it, which may let Close return. Silent says that
 // it has no outputs.
 func (b *Backend) ended(r *run, result backend.Result, silent bool) {
+	b.cfg.Logs.NotTaken(r.spare) // if the process was never started
 	b.cfg.Logs.End(r.task.ID, silent)
 	r.input.change(func() { r.input.over = true })
 	r.done(result)

@@ -38,10 +38,14 @@ type node struct {
 	root  string // of the logs
 }
 
-func newNode(t testing.TB, opts guard.Options) *node {
+func newNode(t testing.TB, opts guard.Options, change ...func(*logs.Config)) *node {
 	t.Helper()
 	root := t.TempDir()
-	store, err := logs.Open(logs.Config{Root: root, Passable: true})
+	cfg := logs.Config{Root: root, Passable: true}
+	for _, c := range change {
+		c(&cfg)
+	}
+	store, err := logs.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

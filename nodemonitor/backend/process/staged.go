@@ -61,6 +61,7 @@ func (b *Backend) stage(r *run, spec guard.Spec) {
 	r.staged = &stagedStart{end: end}
 	b.runs[r.task.ID] = r
 	spec.Spare = "" // the folder is there before the process
+	b.cfg.Logs.NotTaken(r.spare)
 	b.stagings.Go(func() {
 		defer end(nil)
 		p := &staging.Place{Folder: spec.Dir}
