@@ -58,6 +58,7 @@ type Client struct {
 	ready   *sync.Cond // queue, closed or idle changed
 	queue   []request
 	running map[Handle]*attempt
+	over    int // of those that run: their last events are being delivered
 	last    Handle
 	closed  bool // no Start any more
 	ended   bool // send may end
@@ -101,7 +102,7 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 	if c.refused != nil {
 		return 0, c.refused
 	}
-	if len(c.running) >= c.opts.MaxRunning {
+	if len(c.running)-c.over >= c.opts.MaxRunning { // a last event may have another process started
 		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)
 	}
 	c.last++
@@ -274,6 +275,9 @@ func (c *Client) deliver(e Event) {
 		a.guard.heard++
 	}
 	a.began, a.over = true, e.Kind.last()
+	if a.over {
+		c.over++
+	}
 	c.mu.Unlock()
 	a.on(e)
 	if !e.Kind.last() {
@@ -281,6 +285,7 @@ func (c *Client) deliver(e Event) {
 	}
 	c.mu.Lock()
 	delete(c.running, e.Handle)
+	c.over--
 	if c.opts.Grace > 0 && e.Kind != Lost {
 		c.enqueue(request{Op: opForget, Handle: e.Handle})
 	}
