@@ -48,11 +48,25 @@ func (m *Manager) leave(x *executor, reason string) {
 		m.stopExecutor(x, reason)
 		return
 	}
-	time.AfterFunc(leaveEvery, func() {
+	if x.leaving != nil {
+		return // one look at a time, however often it is ordered to leave
+	}
+	var again *time.Timer
+	again = time.AfterFunc(leaveEvery, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if x.app.executors[x.id] == x && x.stopping == "" {
+		if x.leaving == again {
+			x.leaving = nil
 			m.leave(x, reason)
 		}
 	})
+	x.leaving = again
+}
+
+// stay revokes leave. It needs the lock.
+func (x *executor) stay() {
+	if x.leaving != nil {
+		x.leaving.Stop()
+		x.leaving = nil
+	}
 }

@@ -38,6 +38,7 @@ func (m *Manager) stopExecutor(x *executor, reason string) {
 		return
 	}
 	x.stopping = reason
+	x.stay()
 	x.cancel()
 	if x.process {
 		m.cfg.Guard.Kill(x.handle, m.cfg.Grace)
@@ -53,6 +54,7 @@ func (m *Manager) ended(x *executor, e end) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	x.stay()
 	x.cancel()
 	e = x.stopped(e)
 	m.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)

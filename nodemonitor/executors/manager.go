@@ -91,9 +91,10 @@ type executor struct {
 	state     api.ExecutorState
 	cancel    context.CancelFunc // of its preparation
 	handle    guard.Handle
-	process   bool   // handle is one
-	stopping  string // why it is stopped, "" while it is not
-	blameless bool   // the end of its application or node stopped it
+	process   bool        // handle is one
+	stopping  string      // why it is stopped, "" while it is not
+	blameless bool        // the end of its application or node stopped it
+	leaving   *time.Timer // until the next look whether it still holds grants; nil while it is to stay
 	began     time.Time
 }
 

@@ -86,7 +86,9 @@ func (m *Manager) follow(a *application, o *wire.Order) {
 		if n, err := strconv.Atoi(id); err == nil {
 			a.last = max(a.last, n)
 		}
-		if !a.known[id] {
+		if x := a.executors[id]; x != nil {
+			x.stay()
+		} else if !a.known[id] {
 			m.begin(a, id)
 		}
 	}
