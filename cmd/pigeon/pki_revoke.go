@@ -38,11 +38,10 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 		if err != nil {
 			return err
 		}
-		chosen, err := choose(a, serials, identity.Role(*role), *name)
+		chosen, err := a.Revoke(func(all []*x509.Certificate) ([]*x509.Certificate, error) {
+			return choose(a, all, serials, identity.Role(*role), *name)
+		}, time.Now())
 		if err != nil {
-			return err
-		}
-		if err := a.Revoke(chosen, time.Now()); err != nil {
 			return err
 		}
 		revoked, err := a.Revoked()
@@ -62,13 +61,9 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 	return cmd
 }
 
-// choose returns the certificates with the serial numbers, and those of the role and name that
-// have not ended.
-func choose(a *authority.Authority, serials []string, role identity.Role, name string) ([]*x509.Certificate, error) {
-	all, err := a.Certificates()
-	if err != nil {
-		return nil, err
-	}
+// choose returns, of all certificates of an authority, those with the serial numbers, and those of
+// the role and name that have not ended.
+func choose(a *authority.Authority, all []*x509.Certificate, serials []string, role identity.Role, name string) ([]*x509.Certificate, error) {
 	if role == authority.Client {
 		role = identity.User
 	}

@@ -3,9 +3,11 @@ package authority_test
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // verify checks a certificate as a daemon does.
@@ -142,7 +145,7 @@ func TestRevoked(t *testing.T) {
 			some = append(some, certs[i])
 			want[authority.Serial(certs[i])] = true
 		}
-		if err := a.Revoke(some, now); err != nil {
+		if _, err := a.Revoke(only(some...), now); err != nil {
 			t.Fatal(err)
 		}
 		again, err := authority.Open(a.Dir())
@@ -171,6 +174,46 @@ func TestRevoked(t *testing.T) {
 	})
 }
 
+// only chooses these certificates.
+func only(these ...*x509.Certificate) func([]*x509.Certificate) ([]*x509.Certificate, error) {
+	return func([]*x509.Certificate) ([]*x509.Certificate, error) { return these, nil }
+}
+
+// A certificate that is renewed while it is revoked is revoked: it is not renewed before its
+// revocation is known, or the new one is revoked too.
+func TestRenewWhileRevoked(t *testing.T) {
+	now := time.Now()
+	a := newAuthority(t, "pigeon", now)
+	i, err := a.Issue(authority.Request{Role: "node", Name: "n"}, now)
+	dir := filepath.Join(t.TempDir(), "host")
+	if err := errors.Join(err, i.Write(dir)); err != nil {
+		t.Fatal(err)
+	}
+	renewed := make(chan error, 1)
+	chosen, err := a.Revoke(func(all []*x509.Certificate) ([]*x509.Certificate, error) {
+		go func() {
+			_, err := a.Renew(dir, 0, now)
+			renewed <- err
+		}()
+		await.Until(t, "the renewal waits, or has ended", func() bool { return len(renewed) > 0 || waitsForLock(t) })
+		return all, nil
+	}, now)
+	if err != nil || len(chosen) != 1 {
+		t.Errorf("%d revoked, %v", len(chosen), err)
+	}
+	refused(t, <-renewed, "was revoked", "issue another one")
+}
+
+// waitsForLock reports whether this process waits for the lock of a file.
+func waitsForLock(t *testing.T) bool {
+	t.Helper()
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(fmt.Sprintf(`(?m)-> FLOCK .* %d `, os.Getpid())).Match(text)
+}
+
 func TestRenewRefuses(t *testing.T) {
 	now := time.Now()
 	a, other := newAuthority(t, "pigeon", now), newAuthority(t, "pigeon", now)
@@ -184,7 +227,7 @@ func TestRenewRefuses(t *testing.T) {
 	}
 	_, err = other.Renew(dir, 0, now)
 	refused(t, err, "another authority issued it", "--dir")
-	if err := a.Revoke([]*x509.Certificate{i.Certificate}, now); err != nil {
+	if _, err := a.Revoke(only(i.Certificate), now); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.Renew(dir, 0, now)

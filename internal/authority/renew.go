@@ -12,8 +12,15 @@ import (
 
 // Renew replaces the certificate in a folder by one that begins now, for the same subject, hosts
 // and key, and returns it. lifetime 0 keeps the lifetime that it had. A reader of cert.pem sees the
-// old one or the new one. A certificate of another authority, and one that is revoked, are refused.
+// old one or the new one. A certificate of another authority, and one that is revoked, are refused;
+// none is revoked meanwhile, so that a new one is among those that [Authority.Revoke] has to choose
+// from.
 func (a *Authority) Renew(dir string, lifetime time.Duration, now time.Time) (*x509.Certificate, error) {
+	unlock, err := files.Lock(a.dir)
+	if err != nil {
+		return nil, failed(a.dir, "locking the folder", err)
+	}
+	defer unlock()
 	path := filepath.Join(dir, CertFile)
 	old, err := ReadCertificate(path)
 	if err != nil {

@@ -21,14 +21,27 @@ import (
 // MaxRevoked bounds the list of revoked certificates, which each daemon holds in memory.
 const MaxRevoked = 100_000
 
-// Revoke puts certificates on the list of the revoked ones. One that is on it already stays
-// as it is.
-func (a *Authority) Revoke(certs []*x509.Certificate, now time.Time) error {
+// Revoke puts certificates on the list of the revoked ones, and returns them: those that choose
+// returns of all that were issued. No certificate is renewed meanwhile. One that is on the list
+// already stays as it is.
+func (a *Authority) Revoke(choose func(all []*x509.Certificate) ([]*x509.Certificate, error), now time.Time) (chosen []*x509.Certificate, err error) {
 	unlock, err := files.Lock(a.dir)
 	if err != nil {
-		return failed(a.dir, "locking the folder", err)
+		return nil, failed(a.dir, "locking the folder", err)
 	}
 	defer unlock()
+	all, err := a.Certificates()
+	if err != nil {
+		return nil, err
+	}
+	if chosen, err = choose(all); err != nil {
+		return nil, err
+	}
+	return chosen, a.revoke(chosen, now)
+}
+
+// revoke needs the lock of the folder.
+func (a *Authority) revoke(certs []*x509.Certificate, now time.Time) error {
 	list, err := a.list()
 	if err != nil {
 		return err
