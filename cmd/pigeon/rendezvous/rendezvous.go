@@ -63,6 +63,9 @@ func Publish(path string, d Dev) (*Notice, error) {
 	if err == nil {
 		err = errors.Join(f.Truncate(0), writeAll(f, append(text, '\n')))
 	}
+	if err == nil {
+		err = take(f, written)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s cannot be written: %w", path, err), os.Remove(path), f.Close())
 	}
@@ -104,18 +107,30 @@ func Find(path string) (Dev, error) {
 		return d, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	locked, err := isLocked(f)
-	if err != nil {
-		return d, fmt.Errorf("%s: its lock cannot be asked for: %w", path, err)
+	isWritten, err := isLocked(f, written)
+	if err == nil && !isWritten {
+		return Dev{}, notWritten(f, path)
 	}
-	d, err = read(f)
-	switch {
-	case !locked:
-		return Dev{}, fmt.Errorf("%w (%s was left behind by process %d)", ErrNone, path, d.PID)
-	case err != nil:
-		return Dev{}, fmt.Errorf("%s: %w; it may be starting, try again", path, err)
+	if err != nil {
+		return Dev{}, fmt.Errorf("%s: its lock cannot be asked for: %w", path, err)
+	}
+	if d, err = read(f); err != nil {
+		return Dev{}, fmt.Errorf("%s: %w; it may be stopping, try again", path, err)
 	}
 	return d, nil
+}
+
+// notWritten returns why there is no dev although there is a file.
+func notWritten(f *os.File, path string) error {
+	starting, err := isLocked(f, taken)
+	if err != nil {
+		return fmt.Errorf("%s: its lock cannot be asked for: %w", path, err)
+	}
+	if starting { // what the file has may be what another process has left behind
+		return fmt.Errorf("%w yet: the process that has taken %s is starting; try again", ErrNone, path)
+	}
+	d, _ := read(f) // without its number, too
+	return fmt.Errorf("%w (%s was left behind by process %d)", ErrNone, path, d.PID)
 }
 
 func read(f *os.File) (d Dev, err error) {
@@ -130,7 +145,8 @@ func read(f *os.File) (d Dev, err error) {
 // between.
 const tries = 10
 
-// lock makes the folder, opens the file and takes its lock for as long as it is open.
+// lock makes the folder, opens the file and takes the first part of its lock for as long as it is
+// open.
 func lock(path string) (*os.File, error) {
 	for range tries {
 		err := ownFolder(filepath.Dir(path))
@@ -144,13 +160,12 @@ func lock(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		whole := unix.Flock_t{Type: unix.F_WRLCK}
-		if err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole); err == nil && isAt(f, path) {
+		if err = take(f, taken); err == nil && isAt(f, path) {
 			return f, nil
 		}
-		taken := &TakenError{}
-		if taken.By, _ = read(f); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-			return nil, errors.Join(taken, f.Close())
+		other := &TakenError{}
+		if other.By, _ = read(f); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+			return nil, errors.Join(other, f.Close())
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
@@ -166,14 +181,30 @@ func isAt(f *os.File, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(opened, there)
 }
 
+// The lock has two parts, each of one byte, whether the file has so many or not. A process takes the
+// second when the file has what it announces.
+const (
+	taken = iota
+	written
+)
+
+func partOf(lock int64) *unix.Flock_t {
+	return &unix.Flock_t{Type: unix.F_WRLCK, Start: lock, Len: 1}
+}
+
+// take takes a part of the lock, until the file is closed.
+func take(f *os.File, part int64) error {
+	return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, partOf(part))
+}
+
 // isLocked checks without taking the lock, so two processes that check do not
 // disturb each other.
-func isLocked(f *os.File) (bool, error) {
-	whole := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &whole); err != nil {
+func isLocked(f *os.File, part int64) (bool, error) {
+	lock := partOf(part)
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, lock); err != nil {
 		return false, err
 	}
-	return whole.Type != unix.F_UNLCK, nil
+	return lock.Type != unix.F_UNLCK, nil
 }
 
 // ownFolder makes the folder, and refuses one in which another user could have

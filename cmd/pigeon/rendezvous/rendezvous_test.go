@@ -113,6 +113,29 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestStarting: the file of a process that ended is not believed either while the next one has taken
+// it, and has not written yet where it serves.
+func TestStarting(t *testing.T) {
+	path := here(t)
+	n, err := Publish(path, Dev{PID: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.file.Close(); err != nil { // likewise
+		t.Fatal(err)
+	}
+	next, err := lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Find(path); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "is starting") {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestForeignFolder: a folder that others can write to is not trusted.
 func TestForeignFolder(t *testing.T) {
 	path := here(t)
