@@ -27,6 +27,12 @@ func (f *Frontend) AllKnowSecrets() bool {
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
 
+// LeaveMemory removes an ended job from memory, as when too many have ended since; the journal keeps
+// it.
+func (f *Frontend) LeaveMemory(job string) {
+	peek(f, func(o *owner) struct{} { o.jobs.Remove(sched.NewJobID(o.frontend, job)); return struct{}{} })
+}
+
 // FirstAttempt returns the first number that a life of a frontend gives to attempts.
 func FirstAttempt(frontend string, life uint64) (int32, error) { return firstAttempt(frontend, life) }
 

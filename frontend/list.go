@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
@@ -26,7 +27,7 @@ func (srv *schedulerService) Query(ctx context.Context, limit int, after string,
 		return nil, err
 	}
 	limit = min(cmp.Or(max(limit, 0), listDefault), wire.MaxPage)
-	wanted, most := selection{JobFilter: &filter, now: time.Now()}, limit
+	wanted, most := selection{JobFilter: &filter, now: time.Now(), before: math.Inf(1)}, limit
 	if filter.Unfinished() {
 		if wanted.running = srv.owner.dispatch.RunningJobs(ctx); wanted.running == nil {
 			most = wire.MaxPage // which of them run is known afterwards
@@ -61,11 +62,12 @@ type selection struct {
 	*api.JobFilter
 	now     time.Time
 	running map[sched.JobID]struct{} // at masters; nil when that does not count or is not known
+	before  float64                  // when they were submitted, in Unix seconds; +Inf: at any time
 }
 
 // has reports whether the list is to have a job, or may be when it is not known which jobs run.
 func (s *selection) has(o *owner, j *jobs.Job) bool {
-	if !s.MayMatch(&j.Status, s.now) {
+	if j.Status.Submitted >= s.before || !s.MayMatch(&j.Status, s.now) {
 		return false
 	}
 	if s.running == nil || j.Status.State.Ended() {
@@ -85,14 +87,24 @@ type jobPage struct {
 	known bool   // the job after which it begins is known
 }
 
-// page returns the next jobs that a list may have.
+// page returns the next jobs that a list may have. The job after which they come may have left
+// memory since the page before: then they are those that were submitted before it, as the journal
+// has that.
 func (srv *schedulerService) page(ctx context.Context, after string, most int, wanted *selection) (jobPage, error) {
 	p, err := ask(ctx, srv, "listing jobs", func(o *owner) jobPage { return o.page(after, most, wanted) })
-	if err == nil && !p.known {
-		err = &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
+	if err != nil || p.known {
+		return p, err
+	}
+	known, err := srv.journal.Lookup(sched.NewJobID(srv.cfg.ID, after))
+	if err != nil {
+		return jobPage{}, err
+	}
+	if known.Ended == nil {
+		return jobPage{}, &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
 			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
 	}
-	return p, err
+	wanted.before = min(wanted.before, known.Ended.Status.Submitted)
+	return srv.page(ctx, "", most, wanted)
 }
 
 func (o *owner) page(after string, most int, wanted *selection) (p jobPage) {

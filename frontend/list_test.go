@@ -124,6 +124,32 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 	}
 }
 
+// A list goes on after a job that has left memory since: on a busy frontend the oldest jobs leave it
+// while they are listed.
+func TestListAfterAJobThatLeftMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := &countingGroup{}
+	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
+	w.masters = []string{master.Addr().String()}
+	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	for _, name := range []string{"oldest", "left", "newest"} {
+		if _, _, err := f.Submit(t.Context(), sleeps(name, 1, time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Cancel(t.Context(), "left"); err != nil {
+		t.Fatal(err)
+	}
+	f.LeaveMemory("left")
+	for _, filter := range []api.JobFilter{{}, {Since: time.Hour}} {
+		page, err := f.Query(t.Context(), 10, "left", filter)
+		if err != nil || len(page) != 1 || page[0].Job != "oldest" {
+			t.Errorf("%+v: %+v, %v", filter, page, err)
+		}
+	}
+}
+
 // A list of running jobs takes one step of the owner goroutine and two calls to each master,
 // however many jobs wait. Where a master cannot tell which jobs run, it is asked about all of
 // them, and the list is the same.
