@@ -37,6 +37,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	if err != nil {
 		return nil, err
 	}
+	if e.ended && !s.status.State.Ended() { // while the masters were asked: what they answered is over
+		return srv.Explain(ctx, name)
+	}
 	e.Status, e.TraceURL = s.status, srv.cfg.traceURL(e.Trace)
 	var waits []string
 	switch {
@@ -70,6 +73,7 @@ type reasons struct {
 	*api.Explanation
 	class sched.Class // of the job now
 	here  bool        // some of its tasks are held here or bound from here
+	ended bool        // the job
 }
 
 // unreported is the reason while masters and nodes have not reported about a job.
@@ -98,5 +102,5 @@ func (o *owner) reasons(id sched.JobID) reasons {
 	e.Tasks = append(e.Tasks, o.jobs.StoppedTasks(j, jobs.ExplainedTasks-len(e.Tasks))...)
 	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, jobs.ExplainedTasks-len(e.Tasks))...)
 	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
-	return reasons{e, j.Class(), len(why) > 0}
+	return reasons{e, j.Class(), len(why) > 0, j.Status.State.Ended()}
 }

@@ -1,11 +1,17 @@
 package frontend_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // TestExplainAfterARestart: while a master and a frontend that were restarted do not know where the task
@@ -36,5 +42,30 @@ func TestExplainAfterARestart(t *testing.T) {
 	daemontest.Await(t, "it is known to run", func() bool { return running(f) })
 	if _, err := f.Cancel(t.Context(), "job"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The explanation of a job that ends while the masters are asked is that of its end.
+func TestExplainAJobThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := &countingGroup{}
+	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
+	w.masters = []string{master.Addr().String()}
+	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	group.viewed = func() {
+		if s, err := f.Cancel(context.Background(), "job"); err != nil || s.State != api.StateCancelled {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	if _, _, err := f.Submit(t.Context(), sleeps("job", 1, time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || e.Status.State != api.StateCancelled || strings.Contains(strings.Join(e.Why, " "), "No daemon has reported yet") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if group.views.Load() != 1 {
+		t.Errorf("the master was asked %d times", group.views.Load())
 	}
 }

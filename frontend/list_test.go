@@ -27,6 +27,8 @@ type countingGroup struct {
 	runs   []sched.JobID // the jobs that have a running task; nil: all
 	more   bool          // whether its answer reports that there are more
 	refuse error         // or its answer
+
+	viewed func() // called before a job is shown; nil: nothing happens then
 }
 
 func (g *countingGroup) answer(runs []sched.JobID, more bool, refuse error) {
@@ -60,6 +62,9 @@ func (g *countingGroup) RunningJobs(context.Context, string) (wire.RunningJobs, 
 
 func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobView, error) {
 	g.views.Add(1)
+	if g.viewed != nil {
+		g.viewed()
+	}
 	return wire.JobView{}, nil
 }
 
