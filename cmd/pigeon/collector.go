@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -197,9 +198,8 @@ func (k *collector) copy(ctx context.Context, of *wire.LogRequest, f *api.TaskFi
 	if f.Executable {
 		mode = 0o755
 	}
-	const part = ".pigeon-part" // one file is copied at a time
-	_ = k.to.Remove(part)       // of a client that was killed; its mode may be another
-	out, err := k.to.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	part := ".pigeon-part-" + rand.Text() // other clients may copy into the same folder
+	out, err := k.to.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -146,5 +147,36 @@ func TestFilesOfATaskThatIsStartedAgain(t *testing.T) {
 			}
 			holds(t, want, to, "a")
 		})
+	}
+}
+
+// Two clients that copy into one folder at the same time do not disturb each other.
+func TestFilesIntoOneFolder(t *testing.T) {
+	to := t.TempDir()
+	var f *fakeFrontend
+	var other sync.Once
+	f = startFake(t, &fakeFrontend{state: api.StateCompleted, log: func(r *wire.LogRequest) wire.LogChunk {
+		text := `{"path":"` + r.Job + `","size":8}` + "\n"
+		if r.Stream != wire.FileList {
+			text = strings.Repeat(r.Job, 8)
+		}
+		if r.Job == "a" && r.Stream != wire.FileList && r.Offset > 0 { // in the midst of its file
+			other.Do(func() {
+				if code, _, errs := program(t, "files", "b", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+					t.Errorf("status %d: %s", code, errs)
+				}
+			})
+		}
+		from := min(int(r.Offset), len(text))
+		return wire.LogChunk{Data: []byte(text[from:min(from+4, len(text))]), Size: int64(len(text)), Attempt: 1}
+	}})
+	if code, _, errs := program(t, "files", "a", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	for _, job := range []string{"a", "b"} {
+		holds(t, strings.Repeat(job, 8), to, job)
+	}
+	if list, err := os.ReadDir(to); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -118,11 +118,14 @@ func TestStagedFilesOfAJob(t *testing.T) {
 			t.Errorf("task %s read %q", task, got)
 		}
 		holds(t, "in/a"+task+"\n", to, task, "in", "a")
-		for _, name := range []string{"tool", "in/b", ".pigeon-part"} {
+		for _, name := range []string{"tool", "in/b"} {
 			if _, err := os.Lstat(filepath.Join(to, task, name)); err == nil {
 				t.Errorf("task %s: %s was copied", task, name)
 			}
 		}
+	}
+	if list, err := os.ReadDir(to); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
 	}
 	out := succeed(t, "run", "--stage", dir+"/tool=t", "--", "cat", "t")
 	if out != "tool" {
