@@ -29,6 +29,7 @@ type fakeFrontend struct {
 	cancel   func(f *fakeFrontend) (api.Status, error)
 	files    func(f *fakeFrontend, task int) error  // called before the files of a task are listed
 	log      func(r *wire.LogRequest) wire.LogChunk // answers in the place of the files of a task; nil: those are listed
+	history  func(q *api.HistoryQuery) api.HistoryPage
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -108,6 +109,10 @@ func (f *fakeFrontend) Query(context.Context, int, string, api.JobFilter) ([]api
 
 func (f *fakeFrontend) Wait(ctx context.Context, job string, _ time.Duration) (api.Status, error) {
 	return f.Status(ctx, job)
+}
+
+func (f *fakeFrontend) History(_ context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	return f.history(&q), nil
 }
 
 // TaskLog has one file of each task, whose text is the task's number.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -40,8 +41,8 @@ func formatOf(path string) (func(io.Writer) usageWriter, error) {
 // exportTo writes the selected jobs of all frontends to the file, those of each frontend in the
 // order of their ends. The file appears when it is complete.
 func (o *historyOptions) exportTo(ctx context.Context, c *clusterClient, said *historyNotes) (err error) {
-	part := o.export + ".part"
-	f, err := os.Create(part)
+	part := o.export + "." + rand.Text() + ".part" // another export to the same file may run
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("the jobs could not be written: %w; name another file with --export", err)
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,5 +162,36 @@ func testHistoryPage(t *testing.T) {
 	}
 	if info, err := os.Stat("jobs.parquet"); err != nil || info.Size() == 0 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// Two exports to one file at the same time leave one of them, whole.
+func TestExportsToOneFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.csv")
+	var f *fakeFrontend
+	var other sync.Once
+	f = startFake(t, &fakeFrontend{history: func(q *api.HistoryQuery) api.HistoryPage {
+		if q.Owner == "first" && q.AfterJob != "" { // between its pages
+			other.Do(func() {
+				if code, _, errs := program(t, "history", "--export", file, "--owner", "second", "--frontend", f.address); code != exitDone {
+					t.Errorf("status %d: %s", code, errs)
+				}
+			})
+		}
+		p := api.HistoryPage{Frontend: "f", More: q.AfterJob == ""}
+		for i := range 100 {
+			p.Jobs = append(p.Jobs, api.JobUsage{Job: fmt.Sprint("job-", i, q.AfterJob), Owner: q.Owner, State: api.StateCompleted, Ended: 1})
+		}
+		return p
+	}})
+	if code, _, errs := program(t, "history", "--export", file, "--owner", "first", "--frontend", f.address); code != exitDone {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	text, err := os.ReadFile(file)
+	if lines := strings.Count(string(text), "\n"); err != nil || lines != 201 || strings.Count(string(text), ",first,") != 200 {
+		t.Errorf("%d lines, %d of them of the export that ended last; %v", lines, strings.Count(string(text), ",first,"), err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
 	}
 }
