@@ -55,13 +55,19 @@ func (f *planFlags) addHostFlags(cmd *cobra.Command) *planFlags {
 	return f
 }
 
-// plan reads an inventory, makes its plan and writes it.
+// plan reads an inventory, makes its plan and writes it. Other commands may do the same meanwhile, such
+// as one that shows the state of the cluster again and again.
 func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 	inv, err := hosts.Read(file)
 	if err != nil {
 		return nil, nil, wrongUse(err)
 	}
 	f.out = cmp.Or(f.out, filepath.Join(filepath.Dir(file), inv.Cluster+"-plan"))
+	unlock, err := clusters.Lock(f.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
 	p, err := clusters.Make(inv, f.out, time.Now())
 	if err != nil {
 		return nil, nil, wrongUse(err)

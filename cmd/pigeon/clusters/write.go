@@ -9,12 +9,26 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
 // hostFile returns where the folder of a plan has a file of a host.
 func hostFile(folder string, h *hosts.Host, path string) string {
 	return filepath.Join(folder, hostsFolder, h.Name, filepath.FromSlash(path))
+}
+
+// Lock makes the folder of a plan and takes it until unlock is called. Whoever makes a plan and writes
+// it holds the lock for both: certificates that two processes issue at the same time would have
+// different keys, and the folder a certificate of one with the key of the other.
+func Lock(folder string) (unlock func(), err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("the folder of the plan: %w", err)
+	}
+	if unlock, err = files.Lock(folder); err != nil {
+		return nil, fmt.Errorf("the folder of the plan cannot be locked: %w", err)
+	}
+	return unlock, nil
 }
 
 // Write writes the plan into a folder: hosts/NAME has the files of a host as they will be there,
