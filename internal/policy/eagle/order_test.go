@@ -54,6 +54,24 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// docs/policies.md, eagle: "Every probe ahead of the pick is charged the pick's estimate", in the
+// worked example: "A's slack is 3 s afterwards".
+func TestCharge(t *testing.T) {
+	var q probing.Queue
+	for _, e := range []probing.Entry{short(1, 10), short(2, 1), short(6, 1)} {
+		q.Push(e)
+	}
+	o := order{slack: 5}
+	o.took(&q, 1)
+	if a, b, c := o.left(q.At(0)), o.left(q.At(1)), o.left(q.At(2)); a != 3 || b != 10 || c != 30 {
+		t.Errorf("slack of A, B and C %d, %d and %d, want 3, 10 and 30", a, b, c)
+	}
+	o.took(&q, 2)
+	if a, b := o.left(q.At(0)), o.left(q.At(1)); a != -3 || b != 4 {
+		t.Errorf("slack of A and B %d and %d after C, want -3 and 4: charges add up", a, b)
+	}
+}
+
 // "slack = 5 x estimate minus the delay already imposed", "every probe ahead of the
 // pick is charged the pick's estimate": so none is delayed by more than that.
 func TestDelayIsBounded(t *testing.T) {
