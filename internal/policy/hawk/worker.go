@@ -55,10 +55,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	default:
 		w.Worker.Step(now, from, m, out)
 	}
-	switch {
-	case !w.Free():
-		w.triesLeft = 0
-	case !was: // it turned idle
+	if !was && w.Free() { // it turned idle
 		w.triesLeft = w.tries
 		w.steal(out)
 	}

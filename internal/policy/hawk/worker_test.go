@@ -18,6 +18,7 @@ func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id}
 type slot struct {
 	t    *testing.T
 	core *hawk.Worker
+	now  sched.Time
 	out  sched.Actions
 }
 
@@ -27,18 +28,29 @@ func newSlot(t *testing.T, tries int) *slot {
 	o.Tries = tries
 	cfg := sched.WorkerConfig{Self: worker(5), Master: central, Seed: 1, Params: sched.Params{Reserved: 0.5}}
 	s := &slot{t: t, core: hawk.NewWorker(cfg, o)}
+	s.step(sched.Addr{}, members(0, 1, 2, 3, 4, 5, 6, 7))
+	return s
+}
+
+func members(ids ...int32) sched.Message {
 	m := sched.Message{Kind: sched.Members, More: &sched.More{}}
-	for id := range int32(8) {
+	for _, id := range ids {
 		m.More.Members = append(m.More.Members, sched.Member{Worker: worker(id)})
 	}
-	s.step(sched.Addr{}, m)
-	return s
+	return m
+}
+
+// docs/policies.md, hawk: the defaults of `ratio` and `tries`.
+func TestDefaults(t *testing.T) {
+	if got, want := hawk.Defaults(), (hawk.Options{Ratio: 2, Tries: 10}); got != want {
+		t.Errorf("defaults %+v, want %+v", got, want)
+	}
 }
 
 func (s *slot) step(from sched.Addr, m sched.Message) []sched.Action {
 	s.t.Helper()
 	s.out.Reset()
-	s.core.Step(0, from, &m, &s.out)
+	s.core.Step(s.now, from, &m, &s.out)
 	if err := s.core.Valid(); err != nil {
 		s.t.Fatalf("after %s: %v", sched.Describe(&m), err)
 	}
@@ -167,13 +179,61 @@ func TestProbeWhileStealing(t *testing.T) {
 	}
 }
 
-// A worker alone in the general partition asks no other.
-func TestNobodyToAsk(t *testing.T) {
+// It asks one worker at a time, however often it turns idle meanwhile, and an answer of another
+// worker does not count as the one that it waits for.
+func TestOneRequestAtATime(t *testing.T) {
 	s := newSlot(t, 10)
-	s.step(sched.Addr{}, sched.Message{Kind: sched.Members, More: &sched.More{Members: []sched.Member{{Worker: worker(1)}, {Worker: worker(5)}}}})
 	s.probe(1)
-	if got := s.noTask(1, 1); len(got) != 0 {
-		t.Fatalf("did %v", got)
+	victim := s.noTask(1, 1)[0].To
+	s.probe(2)
+	if got := s.noTask(2, 2); len(got) != 0 {
+		t.Fatalf("while worker %v has not answered it did %v", victim, got)
+	}
+	if got := s.step(worker(1), sched.Message{Kind: sched.Stolen}); len(got) != 0 {
+		t.Fatalf("after the answer of a worker that it did not ask it did %v", got)
+	}
+	if got := s.step(victim, sched.Message{Kind: sched.Stolen}); len(got) != 1 || got[0].Msg.Kind != sched.Steal {
+		t.Fatalf("after the empty answer it did %v, want one request to steal", got)
+	}
+}
+
+// docs/cores.md, hawk and eagle: "a thief whose victim is lost stops waiting for it": it asks another one
+// when it turns idle again.
+func TestVictimLost(t *testing.T) {
+	s := newSlot(t, 10)
+	s.step(sched.Addr{}, members(0, 5, 6))
+	s.probe(1)
+	if got := s.noTask(1, 1); len(got) != 1 || got[0].To != worker(6) {
+		t.Fatalf("did %v, want a request to worker 6", got)
+	}
+	s.step(sched.Addr{}, members(0, 5, 7))
+	s.probe(2)
+	if got := s.noTask(2, 2); len(got) != 1 || got[0].Msg.Kind != sched.Steal || got[0].To != worker(7) {
+		t.Fatalf("did %v, want a request to worker 7", got)
+	}
+}
+
+// A worker asks the other workers of the general partition, of which there may be one or none.
+func TestWhomToAsk(t *testing.T) {
+	for name, c := range map[string]struct {
+		members []int32 // the first half is reserved
+		want    []sched.Addr
+	}{
+		"nobody":              {nil, nil},
+		"alone":               {[]int32{1, 5}, nil},
+		"all reserved":        {[]int32{5}, nil},
+		"reserved, one other": {[]int32{5, 6}, []sched.Addr{worker(6)}},
+	} {
+		s := newSlot(t, 10)
+		s.step(sched.Addr{}, members(c.members...))
+		s.probe(1)
+		var asked []sched.Addr
+		for _, a := range s.noTask(1, 1) {
+			asked = append(asked, a.To)
+		}
+		if !slices.Equal(asked, c.want) {
+			t.Errorf("%s: it asked %v, want %v", name, asked, c.want)
+		}
 	}
 }
 
@@ -181,13 +241,7 @@ func TestNobodyToAsk(t *testing.T) {
 // live, and never get them. Once.
 func TestThiefTakenForLost(t *testing.T) {
 	all := func(but int32) sched.Message {
-		m := sched.Message{Kind: sched.Members, More: &sched.More{}}
-		for id := range int32(8) {
-			if id != but {
-				m.More.Members = append(m.More.Members, sched.Member{Worker: worker(id)})
-			}
-		}
-		return m
+		return members(slices.DeleteFunc([]int32{0, 1, 2, 3, 4, 5, 6, 7}, func(id int32) bool { return id == but })...)
 	}
 	s := newSlot(t, 0)
 	s.long(10) // runs
@@ -203,6 +257,25 @@ func TestThiefTakenForLost(t *testing.T) {
 		}
 		if got := s.steal(); !slices.Equal(got, c.want) {
 			t.Errorf("theft %d returns %v, want %v", round, got, c.want)
+		}
+	}
+}
+
+// docs/cores.md, hawk and eagle: a worker takes back the reservations "that a thief stole within the last
+// minute"; the others it forgets, so that they do not add up.
+func TestOldTheftsAreForgotten(t *testing.T) {
+	for after, want := range map[sched.Time][]uint64{60 * sched.Second: {1, 2}, 60*sched.Second + 1: {2}} {
+		s := newSlot(t, 0)
+		s.now = 5 * sched.Second
+		s.long(10) // runs
+		s.probe(1)
+		s.steal()
+		s.now += after
+		s.probe(2)
+		s.steal()
+		s.step(sched.Addr{}, members(0, 1, 2, 3, 4, 5, 7)) // without the thief
+		if got := s.steal(); !slices.Equal(got, want) {
+			t.Errorf("%d s after the first theft it took back %v, want %v", after/sched.Second, got, want)
 		}
 	}
 }
