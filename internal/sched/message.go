@@ -292,7 +292,7 @@ const MaxTasks = 100_000
 // that no message can make it panic or grow without bound.
 func (m *Message) Valid() bool {
 	return m.Class < NumClasses && m.Marks&^AllMarks == 0 &&
-		m.First >= 0 && m.Count >= 0 && m.First <= MaxTasks && m.Count <= MaxTasks-m.First &&
+		m.First >= 0 && m.Count >= 0 && m.Count <= MaxTasks-m.First &&
 		m.Total >= 0 && m.Total <= MaxTasks && m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
 		(m.More == nil || m.More.valid())
 }

@@ -123,6 +123,17 @@ func TestValid(t *testing.T) {
 			t.Errorf("%s: valid is %v", sched.Describe(&c.m), got)
 		}
 	}
+	for probed, want := range map[sched.Probed]bool{
+		{Class: sched.Long, Count: sched.MaxTasks}: true,
+		{Class: sched.NumClasses}:                  false,
+		{Count: -1}:                                false,
+		{Count: sched.MaxTasks + 1}:                false,
+	} {
+		m := sched.Message{Kind: sched.Stolen, More: &sched.More{Probes: []sched.Probed{{}, probed}}}
+		if got := m.Valid(); got != want {
+			t.Errorf("a message with the reservation %+v: valid is %v", probed, got)
+		}
+	}
 }
 
 // A refusal is known by its words; all other words are those of a node.
@@ -192,5 +203,24 @@ func TestActions(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { a.Reset(); a.Timer(1, 1) }); n != 0 {
 		t.Errorf("a reset list allocates %v times", n)
+	}
+}
+
+// docs/design.md: a new incarnation of a node voids its older attempts "except those that it reports
+// as adopted": their loss is not reported.
+func TestSendLost(t *testing.T) {
+	var a sched.Actions
+	adopted, lost := sched.AttemptID{Job: sched.JobID{Lo: 1}, Task: 2, Attempt: 3}, sched.AttemptID{Job: sched.JobID{Lo: 1}, Task: 2, Attempt: 4}
+	m := sched.Message{Kind: sched.WorkerLost, Reason: "restarted", Outcome: sched.Lost, Kept: []sched.AttemptID{adopted}}
+	distributor := sched.Addr{Role: sched.Distributor, ID: 5}
+	if a.SendLost(distributor, adopted, "n1", &m) || len(a.List()) != 0 {
+		t.Errorf("the loss of an adopted attempt was reported: %v", a.List())
+	}
+	if !a.SendLost(distributor, lost, "n1", &m) || len(a.List()) != 1 {
+		t.Fatalf("for the other attempt it sent %v, want one report", a.List())
+	}
+	want := `Send to distributor 5: AttemptLost job=00000000000000000000000000000001 tasks=2+0#4 lost node="n1" reason="restarted"`
+	if got := sched.DescribeAction(&a.List()[0]); got != want {
+		t.Errorf("it sent %s, want %s", got, want)
 	}
 }
