@@ -87,3 +87,32 @@ func TestPushByAgeAgainstModel(t *testing.T) {
 		}
 	})
 }
+
+// Tasks of several owners are each queued among those of their owner and priority.
+func TestPushByAgeOfSeveralOwners(t *testing.T) {
+	x := queue.NewIndex()
+	push := func(owner string, priority int32, since sched.Time) {
+		j := &queue.Job{}
+		x.Enter(j, "", owner, priority)
+		x.PushByAge(sched.Short, since, j, 0, 1, 1)
+		if err := x.Valid(); err != nil {
+			t.Fatalf("after a task of %q that waits since %d: %v", owner, since, err)
+		}
+	}
+	for _, since := range []sched.Time{4, 9, 1, 5, 5} {
+		push("a", 0, since)
+		push("b", 0, since+1)
+		push("b", 3, since+2)
+	}
+	got := map[string][]sched.Time{}
+	for r := x.FirstOf([]string{""}, sched.Short); r != nil; r = x.FirstOf([]string{""}, sched.Short) {
+		key := fmt.Sprint(r.Job.Owner().Path(), r.Job.Priority())
+		got[key] = append(got[key], r.Since)
+		x.Take(r)
+	}
+	for key, want := range map[string][]sched.Time{"a0": {1, 4, 5, 5, 9}, "b0": {2, 5, 6, 6, 10}, "b3": {3, 6, 7, 7, 11}} {
+		if !slices.Equal(got[key], want) {
+			t.Errorf("tasks of %s are served in the order of these ages: %d, want %d", key, got[key], want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // owned is an owner in the model: start-time fair queuing of each node's children, by
@@ -48,9 +49,9 @@ type people struct {
 	runs   []*piece
 }
 
-// owners of the model: no owner, a node with its own tasks and tasks below it, and
-// three levels.
-var owners = []string{"", "a", "b", "b/x", "b/y", "c/z/w"}
+// owners of the model: no owner, a node with its own tasks and tasks below it,
+// three levels, and more below the root than a heap has on its two first levels.
+var owners = []string{"", "a", "b", "b/x", "b/y", "c/z/w", "d", "e", "f", "g", "h", "i", "j", "k"}
 
 func newPeople(t *rapid.T) *people {
 	p := &people{t: t, index: queue.NewIndex(), jobs: map[string]*queue.Job{}, next: map[*queue.Job]int32{}}
@@ -65,7 +66,7 @@ func newPeople(t *rapid.T) *people {
 		return n
 	}
 	root := add("root", "", nil)
-	for _, path := range []string{"a", "b", "c"} {
+	for _, path := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"} {
 		add(path, path, root)
 	}
 	for _, path := range []string{"b/x", "b/y", "c/z", "c/z/w"} {
@@ -73,7 +74,7 @@ func newPeople(t *rapid.T) *people {
 	}
 	add("own", "", root)
 	add("b own", "b", byPath["b"])
-	for _, key := range []string{"own", "a", "b own", "b/x", "b/y", "c/z/w"} {
+	for _, key := range []string{"own", "a", "b own", "b/x", "b/y", "c/z/w", "d", "e", "f", "g", "h", "i", "j", "k"} {
 		p.leaves = append(p.leaves, byPath[key])
 	}
 	for _, app := range []string{"p", "q"} {
@@ -281,6 +282,9 @@ func (p *people) share(t *rapid.T) {
 func TestOwnersAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPeople(t)
+		for range rapid.IntRange(0, 40).Draw(t, "waiting at first") {
+			p.push(t)
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"push": p.push, "take": p.take, "take again": p.take, "arrive": p.arrive, "end": p.end, "share": p.share,
 			"": func(t *rapid.T) {
@@ -331,6 +335,25 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
+// The priorities of one owner's jobs count across the applications that a worker serves.
+func TestPrioritiesOfSeveralApplications(t *testing.T) {
+	x := queue.NewIndex()
+	push := func(app string, priority int32) *queue.Job {
+		j := &queue.Job{}
+		x.Enter(j, app, "a", priority)
+		x.PushTail(0, j, 0, 1, 1)
+		return j
+	}
+	want := []*queue.Job{1: push("p", 0), 3: push("q", -1), 0: push("q", 5), 2: push("q", 0)}
+	for i, j := range want {
+		r := x.FirstOf([]string{"p", "q"}, sched.Short)
+		if r == nil || r.Job != j {
+			t.Fatalf("the task that is served as number %d is %v, want one of priority %d", i, r, j.Priority())
+		}
+		x.Take(r)
+	}
+}
+
 // Priorities that an owner no longer uses leave nothing behind, and the place that was made for one
 // of them stays as long as tasks of others wait there.
 func TestUnusedPriorities(t *testing.T) {
@@ -352,29 +375,50 @@ func TestUnusedPriorities(t *testing.T) {
 	for priority := range int32(100) {
 		leave(enter("t", priority+1))
 	}
-	waits := enter("t", 7)
+	waits, middle, next, top := enter("t", 7), enter("t", 8), enter("t", 9), enter("t", 10)
+	leave(middle)
+	leave(next)
 	leave(first)
 	member := enter("t/m", 0)
 	if err := x.Valid(); err != nil {
 		t.Fatal(err)
 	}
-	if r := x.FirstOf([]string{""}, sched.Short); r.Job != waits {
-		t.Errorf("the first is of %q", r.Job.Owner().Path())
+	for _, want := range []*queue.Job{top, waits} {
+		if r := x.FirstOf([]string{""}, sched.Short); r.Job != want {
+			t.Errorf("the first is of %q, priority %d", r.Job.Owner().Path(), r.Job.Priority())
+		}
+		leave(want)
 	}
-	leave(waits)
 	leave(member)
 }
 
-// A job changes its owner and its priority together with its waiting tasks.
+// A job changes its owner and its priority together with its waiting tasks. Both owners are
+// forgotten once it has left, but for some that are kept in case they come again.
 func TestChange(t *testing.T) {
 	x := queue.NewIndex()
-	j := &queue.Job{}
-	x.Enter(j, "", "a", 0)
-	x.PushTail(0, j, 0, 3, 1)
-	x.PushTailAs(sched.Long, 0, j, 3, 1, 1)
-	x.Change(j, "b/c", 4)
-	if err := x.Valid(); err != nil || j.Owner().Path() != "b/c" || j.Priority() != 4 || j.Queued != 4 || j.QueuedAs(sched.Long) != 1 {
-		t.Errorf("%v; of %q, priority %d, %d tasks", err, j.Owner().Path(), j.Priority(), j.Queued)
+	for i := range 1000 {
+		j, owner := &queue.Job{}, fmt.Sprintf("b%d/c", i)
+		x.Enter(j, "", fmt.Sprintf("a%d", i), 0)
+		x.PushTail(0, j, 0, 3, 1)
+		x.PushTailAs(sched.Long, 0, j, 3, 1, 1)
+		x.Change(j, owner, 4)
+		if err := x.Valid(); err != nil || j.Owner().Path() != owner || j.Priority() != 4 || j.Queued != 4 || j.QueuedAs(sched.Long) != 1 {
+			t.Fatalf("%v; of %q, priority %d, %d tasks", err, j.Owner().Path(), j.Priority(), j.Queued)
+		}
+		x.Remove(j, 0, 4)
+		x.Change(j, "d", 1) // without waiting tasks
+		if j.Owner().Path() != "d" || j.Priority() != 1 {
+			t.Fatalf("without waiting tasks it is of %q, priority %d", j.Owner().Path(), j.Priority())
+		}
+		x.Exit(j)
+	}
+	known := 0
+	x.Tree().All(func(*shares.Node) { known++ })
+	if known > 300 {
+		t.Errorf("%d owners are known without a job", known)
+	}
+	if x.Find("") != nil {
+		t.Error("the built-in backends are known without a job")
 	}
 }
 

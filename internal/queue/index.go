@@ -79,7 +79,7 @@ func (x *Index) Hold(name string) *App {
 // Release ends one Hold. Nothing may wait for the application at its last.
 func (x *Index) Release(a *App) {
 	if a.refs--; a.refs == 0 {
-		if a.roots[sched.Short] != nil || a.roots[sched.Long] != nil || a.named {
+		if a.named {
 			x.dropLines(a)
 		}
 		delete(x.apps, a.Name)

@@ -38,6 +38,9 @@ type model struct {
 
 var appNames = []string{"", "a", "b", "a\x00b"}
 
+// often are services that several workers offer.
+var often = [][]string{{""}, {"", "a"}, {"b", "a"}}
+
 func (m *model) first(names []string, c sched.Class) *task {
 	for i := range m.waiting[c] {
 		if slices.Contains(names, m.waiting[c][i].job.App().Name) {
@@ -115,14 +118,17 @@ func (m *model) take(t *rapid.T) {
 	if len(m.workers) == 0 {
 		return
 	}
-	s := rapid.SampledFrom(m.workers).Draw(t, "worker").service
-	c := sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
+	m.takeFor(t, rapid.SampledFrom(m.workers).Draw(t, "worker").service, sched.Class(rapid.IntRange(0, 1).Draw(t, "class")))
+}
+
+// takeFor reports whether there was one.
+func (m *model) takeFor(t *rapid.T, s *queue.Service, c sched.Class) bool {
 	want, r := m.first(s.Names, c), m.index.First(s, c)
 	if (want == nil) != (r == nil) {
 		t.Fatalf("First returns %v, the model %v", r, want)
 	}
 	if r == nil {
-		return
+		return false
 	}
 	j, attempt := r.Job, r.Attempt
 	if n := m.index.Take(r); j != want.job || n != want.n || attempt != want.attempt {
@@ -130,6 +136,24 @@ func (m *model) take(t *rapid.T) {
 	}
 	taken := *want
 	m.remove(func(o task) bool { return o == taken })
+	return true
+}
+
+// takeAll empties the idle lists, and the queues as far as the workers serve them.
+func (m *model) takeAll(t *rapid.T) {
+	for _, app := range appNames {
+		for kind := range sched.NumWorkerKinds {
+			for m.takeIdleOf(t, app, kind) {
+			}
+		}
+	}
+	for _, w := range m.workers {
+		for c := range sched.Class(sched.NumClasses) {
+			for m.takeFor(t, w.service, c) {
+			}
+		}
+	}
+	m.check(t)
 }
 
 func (m *model) cut(t *rapid.T) {
@@ -142,7 +166,7 @@ func (m *model) cut(t *rapid.T) {
 }
 
 func (m *model) join(t *rapid.T) {
-	names := rapid.SliceOfN(rapid.SampledFrom(appNames), 0, 4).Draw(t, "names")
+	names := rapid.OneOf(rapid.SampledFrom(often), rapid.SliceOfN(rapid.SampledFrom(appNames), 0, 4)).Draw(t, "names")
 	before := m.index.Served()
 	s, fresh := m.index.Join(names)
 	if fresh == slices.Equal(before, m.index.Served()) {
@@ -193,11 +217,15 @@ func (m *model) pushIdle(t *rapid.T) {
 }
 
 func (m *model) takeIdle(t *rapid.T) {
-	a := m.index.Find(rapid.SampledFrom(appNames).Draw(t, "app"))
+	m.takeIdleOf(t, rapid.SampledFrom(appNames).Draw(t, "app"), sched.WorkerKind(rapid.IntRange(0, 1).Draw(t, "kind")))
+}
+
+// takeIdleOf reports whether there was one.
+func (m *model) takeIdleOf(t *rapid.T, app string, kind sched.WorkerKind) bool {
+	a := m.index.Find(app)
 	if a == nil {
-		return
+		return false
 	}
-	kind := sched.WorkerKind(rapid.IntRange(0, 1).Draw(t, "kind"))
 	at := slices.IndexFunc(m.idle, func(w *slot) bool { return w.kind == kind && slices.Contains(w.service.Names, a.Name) })
 	e := m.index.TakeIdle(a, kind)
 	if (e == nil) != (at < 0) || (e != nil && e != &m.idle[at].Idler) {
@@ -206,6 +234,7 @@ func (m *model) takeIdle(t *rapid.T) {
 	if at >= 0 {
 		m.idle = slices.Delete(m.idle, at, at+1)
 	}
+	return at >= 0
 }
 
 // newJob replaces a job without waiting tasks.
@@ -299,12 +328,16 @@ func TestIndexAgainstModel(t *testing.T) {
 		for range 4 {
 			m.jobs = append(m.jobs, m.enter(t))
 		}
-		m.join(t)
+		for range 8 {
+			m.join(t)
+			m.pushIdle(t)
+		}
 		m.check(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"push": m.push, "push again": m.push, "take": m.take, "cut": m.cut, "join": m.join, "leave": m.leave,
 			"idle": m.pushIdle, "takeIdle": m.takeIdle, "newJob": m.newJob, "reclass": m.reclass, "": m.check,
 		})
+		m.takeAll(t)
 	})
 }
 
@@ -327,6 +360,22 @@ func TestUnusedApplicationsAreForgotten(t *testing.T) {
 	if got := x.Served(); !slices.Equal(got, []string{""}) {
 		t.Errorf("served %q", got)
 	}
+	stays := &queue.Job{} // so that its owner is not forgotten
+	x.Enter(stays, "", "team", 0)
+	j := &queue.Job{}
+	x.Enter(j, "app-7", "team", 0)
+	x.PushTail(0, j, 0, 1, 1)
+	x.Remove(j, 0, 1)
+	x.Exit(j)
+	if err := x.Valid(); err != nil {
+		t.Error(err)
+	}
+	x.PushTail(0, stays, 0, 1, 1)
+	if r := x.FirstOf([]string{""}, sched.Short); r == nil || r.Job != stays {
+		t.Errorf("the next is %v, want the task of the job that stays", r)
+	}
+	x.Remove(stays, 0, 1)
+	x.Exit(stays)
 	if x.Find("app-7") != nil {
 		t.Error("an application of the past is still known")
 	}

@@ -155,11 +155,9 @@ func (x *Index) unwait(p *place) {
 		h.settle(p.at)
 	}
 	p.at = -1
-	switch {
-	case up.up == nil:
-	case end == 0:
+	if end == 0 {
 		x.unwait(up)
-	default:
+	} else {
 		x.renewed(up)
 	}
 }

@@ -29,7 +29,7 @@ func (x *Index) Valid() error {
 		return fmt.Errorf("%v tasks wait in the places of their owners, the index counts %v", queued, x.queued)
 	}
 	var err error
-	x.tree.All(func(n *shares.Node) { err = cmp.Or(err, validLines(n)) })
+	x.tree.All(func(n *shares.Node) { err = cmp.Or(err, x.validLines(n)) })
 	if err != nil {
 		return err
 	}
@@ -41,10 +41,14 @@ func (x *Index) Valid() error {
 	return nil
 }
 
-// validLines checks that an owner keeps no lines but those with a job or a place, and one more.
-func validLines(n *shares.Node) error {
+// validLines checks that an owner keeps no lines but those with a job or a place, and one more, and
+// none for an application that is forgotten.
+func (x *Index) validLines(n *shares.Node) error {
 	idle := 0
 	for l := linesOf(n); l != nil; l = l.next {
+		if x.apps[l.app.Name] != l.app {
+			return fmt.Errorf("owner %q keeps a line for application %q, which nothing names any more", n.Path(), l.app.Name)
+		}
 		if l.jobs == 0 && !l.hasPlace() {
 			idle++
 		}
