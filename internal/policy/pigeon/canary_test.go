@@ -57,6 +57,17 @@ func TestCanaryIsTriedAsShort(t *testing.T) {
 	}
 }
 
+// Only task 0 is a canary, also where it is known here when its siblings come with the mark.
+func TestOnlyTaskZeroIsACanary(t *testing.T) {
+	r := newSorted(t, pigeon.XOptions(), general(2))
+	r.arrives(9, sched.Long, 2, 5000)
+	expect(t, "alone", r.declaredLong(2, 1, anyway), []string{"1:Preempt 2/0"})
+	expect(t, "with its siblings", r.declaredLong(2, 3, anyway), nil)
+	if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 0 || long != 2 {
+		t.Errorf("%d tasks wait as short and %d as long, want 0 and 2", short, long)
+	}
+}
+
 // "If it runs past the cutoff it becomes long: it is stopped and queued again as long
 // only if [...] its worker has a suspended task or a queue here has any task
 // (restartable tasks only [...])."

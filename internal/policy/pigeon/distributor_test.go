@@ -194,6 +194,27 @@ func TestLostAttempts(t *testing.T) {
 		"Forget job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
 }
 
+// docs/design.md: "attempt n+1 goes to the head of its queue", after a loss and after a failure that
+// is retried. docs/cores.md: a yielded one goes "not at the head", unless its node gave it back.
+func TestNextAttemptsAtTheHead(t *testing.T) {
+	for name, c := range map[string]struct {
+		m    sched.Message
+		head bool
+	}{
+		"failed":             {sched.Message{Kind: sched.Report, Outcome: sched.Failed}, true},
+		"yielded":            {sched.Message{Kind: sched.Report, Outcome: sched.Yielded}, false},
+		"withdrawn":          {sched.Message{Kind: sched.AttemptLost, Outcome: sched.Yielded, Node: "n"}, true},
+		"lost with its node": {sched.Message{Kind: sched.AttemptLost, Outcome: sched.Lost, Node: "n"}, true},
+	} {
+		f := newFrontend(t, 1)
+		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1, Retries: 1})
+		c.m.Job, c.m.Attempt = jobOne, 1
+		if got := sent(f.step(group(0), &c.m)); len(got) != 1 || got[0].Msg.Kind != sched.Tasks || got[0].Msg.Attempt != 2 || got[0].Msg.Head != c.head {
+			t.Errorf("%s: sent %v, want attempt 2, at the head: %v", name, got, c.head)
+		}
+	}
+}
+
 // A loss is forgotten after the window, and taken back when the node reports that it still
 // runs the attempt; a node that stops in order loses nothing.
 func TestLossesThatDoNotCount(t *testing.T) {

@@ -180,6 +180,19 @@ func TestIdleOvertakesRefused(t *testing.T) {
 	describe(t, r.step(worker(0), refused))
 }
 
+// docs/policies.md, pigeon: "one queue per class, each FIFO": tasks are served in the order in which
+// they came here. By when their jobs came to the distributors they are sorted only for some seconds
+// after a master has followed another one.
+func TestFirstComeFirstServed(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.now = 100
+	for job, arrival := range []sched.Time{90, 85, 80} {
+		r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: uint64(job)}, Count: 1, Attempt: 1, Distributor: distributor, Arrival: arrival})
+	}
+	want(t, "the second", r.ends(0), "0:1/0")
+	want(t, "the third", r.ends(0), "0:2/0")
+}
+
 // A launch that came twice is refused twice. The second refusal arrives when the attempt has
 // been launched at that slot again: it runs there, and must not be launched elsewhere under
 // the same number.

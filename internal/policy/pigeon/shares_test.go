@@ -63,6 +63,21 @@ func TestMax(t *testing.T) {
 	}
 }
 
+// A max of an owner below another leaves the workers to others, although the owner above is served
+// next by its use.
+func TestMaxBelow(t *testing.T) {
+	c := newCrowd(t, 4, nil)
+	c.shares(0, sched.Share{Owner: "t/a", Weight: 1, Max: 0.25})
+	c.submit("t/a", sched.Short, 5, 100*sched.Second, sched.Second)
+	c.submit("u", sched.Short, 20, sched.Second, sched.Second)
+	for range 10 {
+		c.next()
+		if a, u := c.running("t/a"), c.running("u"); a != 1 || u != 3 {
+			t.Fatalf("t/a runs %d and u %d, want 1 and 3", a, u)
+		}
+	}
+}
+
 // A worker that is idle because of a max serves the owner as soon as a task of it ends
 // elsewhere, on a worker that another owner gets.
 func TestAnIdleWorkerIsOfferedAgain(t *testing.T) {
@@ -121,6 +136,20 @@ func TestOverrunsAreChargedToTheLongShare(t *testing.T) {
 	}
 	if v := c.view("liar"); v.Used[sched.Short] != 10*sched.Second {
 		t.Errorf("the liar has used %v as short", v.Used[sched.Short])
+	}
+}
+
+// docs/policies.md: "The cost is the job's estimate; without one, the moving mean [...]; else the cutoff."
+func TestCostWithoutAnEstimate(t *testing.T) {
+	c := newCrowd(t, 1, nil)
+	c.submit("x", sched.Short, 1, 1000*sched.Second, sched.Second)
+	c.submit("a", sched.Long, 4, 1000*sched.Second, 0)
+	c.submit("b", sched.Long, 4, 1000*sched.Second, crowdCutoff/2)
+	for id := range int32(4) {
+		c.step(sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(1 + id), Node: "n", Serves: []string{""}})
+	}
+	if want := []string{"x", "a", "b", "b", "a"}; !slices.Equal(c.started, want) {
+		t.Errorf("served in the order %q, want %q: a task of a costs as much as two of b", c.started, want)
 	}
 }
 

@@ -89,6 +89,22 @@ func TestLongQueueAges(t *testing.T) {
 	}
 }
 
+// A worker that registers with a task of a job does not know when the job arrived; its distributor
+// states that.
+func TestArrivalIsStatedLater(t *testing.T) {
+	r := newSorted(t, byAge(2), general(1))
+	r.job(9, sched.Short, 1, 1)
+	r.now += 1_000_000
+	r.step(sched.Addr{}, &sched.Message{
+		Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{""}, Job: jobOne, Attempt: 1, Class: sched.Long, Estimate: 4000, Distributor: distributor, Seq: 5,
+	})
+	r.step(distributor, &sched.Message{
+		Kind: sched.Tasks, Job: jobOne, First: 1, Count: 1, Attempt: 1, Class: sched.Long, Estimate: 4000, Distributor: distributor, Arrival: r.now,
+	})
+	r.job(2, sched.Long, 1, 2000)
+	expect(t, "the smaller of two that have just arrived is first", r.order(), []string{"0:2/0", "0:1/1"})
+}
+
 // By the tail a job that has waited gains while it can still end by 54 cutoffs: one
 // of 10 cutoffs that came 29 ago has 10 left after its 1.5 r, and is served before
 // one of 4 that came now, which has 48. A large one that is late anyway gains

@@ -294,7 +294,10 @@ func TestSlotRefusesToSuspend(t *testing.T) {
 		t.Errorf("of the job that continues %d tasks are queued and %d run", queued, running)
 	}
 	expect(t, "neither", r.arrives(4, sched.Short, 1, 1), nil)
-	expect(t, "its end", r.idles(0, 2), []string{"0:Launch 4/0"})
+	expect(t, "its end", r.over(0, 1, 2), []string{"0:Launch 4/0"})
+	if queued, running := r.master.Job(jobOne); queued != 0 || running != 0 {
+		t.Errorf("of the job that has ended %d tasks are queued and %d run", queued, running)
+	}
 }
 
 // The launch of a task that is to be suspended may itself have been refused.
@@ -320,6 +323,18 @@ func TestContinueIsRepeated(t *testing.T) {
 	expect(t, "it continues", r.idles(0, 3), []string{"0:Continue 1/0"})
 	expect(t, "again", r.idles(0, 1), []string{"0:Continue 1/0"})
 	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
+}
+
+// A notice may name as suspended what its master takes for running, if an order from before the
+// slot registered has suspended it: the slot continues it.
+func TestSuspendedUnknownToTheMaster(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 1, 9000)
+	got := r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 4, Job: jobTwo, Attempt: 1, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}})
+	expect(t, "it continues", orders(got), []string{"0:Continue 1/0"})
+	if queued, running := r.master.Job(jobOne); queued != 0 || running != 1 {
+		t.Errorf("%d tasks are queued and %d run", queued, running)
+	}
 }
 
 // The task that a slot was ordered to continue may never have been there: the refusal of its

@@ -30,6 +30,15 @@ func TestBoundedIndex(t *testing.T) {
 	}
 }
 
+// docs/policies.md, pigeon-sort: due "is 0.9 of a limit that each master learns: 60 cutoffs at first",
+// in its example "due = 54 cutoffs".
+func TestDue(t *testing.T) {
+	l := newTail(second)
+	if due := l.due(); due != 54*second {
+		t.Errorf("at first a job is due after %d s, want 54", due/second)
+	}
+}
+
 // The same share of the tasks that came here is unfinished as of the whole job.
 func TestUndone(t *testing.T) {
 	for _, k := range []struct {

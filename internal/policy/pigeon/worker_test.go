@@ -30,6 +30,11 @@ func denied(m *sched.Message) *sched.Message {
 	return m
 }
 
+// preempt launches task 1 in place of task 0.
+func preempt(epoch uint64) *sched.Message {
+	return &sched.Message{Kind: sched.Preempt, Job: jobOne, First: 1, Attempt: 1, Distributor: distributor, Epoch: epoch, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}
+}
+
 // docs/design.md, section 2, rule 4: "The worker core refuses it on a busy slot, with
 // an old epoch or sequence number, or when a long task meets a reserved slot. It
 // treats a repetition of the running attempt as accepted."
@@ -59,8 +64,12 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 seq=1 reason="its disk is full"`, "Send to master 0: Idle seq=1"}},
 		{"the running one, denied", []*sched.Message{launch(0, 0, 1, sched.Short)}, denied(launch(0, 0, 1, sched.Short)), nil},
 		{"a preemption that the node denies", []*sched.Message{launch(0, 0, 1, sched.Long)},
-			denied(&sched.Message{Kind: sched.Preempt, Job: jobOne, First: 1, Attempt: 1, Epoch: 1, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}),
+			denied(preempt(1)),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=1 reason="its disk is full"`}},
+		{"one of a victim that has ended, denied", []*sched.Message{launch(0, 0, 1, sched.Long), ended(0, sched.Done)}, denied(preempt(1)),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=3 reason="its disk is full"`, "Send to master 0: Idle seq=3"}},
+		{"an old epoch after a preemption", []*sched.Message{launch(0, 0, 1, sched.Long), ended(0, sched.Done), preempt(2), ended(1, sched.Done)}, launch(2, 4, 1, sched.Short),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=2+0#1 seq=4 reason="the master's epoch is over"`}},
 		{"a stale epoch does not change the slot", []*sched.Message{setReserved(false, 2, 1)}, launch(0, 0, 1, sched.Short),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 reason="the master's epoch is over"`}},
 		{"a long task at a reserved slot", []*sched.Message{setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Long),
