@@ -282,7 +282,7 @@ func (p *people) share(t *rapid.T) {
 func TestOwnersAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPeople(t)
-		for range rapid.IntRange(0, 40).Draw(t, "waiting at first") {
+		for range rapid.IntRange(0, 60).Draw(t, "waiting at first") {
 			p.push(t)
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -332,6 +332,83 @@ func TestPriorities(t *testing.T) {
 	}
 	if order := strings.Join(got, " "); order != "5 7 2 4 6 1 3" {
 		t.Errorf("served in the order %s", order)
+	}
+}
+
+// limited is an index of four workers whose owners have these shares, with one waiting job for each.
+func limited(t *testing.T, shares []sched.Share, owners ...string) (x *queue.Index, jobs map[string]*queue.Job) {
+	x, jobs = queue.NewIndex(), map[string]*queue.Job{}
+	x.Tree().SetWorkers(4)
+	if !x.Tree().Set(shares, 0, 0) {
+		t.Fatal("the shares are refused")
+	}
+	for _, owner := range owners {
+		j := &queue.Job{}
+		x.Enter(j, "", owner, 0)
+		x.PushTail(0, j, 0, 3, 1)
+		jobs[owner] = j
+	}
+	return x, jobs
+}
+
+// firstOwner returns whose task is served first, "none" when none may be.
+func firstOwner(t *testing.T, x *queue.Index) string {
+	t.Helper()
+	if err := x.Valid(); err != nil {
+		t.Fatal(err)
+	}
+	if r := x.FirstOf([]string{""}, sched.Short); r != nil {
+		return r.Job.Owner().Path()
+	}
+	return "none"
+}
+
+// A max below an owner leaves the workers to the others below it, and then to other owners,
+// however those that may be served change.
+func TestMaxBelowAnOwner(t *testing.T) {
+	x, jobs := limited(t, []sched.Share{{Owner: "t/a", Weight: 1, Max: 0.25}}, "t/a", "t/b", "u")
+	launch := func(owner string, cost sched.Time) {
+		x.Take(x.FirstOf([]string{""}, sched.Short))
+		x.Tree().Launch(jobs[owner].Owner(), sched.Short, cost, true)
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		if got := firstOwner(t, x); got != want {
+			t.Fatalf("%s the first is %q, want %q", when, got, want)
+		}
+	}
+	expect("at the beginning", "t/a")
+	launch("t/a", 1)
+	expect("with t/a at its max", "u")
+	launch("u", 5)
+	expect("with t behind by its use", "t/b")
+	x.Remove(jobs["t/b"], 0, 3)
+	expect("with only t/a waiting below t", "u")
+	x.Remove(jobs["u"], 0, 3)
+	expect("with only t/a waiting", "none")
+	x.PushTail(0, jobs["u"], 0, 3, 1)
+	expect("with u again", "u")
+	x.PushTail(0, jobs["t/b"], 0, 3, 1)
+	x.Tree().Launch(jobs["u"].Owner(), sched.Short, 5, false)
+	expect("with t/b again", "t/b")
+	x.Remove(jobs["t/b"], 0, 3)
+	x.Tree().End(jobs["t/a"].Owner(), sched.Short, 1, 1, false)
+	expect("after the end of the task of t/a", "t/a")
+}
+
+// docs/shares.md: an owner is served before others "while [it] has less than this part of the slots";
+// among such owners the one with the lowest tag comes first.
+func TestSeveralBelowTheirMin(t *testing.T) {
+	x, jobs := limited(t, []sched.Share{{Owner: "a", Weight: 1, Min: 0.5}, {Owner: "b", Weight: 1, Min: 0.5}}, "c", "a", "b")
+	var got []string
+	for range 5 {
+		owner := firstOwner(t, x)
+		got = append(got, owner)
+		x.Take(x.FirstOf([]string{""}, sched.Short))
+		x.Tree().Launch(jobs[owner].Owner(), sched.Short, map[string]sched.Time{"a": 10, "b": 3, "c": 1}[owner], true)
+	}
+	if want := "a b b a c"; strings.Join(got, " ") != want {
+		t.Errorf("served in the order %s, want %s", strings.Join(got, " "), want)
 	}
 }
 

@@ -127,6 +127,19 @@ func TestRanksOfTasksAside(t *testing.T) {
 	}
 }
 
+// A rank that counts all tasks of a job changes with those that wait aside.
+func TestRankCountsTasksAside(t *testing.T) {
+	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Long: &waiting{}}})
+	service, _ := x.Join([]string{""})
+	first, second := enter(x, "", queue.Job{Estimate: 2, Class: sched.Long}), enter(x, "", queue.Job{Estimate: 3, Class: sched.Long})
+	x.PushTail(1, first, 0, 1, 1)
+	x.PushTail(1, second, 0, 1, 1)
+	x.PushTailAs(sched.Short, 1, first, 1, 1, 1)
+	if r := x.First(service, sched.Long); r.Job != second {
+		t.Error("the job with twice the tasks of 2, one of them aside, is served before the one with a task of 3")
+	}
+}
+
 // aside ranks by estimate x tasks in the queue of short tasks.
 type aside struct{ waiting }
 

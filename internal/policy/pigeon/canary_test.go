@@ -57,6 +57,16 @@ func TestCanaryIsTriedAsShort(t *testing.T) {
 	}
 }
 
+// A canary that its slot refuses is still served as a short task.
+func TestRefusedCanaryStaysShort(t *testing.T) {
+	r := newSorted(t, pigeon.XOptions(), general(1))
+	expect(t, "the canary", r.declaredLong(2, 1, anyway), []string{"0:Launch 2/0"})
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobTwo, Attempt: 1, Seq: 1})
+	if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 1 || long != 0 {
+		t.Errorf("%d tasks wait as short and %d as long, want 1 and 0", short, long)
+	}
+}
+
 // Only task 0 is a canary, also where it is known here when its siblings come with the mark.
 func TestOnlyTaskZeroIsACanary(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(2))

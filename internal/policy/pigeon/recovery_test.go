@@ -193,6 +193,35 @@ func TestFirstComeFirstServed(t *testing.T) {
 	want(t, "the third", r.ends(0), "0:2/0")
 }
 
+// What waited at the former master comes again from each frontend in turn, and is sorted among what
+// came before it. Five seconds later tasks are served in the order in which they come, as ever.
+func TestFollowerSortsForSomeTime(t *testing.T) {
+	r := follower(t, &sched.Message{Kind: sched.EpochIs, Epoch: 4}, up(0), resent(0, 1, 1))
+	r.tasks(9, sched.Short, 1)
+	r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})
+	tasks := func(job uint64, arrival sched.Time) {
+		r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Count: 1, Attempt: 1, Distributor: distributor, Arrival: arrival})
+	}
+	tasks(2, 4)
+	tasks(3, 2)
+	r.now += 5 * sched.Second
+	tasks(4, 6)
+	tasks(5, 1)
+	for _, next := range []string{"0:3/0", "0:2/0", "0:4/0", "0:5/0"} {
+		want(t, "the next", r.ends(0), next)
+	}
+}
+
+// Tasks that a master was sent again count for the bound of its queue while they wait for the nodes.
+func TestResentTasksAreBounded(t *testing.T) {
+	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true, MaxTasks: 5})}
+	r.step(sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: 4})
+	r.step(distributor, resent(0, 4, 1))
+	r.step(sched.Addr{}, up(0))
+	describe(t, r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: jobTwo, Count: 2, Attempt: 1, Distributor: distributor}),
+		`Send to distributor 0: Returned job=`+jobTwo.String()+` tasks=0+2#1 full`)
+}
+
 // A launch that came twice is refused twice. The second refusal arrives when the attempt has
 // been launched at that slot again: it runs there, and must not be launched elsewhere under
 // the same number.

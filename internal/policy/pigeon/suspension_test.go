@@ -325,6 +325,35 @@ func TestContinueIsRepeated(t *testing.T) {
 	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
 }
 
+// docs/cores.md: a restarted distributor hears of "all that is queued, running or suspended" for it.
+func TestSuspendedTasksAreReported(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 2, 9000)
+	r.arrives(2, sched.Short, 1, 1)
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorUp, Distributor: distributor}),
+		"Send to distributor 0: Holding job="+idOne+" tasks=0+2#1",
+		"Send to distributor 0: Holding job="+sched.JobID{Lo: 2}.String()+" tasks=0+1#1",
+		"Send to distributor 0: Holding")
+}
+
+// A drop stops those of the suspended tasks that it names.
+func TestSuspendedTasksAreDropped(t *testing.T) {
+	r := newSorted(t, suspending(), general(3))
+	r.arrives(1, sched.Long, 3, 9000)
+	r.arrives(2, sched.Short, 3, 1)
+	got := r.step(distributor, &sched.Message{Kind: sched.Drop, Job: jobOne, First: 1, Count: 1})
+	if list := orders(got); len(list) != 1 || got[0].Msg.Kind != sched.Kill || got[0].Msg.First != 1 {
+		t.Errorf("did %v, want one Kill, of task 1", got)
+	}
+}
+
+// pigeon-sort suspends nothing.
+func TestSortDoesNotSuspend(t *testing.T) {
+	r := newSorted(t, pigeon.DefaultOptions(), general(1))
+	r.arrives(1, sched.Long, 1, 9000)
+	expect(t, "it waits", r.arrives(2, sched.Short, 1, 1), nil)
+}
+
 // A notice may name as suspended what its master takes for running, if an order from before the
 // slot registered has suspended it: the slot continues it.
 func TestSuspendedUnknownToTheMaster(t *testing.T) {
@@ -416,14 +445,14 @@ func TestSuspendedIsNotForgotten(t *testing.T) {
 func TestPatience(t *testing.T) {
 	o := suspending()
 	o.Patience = 100
-	r := newSorted(t, o, general(1))
-	r.arrives(1, sched.Long, 1, 5000)
+	r := newSorted(t, o, general(2))
+	r.arrives(1, sched.Long, 2, 5000)
 	expect(t, "patient", r.arrives(2, sched.Short, 1, 9), nil)
 	if a := r.out.List(); len(a) != 1 || a[0].Kind != sched.Timer || a[0].At != r.now+100 {
 		t.Fatalf("does %v, want a timer", a)
 	}
 	over := &sched.Message{Kind: sched.Timeout, Token: r.out.List()[0].Token}
 	expect(t, "patient", r.arrives(3, sched.Short, 1, 1), nil)
-	expect(t, "the head, which came later", orders(r.step(sched.Addr{}, over)), []string{"0:Preempt 3/0"})
+	expect(t, "the head, which came later", orders(r.step(sched.Addr{}, over)), []string{"1:Preempt 3/0"})
 	expect(t, "it waits no more", orders(r.step(sched.Addr{}, over)), nil)
 }
