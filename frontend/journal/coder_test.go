@@ -260,3 +260,34 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A value that is cut, or in which a number stands for nothing, is refused.
+func TestImpossibleValuesAreRefused(t *testing.T) {
+	s := submission("k", 3)
+	s.Request.Tasks[1].Payload.Sleep = 2 * time.Second // so that the tasks list their payloads
+	v := encodeSubmission(s)
+	for n := range v {
+		if got, err := decodeSubmission(v[:n]); err == nil {
+			t.Fatalf("%d of %d bytes were read as %+v", n, len(v), got)
+		}
+	}
+	const class, listed = 2 + 16, 4 // the place of the class; the length of the form and of three indices
+	if _, err := decodeSubmission(v); err != nil || v[class] != byte(s.Class) || v[len(v)-listed] != payloadListed {
+		t.Fatalf("the value is another than this test knows: %x, %v", v, err)
+	}
+	for what, c := range map[string]struct {
+		at   int
+		byte byte
+	}{
+		"class":                             {class, sched.NumClasses},
+		"form of payloads":                  {len(v) - listed, payloadListed + 1},
+		"as many payloads as tasks, of two": {len(v) - listed, payloadOwn},
+		"index of a payload":                {len(v) - 1, 2},
+	} {
+		bad := bytes.Clone(v)
+		bad[c.at] = c.byte
+		if got, err := decodeSubmission(bad); err == nil {
+			t.Errorf("%s: %x was read as %+v", what, bad, got)
+		}
+	}
+}

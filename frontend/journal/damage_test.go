@@ -481,3 +481,19 @@ func TestVisitEndsTheOpening(t *testing.T) {
 		t.Fatalf("got %v", got.keys())
 	}
 }
+
+// A job that this program cannot read is not left out: the journal is refused, unchanged.
+func TestUnreadableJobIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{})
+	must(t, appendWait(j, accept("k", 1)))
+	var b store.Batch
+	b.Set(jobKey(nil, 1<<countBits|9), []byte{valueVersion + 1, 0})
+	must(t, j.store.Append(&b, true))
+	must(t, j.Close())
+	for range 2 {
+		if err := refusal(dir, Options{}); !strings.Contains(fourParts(t, err).What, "the submission under 6a") {
+			t.Fatalf("the refusal is %v", err)
+		}
+	}
+}

@@ -276,3 +276,31 @@ func TestManyBundlesAreDeletedByRange(t *testing.T) {
 		t.Fatalf("%v are left", got.keys())
 	}
 }
+
+// A record that is larger than what a batch gathers is a batch of its own.
+func TestRecordLargerThanABatch(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{NoSync: true})
+	large := accept("large", 1)
+	large.Submission.Request.Tasks[0].Payload = api.Payload{Message: make([]byte, batchBytes+1)}
+	must(t, appendWait(j, large))
+	must(t, appendWait(j, accept("next", 1)))
+	must(t, j.Close())
+	j, _, got := open(t, dir, Options{})
+	must(t, j.Close())
+	if want := []string{"large", "next"}; !slices.Equal(got.keys(), want) {
+		t.Fatalf("got %v, want %v", got.keys(), want)
+	}
+}
+
+// docs/adr/0007-journal.md: jobs are refused "past 64 MiB of waiting records, past 64 GiB on the disk, or
+// when less than 256 MiB of the disk is free".
+func TestDefaultBounds(t *testing.T) {
+	o := Options{}.withDefaults()
+	if o.MaxQueued != 64<<20 || o.MaxBytes != 64<<30 || o.MinFree != 256<<20 || o.Retention != time.Hour {
+		t.Errorf("waiting records %d, on the disk %d, free %d bytes; retention %v", o.MaxQueued, o.MaxBytes, o.MinFree, o.Retention)
+	}
+	if o := (Options{MaxQueued: 1, MaxBytes: 2, MinFree: 3, Retention: 4}).withDefaults(); o.MaxQueued != 1 || o.MaxBytes != 2 || o.MinFree != 3 || o.Retention != 4 {
+		t.Errorf("bounds that are set became %d, %d, %d and %v", o.MaxQueued, o.MaxBytes, o.MinFree, o.Retention)
+	}
+}
