@@ -228,6 +228,21 @@ func TestDropAndRepeats(t *testing.T) {
 	}
 }
 
+// A drop of some tasks of a job leaves its other tasks alone, and those of other jobs.
+func TestDropOfSomeTasks(t *testing.T) {
+	m := newMaster(t, 0, false, 1)
+	m.place(1, 5, sched.Second)
+	m.place(2, 5, sched.Second)
+	m.started(1, 0, 0)
+	var killed []string
+	for _, a := range m.step(distributor, sched.Message{Kind: sched.Drop, Job: job(1), First: 1, Count: 2}) {
+		killed = append(killed, fmt.Sprint(a.Msg.Kind, " ", a.Msg.Job.Lo, "/", a.Msg.First))
+	}
+	if want := []string{"Kill 1/1", "Kill 1/2"}; !slices.Equal(killed, want) {
+		t.Fatalf("did %v, want %v", killed, want)
+	}
+}
+
 // docs/policies.md, eagle: "A bitmap of the workers that run or queue long work, with
 // the time at which it was drawn, is sent with every long task, as it was before that
 // job was placed".

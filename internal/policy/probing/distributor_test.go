@@ -97,6 +97,18 @@ func of(kind sched.Kind, actions []sched.Action) (list []sched.Action) {
 	return list
 }
 
+// docs/policies.md, hawk: "the reserved partition is the first round(share x workers)".
+func TestReserved(t *testing.T) {
+	for _, c := range []struct {
+		share         float64
+		workers, want int
+	}{{0.1, 120, 12}, {0.02, 30, 1}, {0.02, 20, 0}, {0.25, 10, 3}, {0.24, 10, 2}, {0.29, 10, 3}, {0, 10, 0}, {1, 10, 10}} {
+		if got := probing.Reserved(c.share, c.workers); got != c.want {
+			t.Errorf("of %d workers %d are reserved at a share of %v, want %d", c.workers, got, c.share, c.want)
+		}
+	}
+}
+
 // docs/policies.md, sparrow: "p = ceil(dF) reservations to distinct random workers",
 // "whole rounds over all of them come first".
 func TestProbesAreSpreadEvenly(t *testing.T) {
