@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 
 class Problem(enum.IntEnum):
@@ -47,6 +48,16 @@ class PigeonError(Exception):
         if self.advice:
             text += f"; {self.advice}"
         return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle would call the class with the text alone, which not every subclass takes. A pool
+        # of processes that cannot unpickle the error of a call breaks, or waits for ever.
+        return _copy, (type(self), self.args), self.__dict__
+
+
+def _copy(kind: type[PigeonError], args: tuple[Any, ...]) -> PigeonError:
+    """Makes an error without its constructor; pickle then sets its fields."""
+    return kind.__new__(kind, *args)
 
 
 class CallError(PigeonError):
