@@ -18,7 +18,7 @@ import zlib
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonError, PigeonExecutor, RemoteError, RemoteTraceback, ResultError
+from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonError, PigeonExecutor, Problem, RemoteError, RemoteTraceback, ResultError
 from tests.cluster import PATIENCE, WithCluster, raised
 
 
@@ -245,8 +245,8 @@ class JobOfReadyTasks:
 
     id = "ready"
 
-    def __init__(self, futures: list[asyncio.Future[Any]], ready: int) -> None:
-        self.futures, self.ready = futures, ready
+    def __init__(self, futures: list[asyncio.Future[Any]], ready: int, without: frozenset[int] = frozenset()) -> None:
+        self.futures, self.ready, self.without = futures, ready, without
         self.found: list[int] = []  # at each wait
 
     async def wait_for(self, seconds: float) -> Any:
@@ -256,6 +256,8 @@ class JobOfReadyTasks:
         return mock.Mock(ended=len(self.found) == 2, done=self.ready, state="completed")
 
     async def logs(self, task: int, ended: bool = False) -> bytes:
+        if task in self.without:
+            raise PigeonError("7 bytes of its stdout are missing", problem=Problem.INTERNAL)
         if task >= self.ready:
             return b""
         data = zlib.compress(pickle.dumps([task]))
@@ -271,6 +273,19 @@ class ReadyTest(unittest.TestCase):
             await executor._wait(job, futures, lists=False)
             self.assertEqual(job.found, [0, 40])
             self.assertEqual([f.result() for f in futures], list(range(60)))
+
+        asyncio.run(all_of_it())
+
+    def test_an_output_that_is_not_whole_fails_its_own_call(self) -> None:
+        async def all_of_it() -> None:
+            executor = AsyncPigeonExecutor(AsyncClient("127.0.0.1:1"))
+            futures: list[asyncio.Future[Any]] = [asyncio.get_running_loop().create_future() for _ in range(4)]
+            job: Any = JobOfReadyTasks(futures, 3, frozenset({1}))
+            await executor._wait(job, futures, lists=False)
+            self.assertEqual([f.result() for f in futures if f is not futures[1]], [0, 2, 3])
+            e = futures[1].exception()
+            self.assertIsInstance(e, ResultError)
+            self.assertIn("7 bytes of its stdout are missing", str(e))
 
         asyncio.run(all_of_it())
 

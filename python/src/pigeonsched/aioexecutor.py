@@ -12,7 +12,7 @@ from typing import Any, Optional, TypeVar
 
 from pigeonsched import payload
 from pigeonsched.aio import AsyncClient
-from pigeonsched.errors import PigeonError, Problem, ResultError
+from pigeonsched.errors import CallError, PigeonError, Problem, ResultError
 from pigeonsched.model import Command, JobOptions, JobStatus
 from pigeonsched.session import JobSession, new_key
 
@@ -180,8 +180,10 @@ class AsyncPigeonExecutor:
             except payload.Incomplete:
                 pass
             except PigeonError as e:
-                if e.problem not in (Problem.NOT_READY, Problem.NOT_FOUND):
+                if isinstance(e, CallError) or e.problem == Problem.DENIED:
                     raise
+                # This output cannot be had, or not yet; the other tasks have theirs. At the end of
+                # the job the future of this one gets the reason.
             found, missing = found + f.done(), missing + (not f.done())
             if missing == _LOOKS:
                 break
