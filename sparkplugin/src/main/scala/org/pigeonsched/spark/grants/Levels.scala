@@ -16,6 +16,10 @@ import scala.collection.mutable
  * A total changes only when the sums differ, because a change costs the level its place in the
  * queue.
  *
+ * A level waits for at most MaxOutstanding grants, because the daemons refuse more. A stage with
+ * more pending tasks wants the rest when half of those have come, and not one by one: each raise of
+ * a total is a job of the cluster.
+ *
  * Not synchronised: the task scheduler's lock guards it.
  */
 final class Levels {
@@ -67,11 +71,15 @@ final class Levels {
   private def raise(mine: List[Entry], missing: Long): Unit = {
     var left = missing
     mine.foreach { e =>
-      val more = math.min(left, math.max(0L, e.pending - e.outstanding))
+      val more = Seq(left, room(e), e.pending - e.outstanding).min.max(0L)
       e.total += more
       left -= more
     }
   }
+
+  private def room(e: Entry): Long =
+    if (e.pending > MaxOutstanding && e.outstanding > MaxOutstanding / 2) 0
+    else MaxOutstanding - e.outstanding
 
   private def lower(mine: List[Entry], surplus: Long): Unit = {
     var left = surplus
@@ -87,6 +95,9 @@ final class Levels {
 }
 
 object Levels {
+
+  /** How many grants the daemons let a level wait for. */
+  val MaxOutstanding = 100000
 
   /**
    * The description of a level.

@@ -98,6 +98,30 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(totals(l)("a")._1 == 5)
   }
 
+  test("a level waits for no more grants than the daemons allow, and wants the rest in batches") {
+    val l = levels("a")
+    val tasks = 5 * Levels.MaxOutstanding / 2
+    var raises = 0
+    var total = 0L
+    (0 until tasks).foreach { done =>
+      update(l, Map("a" -> (tasks - done)))
+      val t = l.states.head
+      assert(t.outstanding <= Levels.MaxOutstanding && t.outstanding > 0)
+      if (t.total > total) raises += 1
+      total = t.total
+      l.arrived("a")
+      l.used("a")
+    }
+    update(l, Map("a" -> 0))
+    assert(totals(l)("a") == ((tasks.toLong, tasks.toLong)))
+    assert(raises <= 5, "each raise is a job of the cluster")
+    val many = levels("a")
+    update(many, Map("a" -> tasks))
+    many.arrived("a")
+    update(many, Map("a" -> tasks), held = 1)
+    assert(totals(many)("a")._1 == Levels.MaxOutstanding, "a held grant costs no other its place")
+  }
+
   // The equation of the class comment holds after any sequence of events.
   test("the outstanding grants are the pending tasks less the held grants") {
     val step = Gen.zip(

@@ -5,11 +5,14 @@ import java.security.SecureRandom
 import org.apache.spark.{SparkConf, SparkContext}
 
 import org.pigeonsched.spark.{Address, Refusal}
-import org.pigeonsched.spark.link.{ApplicationLink, Frontends, ShippedFile, Wanted}
+import org.pigeonsched.spark.link.{ApplicationLink, Frontends, ShippedFile, Text, Wanted}
 import org.pigeonsched.thrift.application.TApplication
 
 /** The description of a Spark application that the cluster receives. */
 private[spark] object ApplicationSpec {
+
+  /** The daemons accept no longer name. */
+  val MaxNameBytes = 256
 
   private val random = new SecureRandom
 
@@ -39,7 +42,7 @@ private[spark] object ApplicationSpec {
     val template = new ExecutorTemplate(sc, settings, files.headOption).build()
     val application = new TApplication(
       id,
-      sc.appName,
+      Text.clipped(sc.appName, MaxNameBytes),
       sc.sparkUser,
       random.nextLong() & Long.MaxValue,
       settings.grants,
