@@ -93,7 +93,8 @@ private[spark] final class ExecutorTemplate(
       "PIGEON_TOKEN" -> "{{TOKEN}}") ++
       (if (settings.classPath.isEmpty) Seq("SPARK_HOME" -> "{{RUNTIME}}") else Nil) ++
       (if (cores.isEmpty) Seq(TaskCpus -> taskCpus.toString) else Nil)
-    (sc.executorEnvs.toSeq.sortBy(_._1) ++ own ++ secrets).map { case (k, v) => s"$k=$v" }
+    val users = withLibraryPath(sc.executorEnvs.toMap, conf)
+    (users.toSeq.sortBy(_._1) ++ own ++ secrets).map { case (k, v) => s"$k=$v" }
   }
 
   private def secrets: Seq[(String, String)] = secretsOf(sc.env.securityManager)
@@ -125,6 +126,15 @@ private[spark] object ExecutorTemplate {
     Address(
       conf.get("spark.driver.host").stripPrefix("[").stripSuffix("]"),
       conf.get("spark.driver.port").toInt)
+
+  // Where the loader of a node, which runs Linux, looks for native libraries.
+  private val LibraryPath = "LD_LIBRARY_PATH"
+
+  /** Returns the user's variables with spark.executor.extraLibraryPath, before a path in them. */
+  def withLibraryPath(variables: Map[String, String], conf: SparkConf): Map[String, String] =
+    conf.getOption("spark.executor.extraLibraryPath").filter(_.nonEmpty).fold(variables) { extra =>
+      variables + (LibraryPath -> (extra +: variables.get(LibraryPath).toSeq).mkString(":"))
+    }
 
   /** The secrets without which an executor cannot connect to the driver, as variables. */
   def secretsOf(security: SecurityManager): Seq[(String, String)] = {

@@ -33,4 +33,14 @@ class ExecutorTemplateSuite extends AnyFunSuite {
     if (tls) assert(SparkConf.isExecutorStartupConf("spark.ssl.rpc.keyStore"))
     assert(passwords == (if (tls) Set("k", "t") else Set.empty[String]))
   }
+
+  test("executors find the native libraries of spark.executor.extraLibraryPath") {
+    val extra = conf("spark.executor.extraLibraryPath" -> "/opt/hadoop/native:/opt/mkl")
+    val own = Map("LD_LIBRARY_PATH" -> "/own", "A" -> "b")
+    assert(ExecutorTemplate.withLibraryPath(Map.empty, extra) ==
+      Map("LD_LIBRARY_PATH" -> "/opt/hadoop/native:/opt/mkl"))
+    assert(ExecutorTemplate.withLibraryPath(own, extra) ==
+      own + ("LD_LIBRARY_PATH" -> "/opt/hadoop/native:/opt/mkl:/own"))
+    assert(ExecutorTemplate.withLibraryPath(own, conf()) == own)
+  }
 }
