@@ -6,9 +6,9 @@ import org.pigeonsched.spark.Refusal
 import org.pigeonsched.thrift.TPigeonException
 
 /**
- * A daemon thread that repeats a step until it is stopped. After a failure it pauses, longer each
- * time up to a bound, or as long as a daemon requests, and logs the failure, the same reason at
- * most every ten seconds.
+ * A daemon thread that repeats a step until it is stopped. After a failure, of any kind, it pauses,
+ * longer each time up to a bound, or as long as a daemon requests, and logs the failure, the same
+ * reason at most every ten seconds.
  *
  * @param step returns when it is to be called again; throws when it failed
  */
@@ -46,10 +46,15 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
       case _: InterruptedException => // stopped, or woken up
       case e: Throwable if stopping => logDebug(s"$name ends", e)
       case e: Exception => failed(e)
+      // Memory is short, or a class cannot be loaded. An executor ends by Spark's handler; a driver
+      // may go on, and without this thread its jobs would wait for ever.
+      case e: Throwable =>
+        thread.getUncaughtExceptionHandler.uncaughtException(thread, e)
+        failed(e)
     }
   }
 
-  private def failed(e: Exception): Unit = {
+  private def failed(e: Throwable): Unit = {
     failures += 1
     onFailure(e)
     if (!stopping) {
@@ -58,7 +63,7 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
     }
   }
 
-  private def pauseAfter(e: Exception): Unit = {
+  private def pauseAfter(e: Throwable): Unit = {
     val requested = e match {
       case p: TPigeonException => p.getRetryAfterMillis
       case _ => 0L
@@ -69,7 +74,7 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
     catch { case _: InterruptedException => }
   }
 
-  private def logFailure(e: Exception): Unit = {
+  private def logFailure(e: Throwable): Unit = {
     val text = e match {
       case p: TPigeonException => Refusal.of(p).getMessage
       case other => other.toString
