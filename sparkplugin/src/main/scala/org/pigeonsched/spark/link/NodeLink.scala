@@ -38,8 +38,11 @@ final class NodeLink(identity: NodeLink.Identity, slots: Int, listener: NodeLink
     endsLoop.start()
   }
 
-  /** Queues the report that the slot is free again. */
-  def end(e: ExecutorGrants.End): Unit = ends.put(e)
+  /**
+   * Queues the report that the slot is free again. Never fails, also in a thread that is
+   * interrupted, as that of a task may be: nothing else would free the slot.
+   */
+  def end(e: ExecutorGrants.End): Unit = ends.add(e)
 
   /** May be called twice. The node monitor sees the process end and needs no message. */
   def close(): Unit = {
