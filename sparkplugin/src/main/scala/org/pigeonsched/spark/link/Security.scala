@@ -12,14 +12,14 @@ import org.pigeonsched.thrift.identity.IdentityService
 /**
  * How the driver verifies the frontends, and proves its identity: by TLS and an access token, each
  * if its setting names a file. Without both, frontends on the same machine learn the caller from
- * the kernel. The token is read again for each connection, so a long application may get a
- * new one.
+ * the kernel. Both files are read again for each connection, so a long application may get a new
+ * token, and the cluster a new authority.
  */
-final class Security private (tokenFile: Option[String], authority: Option[Authority]) {
+final class Security private (tokenFile: Option[String], authority: Option[AuthorityFile]) {
 
   /** Returns what to read and write in place of a connected socket. */
   private[link] def secure(socket: Socket, address: Address): Socket = authority match {
-    case Some(a) => a.secure(socket, address)
+    case Some(a) => a.now.secure(socket, address)
     case None if tokenFile.isDefined && !socket.getInetAddress.isLoopbackAddress =>
       throw new TPigeonException(
         "an access token is not sent in clear to another machine, where others could read it",
@@ -53,6 +53,6 @@ object Security {
   /** Throws a Refusal when a file cannot be used. */
   def of(tokenFile: Option[String], authorityFile: Option[String]): Security = {
     tokenFile.foreach(AccessToken.read)
-    new Security(tokenFile, authorityFile.map(new Authority(_)))
+    new Security(tokenFile, authorityFile.map(new AuthorityFile(_)))
   }
 }

@@ -1,7 +1,7 @@
 package org.pigeonsched.spark.link
 
 import java.net.{InetAddress, Socket}
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.TimeUnit
 
@@ -84,6 +84,37 @@ class SecuritySuite extends AnyFunSuite with BeforeAndAfterAll {
       await("it is served again")(frontend.calls.contains("want"))
       assert(frontend.calls.contains("authenticate"))
       l.close()
+    } finally frontend.close()
+  }
+
+  test("a new authority in the file counts from the next connection on") {
+    val (renewed, pem) =
+      certificates.make("new", "O=prod, OU=frontend, CN=f1", Some("pigeon://prod/frontend/f1"))
+    def text(file: String): String = new String(Files.readAllBytes(Paths.get(file)), "US-ASCII")
+    val (first, second) = (new FakeFrontend(Some(ours)).start(), new FakeFrontend(Some(renewed)))
+    try {
+      val both = file("ca", text(authority))
+      val l = link(Security.of(None, Some(both)), first.address, second.address)
+      l.start(60000)
+      file("ca", text(authority) + text(pem))
+      second.start()
+      first.close()
+      await("the next frontend is believed")(second.calls.contains("want"))
+      l.close()
+    } finally Seq(first, second).foreach(_.close())
+  }
+
+  test("an authority stays while its file cannot be used") {
+    val frontend = new FakeFrontend(Some(ours)).start()
+    try {
+      val copy = folder.resolve("copy")
+      Files.copy(Paths.get(authority), copy)
+      val security = Security.of(None, Some(copy.toString))
+      Files.delete(copy)
+      val l = link(security, frontend.address)
+      l.start(60000)
+      l.close()
+      assert(frontend.calls.asScala.toSeq.last == "end")
     } finally frontend.close()
   }
 
