@@ -287,6 +287,23 @@ class SecuredTest(unittest.TestCase):
             self.assertEqual(client.settings.tls_ca, given["tls_ca"])
             self.assertEqual(client.sleep(0).wait(PATIENCE).state, "completed")
 
+    def test_certificates_are_read_again(self) -> None:
+        other = Dev("--secure", str(self.folder / "others"))
+        self.addCleanup(other.stop)
+        own, others, file = self.dev.ready["tls_ca"], other.ready["tls_ca"], self.folder / "ca.pem"
+        file.write_bytes(pathlib.Path(others).read_bytes())
+        with Client(self.dev.frontends, tls_ca=str(file)) as client:
+            raised(CallError, lambda: client.sleep(0))
+            file.write_bytes(pathlib.Path(own).read_bytes())
+            job = client.sleep(0)
+            file.unlink()
+            for f in client._session.frontends._known.values():
+                while f._idle:
+                    f._idle.pop().close()
+            with self.assertLogs("pigeonsched", "WARNING") as log:
+                self.assertEqual(job.wait(PATIENCE).state, "completed")
+            self.assertIn("what was read before counts", log.output[0])
+
     def test_refusals(self) -> None:
         ca = self.dev.ready["tls_ca"]
         for cluster in ("other", None):

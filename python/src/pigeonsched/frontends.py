@@ -91,6 +91,8 @@ class Frontend:
                 link.leave()
 
     async def _connect(self, timeout: float) -> Link:
+        if self._verifier is not None:
+            self._verifier = self._verifier.again()
         try:
             link = await self._network.connect(self.address, self._verifier, timeout)
         except ssl.SSLError as e:

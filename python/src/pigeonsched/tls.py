@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import urllib.parse
 from typing import Any, Optional
 
 from pigeonsched.errors import PigeonError, Problem
 from pigeonsched.settings import Settings
+
+_LOG = logging.getLogger("pigeonsched")
 
 _AUTHORITY = "Pigeon authority of "
 _DEFAULT_CLUSTER = "pigeon"
@@ -17,6 +20,7 @@ class Verifier:
     """The TLS settings of calls to the frontends of a cluster."""
 
     def __init__(self, s: Settings) -> None:
+        self._settings = s
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname = False  # check() verifies the role and the cluster instead
@@ -29,6 +33,14 @@ class Verifier:
             raise PigeonError(str(e), subject=s.tls_ca, tried="reading the certificates of this client", advice="check tls_ca, tls_cert and tls_key") from e
         self.context = context
         self.cluster = s.cluster or _cluster_of(context) or _DEFAULT_CLUSTER
+
+    def again(self) -> Verifier:
+        """Returns one by the files as they are now, since they are renewed while a client lives; itself when they cannot be used."""
+        try:
+            return Verifier(self._settings)
+        except PigeonError as e:
+            _LOG.warning("%s; what was read before counts", e)
+            return self
 
     def check(self, certificate: Optional[dict[str, Any]], address: str) -> None:
         """Refuses a certificate that names no frontend of this cluster."""
