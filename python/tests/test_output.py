@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import unittest
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 from pigeonsched import PigeonError
@@ -19,6 +20,20 @@ class OutputTest(unittest.TestCase):
             with self.assertRaises(PigeonError) as caught:
                 asyncio.run(job.logs(2))
         self.assertIn("task 2 of job j: 60 bytes of its stdout are missing from byte 4 on: no room", str(caught.exception))
+
+    def test_a_task_that_writes_faster_than_it_is_read(self) -> None:
+        job = JobSession(mock.Mock(), "j", mock.Mock(), "")
+        written = 1000  # before the first call; ten more bytes before each other one
+
+        async def ask(method: str, job: str, task: int, attempt: int, stream: str, offset: int, limit: int, **_: Any) -> SimpleNamespace:
+            nonlocal written
+            size, written = written, written + 10
+            if size > 5000:
+                raise AssertionError("the end of the output is not reached")
+            return SimpleNamespace(data=b"x" * min(size - offset, 400), size=size, ended=False, missing=0, why="", attempt=1)
+
+        with mock.patch.object(job, "_ask", ask):
+            self.assertEqual(len(asyncio.run(job.logs())), 1020)
 
     def test_outputs_of_two_attempts_are_not_mixed(self) -> None:
         """Attempt 2 has begun and has written as much as was read of attempt 1."""

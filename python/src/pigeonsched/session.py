@@ -148,17 +148,20 @@ class JobSession:
         return piece
 
     async def logs(self, task: int = 0, attempt: int = 0, stream: str = "stdout", ended: bool = False, until: Optional[float] = None) -> bytes:
-        """Returns what a task has written so far; attempt 0 is the latest."""
-        data, current = bytearray(), 0
+        """Returns what a task has written so far; attempt 0 is the latest. What it writes meanwhile need not be part of it."""
+        data, current, size = bytearray(), 0, 0
         while True:
             piece = await self.log_piece(task, attempt, stream, len(data), ended, until)
             replaced, current = _is_of_another(piece, current, len(data)), piece.attempt
             if replaced:
                 data.clear()
+                size = 0
                 continue
-            if not piece.data:
-                return bytes(data)
             data += piece.data
+            size = size or piece.size
+            # A task may write faster than its output is read here, whose end would then never come.
+            if not piece.data or (not ended and 0 < size <= len(data)):
+                return bytes(data)
 
     async def files(self, task: int, attempt: int) -> list[TaskFile]:
         """Returns the files that a task left in its working folder."""
