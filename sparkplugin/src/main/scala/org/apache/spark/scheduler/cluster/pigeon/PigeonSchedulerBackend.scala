@@ -187,12 +187,15 @@ private[spark] class PigeonSchedulerBackend(
     }
 
     // The connection breaks before the exit status is known. The executor is not offered any more,
-    // and is removed when the daemons report its end, or after a while without such a report.
+    // and is removed when the daemons report its end, or after a while without such a report. One
+    // that registers as its end has been reported is still there then: no second report follows.
     override def onDisconnected(address: RpcAddress): Unit =
       addressToExecutorId.get(address).foreach { executor =>
         if (disableExecutor(executor) && !stopping) removals.schedule(
           (() =>
-            if (executors.lose(executor)) removeExecutor(executor, ExitReason.lost)): Runnable,
+            if (executors.lose(executor) || getExecutorIds().contains(executor)) {
+              removeExecutor(executor, ExitReason.lost)
+            }): Runnable,
           ExitReportSeconds,
           TimeUnit.SECONDS)
       }

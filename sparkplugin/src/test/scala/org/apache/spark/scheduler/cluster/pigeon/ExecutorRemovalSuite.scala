@@ -1,5 +1,7 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
+import scala.collection.JavaConverters._
+
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
@@ -58,6 +60,19 @@ class ExecutorRemovalSuite extends AnyFunSuite with Eventually {
 
   test("an executor whose connection breaks is removed after a while") {
     withDriver { (sc, _) =>
+      register(sc, "7").shutdown()
+      assertRemoved(sc)
+    }
+  }
+
+  test("an executor that registers when its exit was reported is removed") {
+    withDriver { (sc, frontend) =>
+      def answers: Int = frontend.calls.asScala.count(_ == "news")
+      val before = answers
+      eventually {
+        frontend.report(new TExecutorState("7", "n", "127.0.0.1", "exited", 1, "", "", "", false))
+        assert(answers >= before + 3, "the driver has taken an answer with the exit")
+      }
       register(sc, "7").shutdown()
       assertRemoved(sc)
     }
