@@ -46,8 +46,18 @@ func (s *Store) unreachable(tried string, err error) error {
 	if c := code(err); c == jetstream.JSErrCodeJetStreamNotEnabled || c == jetstream.JSErrCodeJetStreamNotEnabledForAccount {
 		next = "enable JetStream on the NATS servers, or use journal: local"
 	}
-	return s.refused(api.NotReady, err.Error(), tried, next)
+	refusal := s.refused(api.NotReady, err.Error(), tried, next)
+	if silent(err) {
+		return &silentError{refusal}
+	}
+	return refusal
 }
+
+// silentError is the refusal of servers that have not answered.
+type silentError struct{ error }
+
+// Unwrap returns the refusal.
+func (e *silentError) Unwrap() error { return e.error }
 
 // code returns the error code of JetStream, 0 for none.
 func code(err error) jetstream.ErrorCode {
@@ -101,6 +111,20 @@ func classify(err error) outcome {
 }
 
 func isCode(err error, c jetstream.ErrorCode) bool { return code(err) == c }
+
+// silent reports whether an error of the client library is a missing answer, which another try may
+// bring, and no answer.
+func silent(err error) bool {
+	for _, missing := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting,
+		nats.ErrDisconnected, nats.ErrNoServers, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, missing) {
+			return true
+		}
+	}
+	return code(err) == codeNotLeader
+}
 
 // ended reports whether a call ended because its caller did.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }

@@ -26,10 +26,15 @@ type tail struct {
 // fewMessages is up to how many messages are read one by one, which needs no consumer.
 const fewMessages = 512
 
-// catchUp reads the stream to its end and applies it to the copy.
+// catchUp reads the stream to its end and applies it to the copy. Servers that do not answer are
+// asked again for as long as the context.
 func (s *Store) catchUp(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		err := s.readToEnd(ctx)
+		if _, is := errors.AsType[*silentError](err); is && delay.For(ctx, retryPause) {
+			tries--
+			continue
+		}
 		gap, is := errors.AsType[*gapError](err)
 		if !is {
 			return err

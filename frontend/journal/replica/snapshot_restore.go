@@ -25,11 +25,7 @@ func (s *Store) restore(ctx context.Context, first, last uint64) error {
 	if first <= 1 {
 		return nil
 	}
-	bucket, err := s.openBucket(ctx)
-	if err != nil {
-		return err
-	}
-	sequences, _, err := s.snapshotsOf(ctx, bucket)
+	bucket, sequences, err := s.listSnapshots(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,19 +40,39 @@ func (s *Store) restore(ctx context.Context, first, last uint64) error {
 			s.snapshotAt.Store(n)
 			return nil
 		}
-		if ended(ctx) {
-			return err
+		if ended(ctx) || silent(err) {
+			return s.unreachable("reading a snapshot of it", err)
 		}
 		problems = errors.Join(problems, err)
 		if err := s.emptyCopy(fmt.Sprintf("the snapshot at message %d could not be read: %v", n, err)); err != nil {
 			return err
 		}
 	}
+	info, err := s.info(ctx)
+	if err != nil {
+		return s.unreachable("reading it", err)
+	}
+	if info.State.FirstSeq > first { // the leader has made another snapshot, and removed those that were listed
+		return &gapError{first, last}
+	}
 	what := fmt.Sprintf("it begins at message %d, and no snapshot in %s reaches up to there", first, BucketName(s.opts.Cluster))
 	if problems != nil {
 		what += ": " + problems.Error()
 	}
 	return s.refused(api.Internal, what, "reading the journal back", "restore the object store from a backup of the NATS servers (nats stream restore)")
+}
+
+// listSnapshots returns the object store and the snapshots of this frontend, the newest first.
+func (s *Store) listSnapshots(ctx context.Context) (bucket jetstream.ObjectStore, sequences []uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, replayPatience)
+	defer cancel()
+	if bucket, err = s.openBucket(ctx); err == nil {
+		sequences, _, err = s.snapshotsOf(ctx, bucket)
+	}
+	if err != nil && (ended(ctx) || silent(err)) {
+		err = s.unreachable("listing its snapshots", err)
+	}
+	return bucket, sequences, err
 }
 
 func (s *Store) behind(first uint64) string {
@@ -68,16 +84,23 @@ func (s *Store) behind(first uint64) string {
 
 // readSnapshot fills the empty copy from a snapshot.
 func (s *Store) readSnapshot(ctx context.Context, bucket jetstream.ObjectStore, sequence uint64) (at position, err error) {
-	object, err := bucket.Get(ctx, objectName(s.opts.Frontend, sequence))
+	reading := newAdvancing(ctx, replayPatience)
+	defer reading.stop()
+	object, err := bucket.Get(reading, objectName(s.opts.Frontend, sequence))
 	if err != nil {
 		return at, err
 	}
-	defer func() { err = errors.Join(err, object.Close()) }()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, context.Cause(reading)) // the object store may report that its data ended
+		}
+		err = errors.Join(err, object.Close())
+	}()
 	info, err := object.Info()
 	if err != nil {
 		return at, err
 	}
-	in := bufio.NewReaderSize(object, 64<<10)
+	in := bufio.NewReaderSize(reading.reader(object), 64<<10)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
 		return at, err
