@@ -107,12 +107,17 @@ func (g *Group) whileCurrent(ctx context.Context, i int, switched <-chan struct{
 	call, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		select {
-		case <-switched:
+		for {
+			select {
+			case <-switched:
+			case <-call.Done():
+				return
+			}
+			switched = g.switched() // before the current one is read, as by the caller
 			if int(g.current.Load()) != i {
 				cancel()
+				return
 			}
-		case <-call.Done():
 		}
 	})
 	return call, func() { cancel(); watch.Wait() }

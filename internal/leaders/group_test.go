@@ -91,7 +91,13 @@ func serve(t *testing.T, n int) (list []*fake, addresses []string) {
 
 func group(t *testing.T, addresses ...string) *leaders.Group {
 	t.Helper()
-	g, err := leaders.New(strings.Join(addresses, leaders.Separator), client.Options{Name: "master of group 0"}, daemontest.Codec())
+	return groupOf(t, client.Options{}, addresses...)
+}
+
+func groupOf(t *testing.T, o client.Options, addresses ...string) *leaders.Group {
+	t.Helper()
+	o.Name = "master of group 0"
+	g, err := leaders.New(strings.Join(addresses, leaders.Separator), o, daemontest.Codec())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +211,39 @@ func TestHelloFollowsTheLeader(t *testing.T) {
 	case err := <-answered:
 		if err != nil || g.Address() != at[1] {
 			t.Errorf("%v at %s", err, g.Address())
+		}
+	case <-time.After(time.Minute):
+		t.Error("the hello still waits for the first master")
+	}
+}
+
+// between is a context that calls then when it is asked for the first time whether it has ended: a
+// search does so after it has read which master is the current one.
+type between struct {
+	context.Context
+	once *sync.Once
+	then func()
+}
+
+func (b between) Err() error {
+	b.once.Do(b.then)
+	return b.Context.Err()
+}
+
+// A master that announces itself between the choice of the one to call and the call is not missed.
+func TestHelloFollowsTheLeaderThatAnnouncesItselfBeforeTheCall(t *testing.T) {
+	list, at := serve(t, 2)
+	list[0].hangs, list[1].leads = true, true
+	g := groupOf(t, client.Options{CallTimeout: time.Hour}, at...)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := g.Hello(between{t.Context(), new(sync.Once), func() { g.Prefer(at[1]) }}, &wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: "n"}})
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		if err != nil || list[1].count() != 1 {
+			t.Errorf("%v; the leader was asked %d times", err, list[1].count())
 		}
 	case <-time.After(time.Minute):
 		t.Error("the hello still waits for the first master")

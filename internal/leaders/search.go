@@ -69,10 +69,11 @@ func search[R any](ctx context.Context, g *Group, call func(context.Context, *wi
 	}
 	var none R
 	why := make([]string, len(g.list))
+	switched := g.switched() // before the current one is read, so that no switch is missed
 	for i := int(g.current.Load()); i >= 0 && ctx.Err() == nil; {
 		s.asked[i] = true
 		part, cancel := partOf(ctx, s.left())
-		part, end := g.whileCurrent(part, i, g.switched())
+		part, end := g.whileCurrent(part, i, switched)
 		r, at, err := call(part, g.list[i].Peer)
 		end()
 		cancel()
@@ -81,6 +82,7 @@ func search[R any](ctx context.Context, g *Group, call func(context.Context, *wi
 			return r, nil
 		}
 		why[i] = describe(at, err)
+		switched = g.switched()
 		if err != nil { // perhaps because another has announced itself
 			at.leader = g.Address()
 		}
