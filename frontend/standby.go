@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,8 +46,9 @@ const (
 	probeEvery = 200 * time.Millisecond
 	// resignPatience bounds how long a stopping frontend waits until its name is free.
 	resignPatience = 2 * time.Second
-	// openPatience bounds one try to open the journal's stream.
-	openPatience = 10 * time.Second
+	// openPatience bounds the first try to open the journal's stream, and mostOpenPatience any.
+	openPatience     = 10 * time.Second
+	mostOpenPatience = time.Hour
 )
 
 // leaderName returns the name under which frontends of one id are candidates.
@@ -244,17 +246,28 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// openJournal opens the journal's stream, and tries again while the servers cannot be reached. The
-// result is nil when ctx has ended.
+// openJournal opens the journal's stream. The result is nil when ctx has ended.
 func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*replica.Store, error) {
 	c := &b.f.cfg
+	o := replica.Options{
+		Cluster: c.Cluster, ClusterID: servers.ClusterID(), Frontend: c.ID, JetStream: servers.JetStream(), Replicas: c.NATSReplicas,
+		Dir: filepath.Join(replicaFolder(c.Data), "stream"), FS: c.journalDisk(), MaxBytes: c.JournalBytes,
+		Who: processName() + " at " + b.f.Addr(), Log: b.f.log,
+	}
+	return openPatiently(ctx, b.f.log, func(try context.Context) (*replica.Store, error) { return replica.Open(try, o) })
+}
+
+// openPatiently opens a journal's stream, and tries again while the servers cannot be reached. After
+// a try that used up its time the next one has twice as much: it may have been reading a large
+// snapshot, which the next one has to read again. The result is nil when ctx has ended.
+func openPatiently(ctx context.Context, log *slog.Logger, open func(context.Context) (*replica.Store, error)) (*replica.Store, error) {
+	patience := openPatience
 	for logged := false; ; {
-		try, cancel := context.WithTimeout(ctx, openPatience)
-		j, err := replica.Open(try, replica.Options{
-			Cluster: c.Cluster, ClusterID: servers.ClusterID(), Frontend: c.ID, JetStream: servers.JetStream(), Replicas: c.NATSReplicas,
-			Dir: filepath.Join(replicaFolder(c.Data), "stream"), FS: c.journalDisk(), MaxBytes: c.JournalBytes,
-			Who: processName() + " at " + b.f.Addr(), Log: b.f.log,
-		})
+		try, cancel := context.WithTimeout(ctx, patience)
+		j, err := open(try)
+		if try.Err() != nil {
+			patience = min(2*patience, mostOpenPatience)
+		}
 		cancel()
 		if err == nil {
 			return j, nil
@@ -264,7 +277,7 @@ func (b *standby) openJournal(ctx context.Context, servers *jetstore.Store) (*re
 		}
 		if !logged {
 			logged = true
-			b.f.log.Warn("the journal's stream cannot be reached; it is tried again", "error", err)
+			log.Warn("the journal's stream cannot be reached, or was not read in time; it is tried again", "error", err)
 		}
 		if !delay.For(ctx, followEvery) {
 			return nil, nil

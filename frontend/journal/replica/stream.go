@@ -43,12 +43,16 @@ func (s *Store) idPrefix() string { return fmt.Sprintf("%q/%q/", s.opts.Cluster,
 // stream to which the copy belongs, "" for none.
 func (s *Store) openStream(ctx context.Context, of string) error {
 	const tried = "opening it; nothing was changed"
-	var err error
-	s.stream, err = s.js.Stream(ctx, s.name)
+	err := s.patiently(ctx, func(ctx context.Context) (err error) {
+		s.stream, err = s.js.Stream(ctx, s.name)
+		return err
+	})
 	if isCode(err, jetstream.JSErrCodeStreamNotFound) {
 		if strings.HasPrefix(of, s.idPrefix()) {
 			return s.lost(fmt.Sprintf("it is missing, and message %d of it had been acknowledged", s.applied.sequence))
 		}
+		ctx, cancel := context.WithTimeout(ctx, replayPatience)
+		defer cancel()
 		s.stream, err = s.js.CreateStream(ctx, s.config())
 		if isCode(err, jetstream.JSErrCodeStreamNameInUse) { // another process was faster
 			s.stream, err = s.js.Stream(ctx, s.name)
