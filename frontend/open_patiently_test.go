@@ -31,3 +31,28 @@ func TestAJournalThatTakesLongToReadIsOpened(t *testing.T) {
 		}
 	})
 }
+
+// A standby whose copy has to be made again from a snapshot that takes long to read catches up.
+func TestAStandbyReadsASnapshotThatTakesLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		read := 0
+		f := following{func(ctx context.Context) error {
+			select {
+			case <-time.After(9 * followEvery):
+				read++
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}, followEvery}
+		for range 20 {
+			if err := f.follow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if read == 0 {
+			t.Error("no reading came to its end")
+		}
+	})
+}

@@ -46,9 +46,10 @@ const (
 	probeEvery = 200 * time.Millisecond
 	// resignPatience bounds how long a stopping frontend waits until its name is free.
 	resignPatience = 2 * time.Second
-	// openPatience bounds the first try to open the journal's stream, and mostOpenPatience any.
-	openPatience     = 10 * time.Second
-	mostOpenPatience = time.Hour
+	// openPatience bounds the first try to open the journal's stream.
+	openPatience = 10 * time.Second
+	// mostPatience bounds any reading of the journal's stream.
+	mostPatience = time.Hour
 )
 
 // leaderName returns the name under which frontends of one id are candidates.
@@ -266,7 +267,7 @@ func openPatiently(ctx context.Context, log *slog.Logger, open func(context.Cont
 		try, cancel := context.WithTimeout(ctx, patience)
 		j, err := open(try)
 		if try.Err() != nil {
-			patience = min(2*patience, mostOpenPatience)
+			patience = min(2*patience, mostPatience)
 		}
 		cancel()
 		if err == nil {
@@ -307,6 +308,7 @@ func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *re
 		runs.Wait()
 		return nil
 	})
+	copied := following{journal.Follow, followEvery}
 	follow, probe := time.NewTicker(followEvery), time.NewTicker(probeEvery)
 	defer follow.Stop()
 	defer probe.Stop()
@@ -324,19 +326,35 @@ func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *re
 				}
 			}
 		case <-follow.C:
-			if err := follows(ctx, journal); err != nil {
+			if err := copied.follow(ctx); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// follows brings the copy of the journal up to date. Servers that do not answer are no error.
-func follows(ctx context.Context, journal *replica.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, followEvery)
+// following keeps the copy of the journal up to date.
+type following struct {
+	read     func(context.Context) error
+	patience time.Duration // with the servers, for one reading
+}
+
+// follow brings the copy up to date. Servers that do not answer are no error. After a reading that
+// used up its time the next one has twice as much: a copy that ends before the stream begins is made
+// again from a snapshot, from its beginning each time.
+func (f *following) follow(ctx context.Context) error {
+	reading, cancel := context.WithTimeout(ctx, f.patience)
 	defer cancel()
-	err := journal.Follow(ctx)
-	if e, ok := errors.AsType[*api.Error](err); ctx.Err() != nil || ok && e.Problem == api.NotReady {
+	err := f.read(reading)
+	if err == nil {
+		f.patience = followEvery
+		return nil
+	}
+	if reading.Err() != nil {
+		f.patience = min(2*f.patience, mostPatience)
+		return nil
+	}
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.NotReady {
 		return nil
 	}
 	return err
