@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +34,31 @@ func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
 func (f *Frontend) LeaveMemory(job string) {
 	peek(f, func(o *owner) struct{} { o.jobs.Remove(sched.NewJobID(o.frontend, job)); return struct{}{} })
 }
+
+// AwaitName waits for the frontend's name as Run does, and calls between when all that it needs of the
+// servers for that is open.
+func (f *Frontend) AwaitName(ctx context.Context, between func()) error {
+	b, c := f.standby, &f.cfg
+	servers, err := f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, c.ID)
+	if err != nil {
+		return err
+	}
+	leaders, err := f.shareKeys(ctx, servers)
+	if err != nil {
+		return err
+	}
+	journal, err := b.openJournal(ctx, servers)
+	if err != nil {
+		return err
+	}
+	between()
+	err = b.wait(ctx, leaders, journal)
+	journal.Abandon(err)
+	return errors.Join(err, journal.Close())
+}
+
+// Awaits reports whether AwaitName waits.
+func (f *Frontend) Awaits() bool { return f.standby.candidate.Load() != nil }
 
 // FirstAttempt returns the first number that a life of a frontend gives to attempts.
 func FirstAttempt(frontend string, life uint64) (int32, error) { return firstAttempt(frontend, life) }

@@ -51,11 +51,12 @@ func (f *Frontend) openBuckets(ctx context.Context, servers *jetstore.Store) (st
 	}
 }
 
-// shareKeys makes idempotency keys those of the whole cluster, before the frontend serves.
-func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) error {
+// shareKeys makes idempotency keys those of the whole cluster, before the frontend serves. It
+// returns the store of leaderships, which their homes are looked up in.
+func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) (leadership.Store, error) {
 	store, leaders, err := f.openBuckets(ctx, servers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.service.keys = keys.New(keys.Options{
 		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders, f.life.To}.ask,
@@ -64,7 +65,7 @@ func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) error
 			return err != nil || known.Live
 		},
 	})
-	return nil
+	return leaders, nil
 }
 
 // renewKeys renews the keys of unfinished jobs.

@@ -64,11 +64,7 @@ func newStandby(f *Frontend) *standby {
 
 // newCandidate makes this process a candidate for the frontend's name. stop ends the candidate's
 // Run: a process that has lost the name must not have it again while it ends.
-func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store, stop func()) (*leadership.Candidate, error) {
-	leaders, err := s.Leadership(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (b *standby) newCandidate(leaders leadership.Store, stop func()) *leadership.Candidate {
 	return leadership.New(leadership.Options{
 		Name: leaderName(b.f.cfg.ID), Store: leaders, TTL: b.f.cfg.LeaderTTL, Log: b.f.log,
 		Record: leadership.Record{Holder: processName(), Address: b.f.Addr(), Incarnation: time.Now().UnixNano()},
@@ -80,7 +76,7 @@ func (b *standby) newCandidate(ctx context.Context, s *jetstore.Store, stop func
 			stop()
 			b.ended(reason)
 		},
-	}), nil
+	})
 }
 
 // processName names this process in words.
@@ -210,7 +206,8 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 		return unlessEnded(ctx, err)
 	}
 	b.servers = servers
-	if err := b.f.shareKeys(ctx, servers); err != nil {
+	leaders, err := b.f.shareKeys(ctx, servers)
+	if err != nil {
 		return unlessEnded(ctx, err)
 	}
 	journal, err := b.openJournal(ctx, servers)
@@ -219,7 +216,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	}
 	b.f.metrics.watchReplica(journal.StreamBytes, journal.Snapshots)
 	if c.Leadership != daemon.NoLeadership {
-		err = b.wait(ctx, servers, journal)
+		err = b.wait(ctx, leaders, journal)
 	}
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, journal.Close())
@@ -288,13 +285,9 @@ func openPatiently(ctx context.Context, log *slog.Logger, open func(context.Cont
 
 // wait returns when this process has the frontend's name. Meanwhile it keeps its copy of the
 // journal up to date, and checks whether the leader's process lives.
-func (b *standby) wait(ctx context.Context, servers *jetstore.Store, journal *replica.Store) error {
+func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *replica.Store) error {
 	running, end := context.WithCancel(context.Background())
-	candidate, err := b.newCandidate(ctx, servers, end)
-	if err != nil {
-		end()
-		return unlessEnded(ctx, err)
-	}
+	candidate := b.newCandidate(leaders, end)
 	b.candidate.Store(candidate)
 	var runs sync.WaitGroup
 	runs.Go(func() { candidate.Run(running) })

@@ -80,6 +80,26 @@ func (w *shared) standsBy(f, leader *frontOf) {
 	})
 }
 
+// A frontend that starts while its server starts again waits for it, whenever that happens.
+func TestAServerThatStartsAgainBeforeTheFrontendIsACandidate(t *testing.T) {
+	t.Parallel()
+	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.MaxStore = 512 << 20 })
+	w := &shared{&world{t: t, natsURL: c.URL(), masters: []string{"127.0.0.1:1"}}, c.URL()}
+	cfg := w.settings()
+	w.replicated(&cfg)
+	f, err := frontend.New(cfg, daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- f.AwaitName(t.Context(), func() { c.Stop(0) }) }()
+	daemontest.Await(t, "the frontend is a candidate", func() bool { return f.Awaits() || len(ended) > 0 })
+	c.Start(0)
+	if err := errors.Join(<-ended, f.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A frontend that stops in order hands its jobs to its standby at once: what runs goes on, what
 // waits is started, nothing is started twice, and keys are known there.
 func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
