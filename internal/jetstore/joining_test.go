@@ -27,6 +27,29 @@ func TestServersThatJoin(t *testing.T) {
 	c := natsservertest.StartSome(t, 3, 2)
 	o, waiting := options(t, c.URL()), make(waits)
 	o.Replicas, o.Log = 3, slog.New(slog.NewTextHandler(waiting, nil))
+	opensWhen(t, o, waiting, func() { c.Start(2) })
+}
+
+// A server that stops has no JetStream any more before it closes its connections. A daemon that starts
+// meanwhile waits for its return, or for another server.
+func TestAServerThatStops(t *testing.T) {
+	t.Parallel()
+	plain := startPlain(t)
+	o, waiting := options(t, plain.ClientURL()), make(waits)
+	o.SyncAlways, o.Log = true, slog.New(slog.NewTextHandler(waiting, nil))
+	if err := plain.GlobalAccount().DisableJetStream(); err != nil {
+		t.Fatal(err)
+	}
+	opensWhen(t, o, waiting, func() {
+		if err := plain.GlobalAccount().EnableJetStream(nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// opensWhen fails the test unless a store waits for JetStream and opens when it is mended.
+func opensWhen(t *testing.T, o jetstore.Options, waiting waits, mend func()) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	opened := make(chan error, 1)
@@ -42,7 +65,7 @@ func TestServersThatJoin(t *testing.T) {
 	case err := <-opened:
 		t.Fatalf("it did not wait: %v", err)
 	}
-	c.Start(2)
+	mend()
 	if err := <-opened; err != nil {
 		t.Error(err)
 	}

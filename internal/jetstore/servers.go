@@ -54,6 +54,9 @@ func (s *Store) checkServers(ctx context.Context) error {
 	_, err := s.js.AccountInfo(asking)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		if time.Since(s.opened) < answersMost { // a server that stops answers so until it closes the connection
+			return err
+		}
 		return s.refuse("JetStream is not switched on: "+err.Error(), "checking the servers", "start the servers with JetStream (pigeon nats --jetstream), and allow it to the user's account; a server whose disk was full has switched it off, and starts with it again")
 	case err != nil:
 		return err
@@ -136,8 +139,8 @@ func (s *Store) describe(ctx context.Context) ([]description, error) {
 // cluster without a leader gives none.
 const answersWait = 500 * time.Millisecond
 
-// answersMost is for how long no answer at all is taken for that of servers that are busy or have
-// just started. Servers other than those of pigeon nats never answer.
+// answersMost is for how long no answer at all, or that JetStream is off, is taken for that of
+// servers that are busy, stop or have just started. Servers other than those of pigeon nats never answer.
 const answersMost = 5 * time.Second
 
 // answered asks by NATS, which servers of pigeon nats answer every client.
