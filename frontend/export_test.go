@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/relay"
@@ -55,6 +56,14 @@ func (f *Frontend) AwaitName(ctx context.Context, between func()) error {
 	err = b.wait(ctx, leaders, journal)
 	journal.Abandon(err)
 	return errors.Join(err, journal.Close())
+}
+
+// TakeOver takes over the frontend's name as Run does, and calls between before it resumes.
+func (f *Frontend) TakeOver(ctx context.Context, between func()) error {
+	return f.standby.run(ctx, func(s *replica.Store) error {
+		between()
+		return f.resume(s)
+	})
 }
 
 // Awaits reports whether AwaitName waits.

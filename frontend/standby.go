@@ -44,7 +44,8 @@ const (
 	// probeEvery is the time between two looks of a standby whether the leader's process has
 	// ended: then nothing listens at its address any more.
 	probeEvery = 200 * time.Millisecond
-	// resignPatience bounds how long a stopping frontend waits until its name is free.
+	// resignPatience bounds how long a stopping frontend waits for servers: until its name is free, or
+	// until a takeover is written.
 	resignPatience = 2 * time.Second
 	// openPatience bounds the first try to open the journal's stream.
 	openPatience = 10 * time.Second
@@ -225,7 +226,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	if err := journal.Lead(ctx, b.token, func(error) {}); err != nil {
 		return errors.Join(unlessEnded(ctx, err), journal.Close())
 	}
-	if err := resume(journal); err != nil {
+	if err := resumed(ctx, journal.Abandon, func() error { return resume(journal) }); err != nil {
 		return err
 	}
 	b.serving.Store(true)
@@ -242,6 +243,19 @@ func unlessEnded(ctx context.Context, err error) error {
 		return nil //nolint:nilerr // it came because the daemon ends
 	}
 	return err
+}
+
+// resumed calls resume, which writes to the journal's stream and repeats that until the servers answer.
+// When ctx ends and they do not answer soon, abandon ends it.
+func resumed(ctx context.Context, abandon func(error), resume func() error) error {
+	resuming, done := context.WithCancel(context.Background())
+	defer done()
+	defer context.AfterFunc(ctx, func() {
+		if delay.For(resuming, resignPatience) {
+			abandon(context.Cause(ctx))
+		}
+	})()
+	return unlessEnded(ctx, resume())
 }
 
 // openJournal opens the journal's stream. The result is nil when ctx has ended.

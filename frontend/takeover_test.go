@@ -100,6 +100,33 @@ func TestAServerThatStartsAgainBeforeTheFrontendIsACandidate(t *testing.T) {
 	}
 }
 
+// A frontend that is stopped while it takes over ends, also when its servers do not answer any more.
+func TestATakeoverWithoutServersIsStopped(t *testing.T) {
+	t.Parallel()
+	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.MaxStore = 512 << 20 })
+	w := &shared{&world{t: t, natsURL: c.URL(), masters: []string{"127.0.0.1:1"}}, c.URL()}
+	cfg := w.settings()
+	w.replicated(&cfg)
+	cfg.Leadership = daemon.NoLeadership
+	f, err := frontend.New(cfg, daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.TakeOver(ctx, func() { c.Stop(0); stop() }) }()
+	select {
+	case err := <-ended:
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it still waits for the servers")
+		c.Start(0)
+		t.Log(<-ended)
+	}
+}
+
 // A frontend that stops in order hands its jobs to its standby at once: what runs goes on, what
 // waits is started, nothing is started twice, and keys are known there.
 func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
