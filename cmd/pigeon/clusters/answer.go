@@ -60,20 +60,33 @@ func Answer(ctx context.Context, in io.Reader, out io.Writer, run string, pages 
 func (a *answer) daemons(ctx context.Context, run string, pages []string, use bool) error {
 	for _, p := range pages {
 		name, page, _ := strings.Cut(p, "=")
-		d := daemonAnswer{Name: name, Pid: pidIn(filepath.Join(run, name+".pid"))}
+		file := filepath.Join(run, name+".pid")
+		d := daemonAnswer{Name: name, Pid: pidIn(file)}
 		if use && d.Pid != 0 {
-			u, err := childproc.UsageOf(d.Pid)
-			if err != nil {
-				return err
-			}
-			d.CPU, d.RSSMax = u.CPU.Nanoseconds(), u.RSSMax
-			if page != "" {
-				if d.Messages, err = cluster.MessagesOf(ctx, page); err != nil {
-					return fmt.Errorf("its %s does not report how many messages it sent: %w", name, err)
+			if err := d.use(ctx, page); err != nil {
+				if pidIn(file) == d.Pid {
+					return err
 				}
+				d = daemonAnswer{Name: name} // it ended after its number was read
 			}
 		}
 		a.Daemons = append(a.Daemons, d)
+	}
+	return nil
+}
+
+// use adds what the daemon has used, and what its page says it sent; page "" is none.
+func (d *daemonAnswer) use(ctx context.Context, page string) error {
+	u, err := childproc.UsageOf(d.Pid)
+	if err != nil {
+		return err
+	}
+	d.CPU, d.RSSMax = u.CPU.Nanoseconds(), u.RSSMax
+	if page == "" {
+		return nil
+	}
+	if d.Messages, err = cluster.MessagesOf(ctx, page); err != nil {
+		return fmt.Errorf("its %s does not report how many messages it sent: %w", d.Name, err)
 	}
 	return nil
 }

@@ -4,7 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,5 +144,49 @@ func TestAnswer(t *testing.T) {
 	}
 	if clock.Now < before || len(clock.Daemons) != 0 || len(daemons.Daemons) != 1 || daemons.Daemons[0] != (daemonAnswer{Name: "master"}) {
 		t.Errorf("%+v, %+v", clock, daemons)
+	}
+}
+
+// TestAnswerDaemonEnds: a daemon that ends while its host reads its use is reported as one that does
+// not run, and the host reports the others; one that runs and does not answer is an error.
+func TestAnswerDaemonEnds(t *testing.T) {
+	run := t.TempDir()
+	daemon := exec.Command("sleep", "600")
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() {
+		_ = daemon.Process.Kill() // Wait shows that it ended
+		_ = daemon.Wait()         // by the signal
+	})
+	t.Cleanup(end)
+	ends := false
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if ends {
+			end()
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(page.Close)
+	for name, pid := range map[string]int{"master": daemon.Process.Pid, "nodemonitor": os.Getpid()} {
+		if err := os.WriteFile(filepath.Join(run, name+".pid"), []byte(strconv.Itoa(pid)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages := []string{"master=" + strings.TrimPrefix(page.URL, "http://"), "nodemonitor="}
+	ask := func() (a answer) {
+		t.Helper()
+		var out bytes.Buffer
+		if err := errors.Join(Answer(t.Context(), strings.NewReader("use\n"), &out, run, pages), json.NewDecoder(&out).Decode(&a)); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a := ask(); !strings.Contains(a.Error, "its master does not report") {
+		t.Errorf("a master that runs and does not answer: %+v", a)
+	}
+	ends = true
+	if a := ask(); a.Error != "" || len(a.Daemons) != 2 || a.Daemons[0] != (daemonAnswer{Name: "master"}) || a.Daemons[1].Pid != os.Getpid() {
+		t.Errorf("a master that ended meanwhile: %+v", a)
 	}
 }
