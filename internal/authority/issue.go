@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
@@ -152,34 +153,77 @@ func addHosts(t *x509.Certificate, s Subject, hosts []string) error {
 
 // Vacant refuses a folder that has a certificate or a key already.
 func Vacant(dir string) error {
+	there := map[string]bool{}
 	for _, name := range []string{CertFile, KeyFile} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return &api.Error{
-				Problem: api.Invalid, What: "it has a file " + name + " already", Subject: dir, Tried: "writing a certificate and its key",
-				Next: "renew that with 'pigeon pki renew', or name another folder with --out",
+		_, err := os.Lstat(filepath.Join(dir, name))
+		there[name] = !errors.Is(err, fs.ErrNotExist)
+	}
+	e := &api.Error{Problem: api.Invalid, Subject: dir, Tried: "writing a certificate and its key"}
+	switch {
+	case there[CertFile]:
+		e.What, e.Next = "it has a file "+CertFile+" already", "renew that with 'pigeon pki renew', or name another folder with --out"
+	case there[KeyFile]:
+		e.What = "it has a file " + KeyFile + " without a " + CertFile + ", as after an interrupted 'pigeon pki issue'"
+		e.Next = "remove " + KeyFile + " if nothing uses it, or name another folder with --out"
+	default:
+		return nil
+	}
+	return e
+}
+
+// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. It must
+// be [Vacant], and not have the ca.pem of another authority. Of several callers, of any process, one
+// writes. After an error nothing of it is left.
+func (i *Issued) Write(dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed(dir, "making the folder", err)
+	}
+	unlock, err := files.Lock(dir)
+	if err != nil {
+		return failed(dir, "locking the folder", err)
+	}
+	defer unlock()
+	if err := Vacant(dir); err != nil {
+		return err
+	}
+	trusted, err := i.trusted(dir)
+	if err != nil {
+		return err
+	}
+	type file struct {
+		name string
+		mode fs.FileMode
+		text []byte
+	}
+	list := []file{{KeyFile, 0o600, i.Key}, {CAFile, 0o644, i.CA}, {CertFile, 0o644, i.Cert}}
+	if trusted {
+		list = []file{list[0], list[2]}
+	}
+	for n, f := range list {
+		if err := files.Replace(filepath.Join(dir, f.name), f.mode, f.text); err != nil {
+			for _, f := range list[:n+1] {
+				_ = os.Remove(filepath.Join(dir, f.name)) // what stays is refused by the next call
 			}
+			return failed(filepath.Join(dir, f.name), "writing a certificate and its key", err)
 		}
 	}
 	return nil
 }
 
-// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. It must
-// be [Vacant].
-func (i *Issued) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return failed(dir, "making the folder", err)
+// trusted reports whether a folder has the ca.pem of this authority already. One of another authority
+// is refused: those that read it would trust another cluster, and an authority whose folder that is
+// would be lost.
+func (i *Issued) trusted(dir string) (bool, error) {
+	switch there, err := os.ReadFile(filepath.Join(dir, CAFile)); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, failed(filepath.Join(dir, CAFile), "reading what is there already", err)
+	case bytes.Contains(there, bytes.TrimSpace(i.CA)):
+		return true, nil
 	}
-	if err := Vacant(dir); err != nil {
-		return err
+	return false, &api.Error{
+		Problem: api.Invalid, What: "it has the " + CAFile + " of another authority", Subject: dir, Tried: "writing a certificate and its key",
+		Next: "name another folder with --out, or move that file away if nothing uses it",
 	}
-	for _, f := range []struct {
-		name string
-		mode fs.FileMode
-		text []byte
-	}{{KeyFile, 0o600, i.Key}, {CAFile, 0o644, i.CA}, {CertFile, 0o644, i.Cert}} {
-		if err := files.Replace(filepath.Join(dir, f.name), f.mode, f.text); err != nil {
-			return failed(filepath.Join(dir, f.name), "writing a certificate and its key", err)
-		}
-	}
-	return nil
 }
