@@ -134,3 +134,38 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who could read a file before it was rewritten can read it after.
+func TestRewrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	stat := func() (fs.FileMode, syscall.Stat_t) {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm(), *info.Sys().(*syscall.Stat_t)
+	}
+	if err := files.Rewrite(path, 0o600, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if mode, _ := stat(); mode != 0o600 {
+		t.Errorf("a new file has the mode %v", mode)
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 {
+		uid, gid = 12345, 12346
+	}
+	if err := errors.Join(os.Chown(path, uid, gid), os.Chmod(path, 0o640)); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Rewrite(path, 0o600, []byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	if mode, is := stat(); mode != 0o640 || int(is.Uid) != uid || int(is.Gid) != gid {
+		t.Errorf("mode %v, owner %d, group %d; want 0640, %d, %d", mode, is.Uid, is.Gid, uid, gid)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "second" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

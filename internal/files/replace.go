@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,11 +14,58 @@ import (
 // the path sees the old content or all of the new content, also after a power failure. A link
 // at the path is replaced, not followed.
 func Replace(path string, mode fs.FileMode, content []byte) error {
+	return replace(path, mode, content, nil)
+}
+
+// Rewrite is [Replace], except that the file keeps the mode, the owner and the group that it has: who
+// could read it before can read it after. The mode given is that of a file that is not there yet.
+func Rewrite(path string, mode fs.FileMode, content []byte) error {
+	old, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Replace(path, mode, content)
+	}
+	if err != nil {
+		return err
+	}
+	if !old.Mode().IsRegular() {
+		return Replace(path, mode, content)
+	}
+	return replace(path, old.Mode().Perm(), content, func(part string) error { return giveOwner(part, old) })
+}
+
+// giveOwner gives a file the group of another one, and its owner, which only root can.
+func giveOwner(path string, like fs.FileInfo) error {
+	want, known := like.Sys().(*syscall.Stat_t)
+	info, err := os.Lstat(path)
+	if err != nil || !known {
+		return err
+	}
+	uid, gid := -1, -1 // they stay
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Gid != want.Gid {
+		gid = int(want.Gid)
+	}
+	if os.Geteuid() == 0 {
+		uid = int(want.Uid)
+	}
+	if uid < 0 && gid < 0 {
+		return nil
+	}
+	return os.Lchown(path, uid, gid)
+}
+
+// replace puts a file in place of another one, after finish, which may be nil.
+func replace(path string, mode fs.FileMode, content []byte, finish func(part string) error) error {
 	part, err := writePart(path, mode, content)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(part, path); err != nil {
+	if finish != nil {
+		err = finish(part)
+	}
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(part))
 	}
 	return syncFolder(filepath.Dir(path))

@@ -106,7 +106,8 @@ func decode(line []byte) (t Token, err error) {
 	return t, nil
 }
 
-// save writes all tokens.
+// save writes all tokens. The file stays one of the daemons' group, say: a daemon that cannot read it
+// again goes on with the tokens before, those that were revoked among them.
 func save(path string, list []Token) error {
 	var text bytes.Buffer
 	for i := range list {
@@ -116,7 +117,7 @@ func save(path string, list []Token) error {
 		}
 		text.Write(append(line, '\n'))
 	}
-	return files.Replace(path, 0o600, text.Bytes())
+	return files.Rewrite(path, 0o600, text.Bytes())
 }
 
 // edit changes the tokens of a file, alone. A file that is not there is empty if it may be made.

@@ -342,3 +342,33 @@ func FuzzLoad(f *testing.F) {
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(t.Context())
 }
+
+// A daemon's group may still read the file after its tokens were changed: a daemon that cannot goes
+// on admitting a token that was revoked.
+func TestChangesKeepReaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	_, made, err := Create(path, Order{User: "a", Role: identity.User}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func() error{
+		"create": func() error {
+			_, _, err := Create(path, Order{User: "b", Role: identity.User}, noon)
+			return err
+		},
+		"revoke": func() error {
+			_, err := Revoke(path, []string{made.ID}, noon)
+			return err
+		},
+	} {
+		if err := change(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("after %s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
