@@ -37,7 +37,9 @@ func configRoles(roles []role) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, r := range roles {
-				fmt.Fprintln(cmd.OutOrStdout(), r.name)
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), r.name); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
@@ -107,7 +109,9 @@ func configCheck(r role) *cobra.Command {
 						set++
 					}
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: good, sets %d of %d keys of %s\n", file, set, len(origins), r.name)
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: good, sets %d of %d keys of %s\n", file, set, len(origins), r.name); err != nil {
+					return errors.Join(append(problems, err)...)
+				}
 			}
 			return wrongUse(errors.Join(problems...))
 		},

@@ -44,14 +44,17 @@ status 1 when something is bad.`,
 			if *output == outputJSON {
 				return writeJSON(out, f)
 			}
-			fmt.Fprintf(out, "%-4s  %s: %s\n", f.Status, f.Check, f.Found)
-			if f.Advice != "" {
-				fmt.Fprintf(out, "      -> %s\n", f.Advice)
+			_, err := fmt.Fprintf(out, "%-4s  %s: %s\n", f.Status, f.Check, f.Found)
+			if f.Advice != "" && err == nil {
+				_, err = fmt.Fprintf(out, "      -> %s\n", f.Advice)
 			}
-			return nil
+			return err
 		})
-		if err != nil {
+		if cmd.Context().Err() != nil {
 			return errors.Join(errors.New("the checks were interrupted"), err)
+		}
+		if err != nil {
+			return err
 		}
 		if worst == doctor.Bad {
 			return silentError{exitFailed}

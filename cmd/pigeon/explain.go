@@ -50,9 +50,13 @@ what would change that.`,
 }
 
 func printExplanation(out io.Writer, e *api.Explanation) error {
-	fmt.Fprintf(out, "job %s %s\n", printable(e.Status.Job), stands(e.Status.State))
+	var lines strings.Builder
+	fmt.Fprintf(&lines, "job %s %s\n", printable(e.Status.Job), stands(e.Status.State))
 	for _, sentence := range e.Why {
-		fmt.Fprintln(out, "  "+printable(sentence))
+		fmt.Fprintln(&lines, "  "+printable(sentence))
+	}
+	if _, err := io.WriteString(out, lines.String()); err != nil {
+		return err
 	}
 	if len(e.Groups) > 0 {
 		fmt.Fprintln(out)

@@ -54,8 +54,8 @@ cannot be renewed does not stop the others; the exit status is 1 then.`,
 			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), renewed))
 		}
 		if len(renewed) == 0 {
-			fmt.Fprintf(cmd.OutOrStdout(), "none of %d certificates ends within %s; nothing was renewed\n", len(found), &within)
-			return err
+			_, failed := fmt.Fprintf(cmd.OutOrStdout(), "none of %d certificates ends within %s; nothing was renewed\n", len(found), &within)
+			return errors.Join(err, failed)
 		}
 		return errors.Join(err, printCertificates(cmd.OutOrStdout(), *output, renewed))
 	}

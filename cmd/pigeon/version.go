@@ -63,8 +63,8 @@ func versionCommand() *cobra.Command {
 		if *output == outputJSON {
 			return writeJSON(cmd.OutOrStdout(), v)
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), v)
-		return nil
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), v)
+		return err
 	}
 	return cmd
 }
