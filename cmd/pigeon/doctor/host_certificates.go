@@ -13,14 +13,13 @@ import (
 // renewalDue is how long before its end a certificate should have been renewed.
 const renewalDue = 14 * 24 * time.Hour
 
-// certificates checks when the certificates in /etc/pigeon expire, and that each of a daemon has
-// a key next to it.
+// certificates checks when the certificates in /etc/pigeon expire.
 func (h *Host) certificates() Finding {
 	var f faults
 	var first time.Time
 	read := 0
 	for _, path := range h.list("/etc/pigeon", "*.pem") {
-		if filepath.Base(path) == "crl.pem" {
+		if base := filepath.Base(path); base == authority.CRLFile || base == authority.KeyFile {
 			continue
 		}
 		c, err := authority.ReadCertificate(path)

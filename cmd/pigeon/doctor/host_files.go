@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
 )
 
 // list returns the files of a folder and of the folders in it that a pattern of names fits.
@@ -66,10 +69,20 @@ func (h *Host) secrets() Finding {
 	var f faults
 	paths := h.list("/etc/pigeon", "*.yaml", "*.key", "*.pem", "tokens*")
 	for _, path := range paths {
-		public := strings.HasSuffix(path, ".pem") || strings.HasSuffix(path, ".yaml") && roleOf(path) == ""
+		public := strings.HasSuffix(path, ".pem") && !holdsKey(path) || strings.HasSuffix(path, ".yaml") && roleOf(path) == ""
 		h.judge(&f, path, public)
 	}
 	return f.finding(fmt.Sprintf("%d files in /etc/pigeon are readable for whom they are meant", len(paths)))
+}
+
+// holdsKey reports whether a file has a private key: 'pigeon pki issue' writes key.pem, others may
+// append a key to its certificate.
+func holdsKey(path string) bool {
+	if filepath.Base(path) == authority.KeyFile {
+		return true
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.Contains(text, []byte("PRIVATE KEY-----"))
 }
 
 // judge records what is wrong with the owner and mode of a file of settings, a key or a

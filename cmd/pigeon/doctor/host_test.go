@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
 var hostTime = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -70,6 +71,22 @@ func (h *Host) certificate(t *testing.T, name string, begin time.Time, lifetime 
 	h.put(t, name, 0o644, string(text))
 }
 
+// issue writes what 'pigeon pki issue --out' writes into a folder.
+func (h *Host) issue(t *testing.T, folder string) {
+	t.Helper()
+	a, err := authority.Init(filepath.Join(t.TempDir(), "pki"), "c", 90*24*time.Hour, hostTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := a.Issue(authority.Request{Role: identity.Frontend, Name: "f"}, hostTime)
+	if err == nil {
+		err = i.Write(h.path(folder))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestHostIsChecked(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
@@ -78,26 +95,33 @@ func TestHostIsChecked(t *testing.T) {
 		status Status
 		parts  string // of the finding or the advice
 	}{
-		"good settings":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/frontend-a.yaml", 0o640, "") }, "settings", Good, "1 files"},
-		"others' files":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/owners.yaml", 0o644, "bad") }, "settings", Good, "0 files"},
-		"bad settings":       {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/master.yaml", 0o640, "bad") }, "settings", Bad, "/etc/pigeon/master.yaml: the settings of master are bad"},
-		"insecure":           {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/nodemonitor.yaml", 0o640, "insecure") }, "settings", Warn, "insecure: true"},
-		"closed settings":    {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/nats.yaml", 0o640, "closed") }, "settings", Warn, "as root"},
-		"readable settings":  {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/master.yaml", 0o644, "") }, "secrets", Bad, "everybody may read"},
-		"readable for all":   {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/client.yaml", 0o644, "") }, "secrets", Good, "1 files"},
-		"writable for all":   {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/client.yaml", 0o666, "") }, "secrets", Bad, "others may write"},
-		"readable key":       {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tls/node.key", 0o644, "") }, "secrets", Bad, "/etc/pigeon/tls/node.key has mode 0644"},
-		"good key":           {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/frontend.key", 0o640, "") }, "secrets", Good, "1 files"},
-		"readable tokens":    {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tokens", 0o604, "") }, "secrets", Bad, "chmod o-rwx"},
-		"a stranger's":       {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/ca.pem", 0o644, ""); h.Owner = []int{-1} }, "secrets", Bad, "belongs to user"},
-		"no data":            {func(*testing.T, *Host) {}, "data folders", Good, "no daemon"},
-		"good data":          {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o700|fs.ModeDir, "") }, "data folders", Good, "1 folders"},
-		"open journal":       {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o750|fs.ModeDir, "") }, "data folders", Bad, "chmod 0700 /var/lib/pigeon/frontend"},
-		"node's folder":      {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/node", 0o711|fs.ModeDir, "") }, "data folders", Good, "1 folders"},
-		"open node's folder": {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/node", 0o755|fs.ModeDir, "") }, "data folders", Bad, "chmod 0711"},
-		"no certificates":    {func(*testing.T, *Host) {}, "certificates", Good, "none"},
-		"good certificate":   {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime, 90*day) }, "certificates", Good, "ends on 2026-08-30"},
-		"ended certificate":  {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime.Add(-90*day), 80*day) }, "certificates", Bad, "has ended"},
+		"good settings":     {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/frontend-a.yaml", 0o640, "") }, "settings", Good, "1 files"},
+		"others' files":     {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/owners.yaml", 0o644, "bad") }, "settings", Good, "0 files"},
+		"bad settings":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/master.yaml", 0o640, "bad") }, "settings", Bad, "/etc/pigeon/master.yaml: the settings of master are bad"},
+		"insecure":          {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/nodemonitor.yaml", 0o640, "insecure") }, "settings", Warn, "insecure: true"},
+		"closed settings":   {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/nats.yaml", 0o640, "closed") }, "settings", Warn, "as root"},
+		"readable settings": {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/master.yaml", 0o644, "") }, "secrets", Bad, "everybody may read"},
+		"readable for all":  {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/client.yaml", 0o644, "") }, "secrets", Good, "1 files"},
+		"writable for all":  {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/client.yaml", 0o666, "") }, "secrets", Bad, "others may write"},
+		"readable key":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tls/node.key", 0o644, "") }, "secrets", Bad, "/etc/pigeon/tls/node.key has mode 0644"},
+		"good key":          {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/frontend.key", 0o640, "") }, "secrets", Good, "1 files"},
+		"readable key.pem":  {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tls/key.pem", 0o644, "") }, "secrets", Bad, "/etc/pigeon/tls/key.pem has mode 0644"},
+		"key in a .pem": {func(t *testing.T, h *Host) {
+			h.put(t, "/etc/pigeon/both.pem", 0o644, "-----BEGIN CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\n")
+		}, "secrets", Bad, "/etc/pigeon/both.pem has mode 0644"},
+		"readable certificate": {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/tls/cert.pem", hostTime, 90*day) }, "secrets", Good, "1 files"},
+		"issued":               {func(t *testing.T, h *Host) { h.issue(t, "/etc/pigeon/tls") }, "secrets", Good, "3 files"},
+		"issued certificate":   {func(t *testing.T, h *Host) { h.issue(t, "/etc/pigeon/tls") }, "certificates", Good, "2 in /etc/pigeon"},
+		"readable tokens":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tokens", 0o604, "") }, "secrets", Bad, "chmod o-rwx"},
+		"a stranger's":         {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/ca.pem", 0o644, ""); h.Owner = []int{-1} }, "secrets", Bad, "belongs to user"},
+		"no data":              {func(*testing.T, *Host) {}, "data folders", Good, "no daemon"},
+		"good data":            {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o700|fs.ModeDir, "") }, "data folders", Good, "1 folders"},
+		"open journal":         {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o750|fs.ModeDir, "") }, "data folders", Bad, "chmod 0700 /var/lib/pigeon/frontend"},
+		"node's folder":        {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/node", 0o711|fs.ModeDir, "") }, "data folders", Good, "1 folders"},
+		"open node's folder":   {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/node", 0o755|fs.ModeDir, "") }, "data folders", Bad, "chmod 0711"},
+		"no certificates":      {func(*testing.T, *Host) {}, "certificates", Good, "none"},
+		"good certificate":     {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime, 90*day) }, "certificates", Good, "ends on 2026-08-30"},
+		"ended certificate":    {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime.Add(-90*day), 80*day) }, "certificates", Bad, "has ended"},
 		"ending certificate": {func(t *testing.T, h *Host) {
 			h.certificate(t, "/etc/pigeon/tls/cert.pem", hostTime.Add(-80*day), 90*day)
 		}, "certificates", Warn, "pki renew"},
