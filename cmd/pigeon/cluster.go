@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 	"github.com/spf13/cobra"
 )
@@ -69,6 +70,9 @@ func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 	}
 	defer unlock()
 	p, err := clusters.Make(inv, f.out, time.Now())
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.Internal {
+		return nil, nil, err // the disk is full, say: the inventory may be right
+	}
 	if err != nil {
 		return nil, nil, wrongUse(err)
 	}
@@ -125,7 +129,7 @@ gives the same files. Nothing is sent to the hosts.`,
 		if err != nil {
 			return err
 		}
-		result := plannedCluster{Cluster: p.Inventory.Cluster, Hosts: len(p.Hosts), Folder: f.out, Changed: changed}
+		result := plannedCluster{Cluster: p.Inventory.Cluster, Hosts: len(p.Hosts), Folder: f.out, Changed: append([]string{}, changed...)}
 		if *f.output == outputJSON {
 			return writeJSON(cmd.OutOrStdout(), result)
 		}

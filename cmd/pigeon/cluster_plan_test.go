@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,5 +43,45 @@ func TestPlansAtTheSameTime(t *testing.T) {
 				t.Errorf("host %s has the files %+v, and by another plan %+v", h.Host.Name, h.Files, plans[0].Hosts[i].Files)
 			}
 		}
+	}
+}
+
+// The list of what changed is a list also when nothing did.
+func TestPlanUnchanged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "inventory.yaml")
+	const inventory = "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
+	if err := os.WriteFile(file, []byte(inventory), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	for range 2 {
+		out.Reset()
+		if code := run(t.Context(), []string{"cluster", "plan", file, "-o", "json"}, strings.NewReader(""), &out, &errs); code != exitDone {
+			t.Fatalf("status %d, %s", code, &errs)
+		}
+	}
+	if !strings.Contains(out.String(), `"changed":[]`) {
+		t.Errorf("%s", &out)
+	}
+}
+
+// An authority that cannot be written is no mistake in the inventory: a script may try again.
+func TestPlanCannotBeWritten(t *testing.T) {
+	folder := t.TempDir()
+	file, out := filepath.Join(folder, "inventory.yaml"), filepath.Join(folder, "plan")
+	const inventory = "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
+	obstacle := filepath.Join(out, "authority", "issued")
+	if err := errors.Join(os.WriteFile(file, []byte(inventory), 0o600), os.MkdirAll(filepath.Dir(obstacle), 0o700), os.WriteFile(obstacle, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, &errs); code != exitFailed || !strings.Contains(errs.String(), "not a directory") {
+		t.Errorf("status %d, %s", code, &errs)
+	}
+	if err := os.WriteFile(file, []byte("hosts: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, io.Discard); code != exitUsage {
+		t.Errorf("a mistake in the inventory: status %d", code)
 	}
 }
