@@ -52,7 +52,7 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 		if owner.Changed {
 			o.query.Owner = owner.Value.String()
 		}
-		if err := o.check(time.Now(), fs.Changed("by")); err != nil {
+		if err := o.check(time.Now(), fs.Changed("by"), fs.Changed("limit")); err != nil {
 			return wrongUse(err)
 		}
 		return withCluster(cmd, func(c *clusterClient) error { return o.show(cmd, c, *output) })
@@ -71,7 +71,7 @@ type historyOptions struct {
 }
 
 // check completes the query, and refuses invalid flags.
-func (o *historyOptions) check(now time.Time, summed bool) (err error) {
+func (o *historyOptions) check(now time.Time, summed, limited bool) (err error) {
 	q := &o.query
 	o.jobs = o.jobs || q.Job != ""
 	for _, key := range o.by {
@@ -84,6 +84,8 @@ func (o *historyOptions) check(now time.Time, summed bool) (err error) {
 		return fmt.Errorf("--limit %d shows nothing; use 1 or more", o.limit)
 	case summed && (o.jobs || o.export != ""):
 		return errors.New("--by sums jobs up, and --jobs, --job and --export are about single jobs; leave one out")
+	case limited && (!o.jobs || o.export != ""):
+		return errors.New("--limit is how many jobs --jobs lists; sums and --export are of all jobs: leave --limit out, or use --jobs")
 	case len(o.by) == 0:
 		return errors.New("--by names nothing; leave it out, or name " + strings.Join(api.HistoryKeys(), ", "))
 	case q.Class != "" && q.Class != "short" && q.Class != "long":
