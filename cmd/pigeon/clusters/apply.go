@@ -224,7 +224,8 @@ func (c *Cluster) write(ctx context.Context, w *work) error {
 func (w *work) size(p Program) int64 { return p.Size / 1_000_000 }
 
 // copyProgram copies the program under the name of its hash; it becomes that of the host when it
-// has arrived whole.
+// has arrived whole. What did not is removed, so that a full disk has its room again, and another
+// command that copies it at the same time is not disturbed.
 func (c *Cluster) copyProgram(ctx context.Context, w *work) error {
 	at, p := pathsOf(w.Host), c.opts.Program
 	f, err := os.Open(p.Path)
@@ -235,8 +236,9 @@ func (c *Cluster) copyProgram(ctx context.Context, w *work) error {
 	own := at.bin() + "/" + p.name()
 	script := fmt.Sprintf(`set -e; umask 022; mkdir -p %[1]s
 if [ -x %[2]s ] && [ "$(sha256sum <%[2]s | cut -c1-64)" = %[3]s ]; then cat >/dev/null; else
-cat >%[2]s.new; [ "$(sha256sum <%[2]s.new | cut -c1-64)" = %[3]s ] || { echo "the program did not arrive whole" >&2; exit 1; }
-chmod 755 %[2]s.new; mv -f %[2]s.new %[2]s; fi
+new=%[2]s.new.$$; trap 'rm -f "$new"' EXIT
+cat >"$new"; [ "$(sha256sum <"$new" | cut -c1-64)" = %[3]s ] || { echo "the program did not arrive whole" >&2; exit 1; }
+chmod 755 "$new"; mv -f "$new" %[2]s; fi
 ln -sfn %[4]s %[5]s.new; mv -fT %[5]s.new %[5]s`, at.bin(), own, p.SHA256, p.name(), at.program())
 	_, err = c.remote.Run(ctx, w.Host, "copying the program", script, f)
 	return err
