@@ -92,7 +92,7 @@ func choose(a *authority.Authority, all []*x509.Certificate, serials []string, r
 
 func notIssued(a *authority.Authority, subject string) error {
 	return &api.Error{
-		Problem: api.NotFound, What: "this authority has issued no such certificate that is still valid", Subject: subject, Tried: "looking through the copies in " + a.Dir(),
+		Problem: api.NotFound, What: "this authority has issued no such certificate that is still valid", Subject: subject, Tried: "looking through the copies in " + a.Dir() + "; nothing was changed",
 		Next: "'pigeon pki show' lists them; --dir names another authority",
 	}
 }

@@ -81,7 +81,7 @@ func Revoke(path string, ids []string, now time.Time) (revoked []Token, err erro
 			i := slices.IndexFunc(list, func(t Token) bool { return t.ID == id })
 			if i < 0 {
 				return nil, &api.Error{
-					Problem: api.NotFound, What: "it is not in the file " + path, Subject: fmt.Sprintf("token %.80q", withoutSecret(id)), Tried: "revoking it",
+					Problem: api.NotFound, What: "it is not in the file " + path, Subject: fmt.Sprintf("token %.80q", withoutSecret(id)), Tried: "revoking it; nothing was changed",
 					Next: "'pigeon token list' shows the ids",
 				}
 			}
