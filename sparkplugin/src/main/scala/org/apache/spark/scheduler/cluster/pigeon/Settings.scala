@@ -51,8 +51,18 @@ private[spark] object Settings {
   val GrantTimeout = "spark.pigeon.grant.timeout"
   val DefaultGrantTimeout = "30s"
 
+  /** With less, grants would expire while the driver's answers are on the way. */
+  val LeastGrantTimeoutMillis = 100L
+
   private val PoolClass = """spark\.pigeon\.pool\.(.+)\.class""".r
   private val PoolOwner = """spark\.pigeon\.pool\.(.+)\.owner""".r
+
+  /** How users write an estimate. */
+  val EstimateForm = "write it as 500ms, 2s or 1m: the mean duration of one task of the stage"
+
+  // An empty path would be the folder in which the driver was started.
+  private val NotEmpty =
+    Set(ApplicationId, SparkHome, ClassPath, Security.TokenFile, Security.AuthorityFile)
   private val Known =
     Set(
       Mode,
@@ -73,6 +83,7 @@ private[spark] object Settings {
   /** Throws a Refusal that names the setting. */
   def of(conf: SparkConf): Settings = {
     checkNames(conf)
+    SparkSettings.check(conf)
     Settings(
       grants = mode(conf.get(Mode, "grants")),
       lease = conf.getBoolean(Lease, true),
@@ -84,25 +95,56 @@ private[spark] object Settings {
       applicationId = conf.getOption(ApplicationId),
       sparkHome = conf.getOption(SparkHome),
       classPath = conf.getOption(ClassPath),
-      registerMillis = conf.getTimeAsMs(RegisterTimeout, "7s"),
+      registerMillis = registerMillis(conf.get(RegisterTimeout, "7s")),
       security = Security.of(
         conf.getOption(Security.TokenFile),
         conf.getOption(Security.AuthorityFile)))
   }
 
-  // As exact as an estimate, which is compared with it. A number without a unit is milliseconds.
-  private def cutoff(text: String): Long = {
-    val withUnit = if (text.trim.matches("[0-9]+")) s"${text.trim}ms" else text
-    try TimeUnit.MICROSECONDS.toNanos(JavaUtils.timeStringAs(withUnit, TimeUnit.MICROSECONDS))
-    catch {
-      case e: NumberFormatException => throw new Refusal(
-          s"'$text' is no duration",
-          s"setting $Cutoff",
-          e.getMessage,
-          "write it as 500us, 200ms or 2s: tasks that take longer are long",
-          e)
-    }
+  /**
+   * Returns the nanoseconds of a duration that is not negative, to the microsecond. As in Spark's
+   * own settings, a number without a unit is milliseconds. Throws a Refusal that names the setting.
+   */
+  def nanos(text: String, setting: String, next: String): Long = {
+    val withUnit = if (text.trim.matches("-?[0-9]+")) s"${text.trim}ms" else text
+    val micros =
+      try JavaUtils.timeStringAs(withUnit, TimeUnit.MICROSECONDS)
+      catch {
+        case e: NumberFormatException => throw new Refusal(
+            s"'$text' is no duration",
+            s"setting $setting",
+            e.getMessage,
+            next,
+            e)
+      }
+    if (micros < 0) unusable(text, setting, "a duration is not negative", next)
+    TimeUnit.MICROSECONDS.toNanos(micros)
   }
+
+  private def cutoff(text: String): Long = {
+    val next = "write it as 500us, 200ms or 2s: tasks that take longer are long"
+    val cutoff = nanos(text, Cutoff, next)
+    if (cutoff == 0) unusable(text, Cutoff, "no task takes less", next)
+    cutoff
+  }
+
+  // With 0, each frontend is tried once.
+  private def registerMillis(text: String): Long = TimeUnit.NANOSECONDS.toMillis(
+    nanos(text, RegisterTimeout, "write it as 500ms, 7s or 1m, or leave it out: then it is 7s"))
+
+  // Executors read it; a value with which they cannot work is refused here.
+  private def checkGrantTimeout(text: String): Unit = {
+    val next = s"write it as 500ms or 30s, or leave it out: then it is $DefaultGrantTimeout"
+    val millis = TimeUnit.NANOSECONDS.toMillis(nanos(text, GrantTimeout, next))
+    if (millis < LeastGrantTimeoutMillis) unusable(
+      text,
+      GrantTimeout,
+      s"grants would expire before the driver can answer; the least is $LeastGrantTimeoutMillis ms",
+      next)
+  }
+
+  private def unusable(text: String, setting: String, why: String, next: String): Nothing =
+    throw new Refusal(s"'${text.take(100)}' cannot be used", s"setting $setting", why, next)
 
   private def mode(name: String): Boolean = name match {
     case "grants" => true
@@ -118,8 +160,10 @@ private[spark] object Settings {
     conf.getAll.map(_._1).filter(_.startsWith("spark.pigeon.")).sorted.foreach {
       case key @ PoolClass(_) => JobClass.of(conf.get(key), key)
       case key @ PoolOwner(_) => Owner.of(conf.get(key), key)
-      // Executors read it; a value that they cannot read is refused here.
-      case GrantTimeout => conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout)
+      case GrantTimeout => checkGrantTimeout(conf.get(GrantTimeout))
+      case key @ ClassChoice.Estimate => nanos(conf.get(key), key, EstimateForm)
+      case key if NotEmpty(key) && conf.get(key).trim.isEmpty =>
+        unusable(conf.get(key), key, "it is empty", "give it a value, or leave it out")
       case key if Known(key) =>
       case key => throw new Refusal(
           s"there is no setting $key",

@@ -3,10 +3,9 @@ package org.apache.spark.scheduler.cluster.pigeon
 import java.util.Properties
 
 import org.apache.spark.{SparkConf, SparkContext}
-import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.scheduler.{Stage, TaskSet}
 
-import org.pigeonsched.spark.{Owner, Priority, Refusal}
+import org.pigeonsched.spark.{Owner, Priority}
 import org.pigeonsched.spark.classes.{ClassChoice, History}
 import org.pigeonsched.spark.classes.ClassChoice.Facts
 
@@ -19,8 +18,8 @@ private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cu
   val history = new History
 
   /**
-   * Throws a Refusal when a local property names no class or no priority. Called by the thread of
-   * Spark's DAG scheduler.
+   * Throws a Refusal when a local property is no class, no estimate or no priority. Called by the
+   * thread of Spark's DAG scheduler.
    */
   def level(taskSet: TaskSet): StageLevel = {
     val stage = sc.dagScheduler.stageIdToStage.get(taskSet.stageId)
@@ -62,19 +61,8 @@ private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cu
     Option(properties).flatMap(p => Option(p.getProperty(name))).map(_.trim).filter(_.nonEmpty)
 
   private def estimate(local: Option[String], conf: SparkConf): Long =
-    local.orElse(conf.getOption(ClassChoice.Estimate)).fold(0L) { text =>
-      try math.max(
-          0L,
-          JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MICROSECONDS) * 1000)
-      catch {
-        case e: NumberFormatException => throw new Refusal(
-            s"'$text' is no duration",
-            s"setting ${ClassChoice.Estimate}",
-            e.getMessage,
-            "write it as 500ms, 2s or 1m: the mean duration of one task of the stage",
-            e)
-      }
-    }
+    local.orElse(conf.getOption(ClassChoice.Estimate))
+      .fold(0L)(Settings.nanos(_, ClassChoice.Estimate, Settings.EstimateForm))
 
   private def title(taskSet: TaskSet, stage: Option[Stage]): String = {
     val called = stage.fold("")(s => s" (${s.name})")

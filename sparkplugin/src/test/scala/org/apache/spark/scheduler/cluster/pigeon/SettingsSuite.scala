@@ -28,6 +28,25 @@ class SettingsSuite extends AnyFunSuite {
     "spark.pigeon.pool.etl.owner" -> " ",
     "spark.pigeon.priority" -> "urgent",
     "spark.pigeon.cutoff" -> "soon",
+    "spark.pigeon.cutoff" -> "0s",
+    "spark.pigeon.cutoff" -> "-1",
+    "spark.pigeon.estimate" -> "soon",
+    "spark.pigeon.estimate" -> "-2s",
+    "spark.pigeon.grant.timeout" -> "soon",
+    "spark.pigeon.grant.timeout" -> "0s",
+    "spark.pigeon.grant.timeout" -> "-5s",
+    "spark.pigeon.grant.timeout" -> "30us",
+    "spark.pigeon.grant.timeout" -> "99",
+    "spark.pigeon.register.timeout" -> "soon",
+    "spark.pigeon.register.timeout" -> "-1s",
+    "spark.pigeon.application.id" -> "",
+    "spark.pigeon.executor.home" -> "",
+    "spark.pigeon.executor.classPath" -> " ",
+    "spark.pigeon.token.file" -> "",
+    "spark.pigeon.tls.ca" -> "",
+    "spark.task.cpus" -> "0",
+    "spark.task.cpus" -> "one",
+    "spark.executor.instances" -> "-5",
     "spark.pigeon.pool.etl.class" -> "tiny",
     "spark.pigeon.pool.etl.priority" -> "1",
     "spark.pigeon.owners" -> "alice").foreach { case (key, value) =>
@@ -36,9 +55,19 @@ class SettingsSuite extends AnyFunSuite {
     }
   }
 
-  test("a time that executors could not read is refused by the driver") {
-    val e = intercept[NumberFormatException](Settings.of(conf(Settings.GrantTimeout -> "soon")))
-    assert(e.getMessage.contains(Settings.GrantTimeout))
+  test("times that can work are accepted") {
+    val set = Settings.of(conf(
+      Settings.GrantTimeout -> "100ms",
+      Settings.RegisterTimeout -> "0s",
+      "spark.pigeon.estimate" -> "0s",
+      "spark.task.cpus" -> "2",
+      "spark.executor.instances" -> "0"))
+    assert(set.registerMillis == 0 && Settings.of(conf()).registerMillis == 7000)
+  }
+
+  test("an estimate without a unit is milliseconds, as a cutoff is") {
+    assert(Settings.nanos("7", "s", "") == 7000000L && Settings.nanos("7us", "s", "") == 7000L)
+    assert(Settings.nanos("999999999999999s", "s", "") == Long.MaxValue)
   }
 
   test("the cutoff is exact to the microsecond, and milliseconds without a unit") {
