@@ -1,7 +1,9 @@
 package executors_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -78,5 +80,17 @@ func TestAccountIsRefused(t *testing.T) {
 	w.order(shell("app", "true"), "1")
 	if x := w.awaitState("app", "1", api.ExecutorExited); !x.Refused || !strings.Contains(x.State.Reason, "nobody has proven who submitted it") {
 		t.Errorf("%+v", x)
+	}
+}
+
+// A node whose owner chose folders for Spark, which executors do not use, says so.
+func TestLocalDirsAreIgnored(t *testing.T) {
+	for dirs, want := range map[string]bool{"": false, "/scratch": true} {
+		t.Setenv("SPARK_LOCAL_DIRS", dirs)
+		var log bytes.Buffer
+		newWorld(t, func(c *executors.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		if got := strings.Contains(log.String(), "SPARK_LOCAL_DIRS=/scratch"); got != want {
+			t.Errorf("with SPARK_LOCAL_DIRS=%q the log is %q", dirs, log.String())
+		}
 	}
 }

@@ -3,6 +3,7 @@ package executors
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -114,6 +115,9 @@ func New(cfg Config) (*Manager, error) {
 	}
 	if err := renew(&cfg); err != nil {
 		return nil, &api.Error{Problem: api.Internal, What: "the folders of an earlier process cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
+	}
+	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" {
+		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
 	}
 	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)

@@ -51,6 +51,7 @@ private[spark] class PigeonSchedulerBackend(
 
   override def start(): Unit = {
     super.start()
+    HadoopSecurity.warning.foreach(logWarning(_))
     registerInitialRequest()
     val frontends = MasterUrl.parse(masterUrl)
     val l = ApplicationSpec.link(sc, settings, id, frontends, ExecutorEvents)
