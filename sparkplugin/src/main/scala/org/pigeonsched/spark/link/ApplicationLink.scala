@@ -121,6 +121,13 @@ final class ApplicationLink(
         try {
           caller((_, _) => done = true)
         } catch {
+          // Waiting does not help against a denial, but another frontend may have a certificate
+          // that is still good.
+          case e: TPigeonException if e.getProblem == Refusal.Denied =>
+            tried.add(at)
+            if (frontends.all.forall(tried)) throw Refusal.of(e)
+            warnFailed(at, e, millis)
+            frontends.useUntried(tried)
           case e: TPigeonException if !Refusal.isTemporary(e) => throw Refusal.of(e)
           case e: TException =>
             if (tried.add(at)) warnFailed(at, e, millis)

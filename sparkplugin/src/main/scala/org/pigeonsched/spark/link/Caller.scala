@@ -9,9 +9,9 @@ import org.pigeonsched.thrift.application.ApplicationService
 
 /**
  * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
- * moves on to the next frontend when one fails or serves no one now, or to the one that a standby
- * names. A failed call is not repeated here: what is sent is a state, and the thread sends the
- * newest one.
+ * moves on to the next frontend when one fails, serves no one now, does not prove its identity or
+ * denies the driver, or to the one that a standby names. A failed call is not repeated here: what
+ * is sent is a state, and the thread sends the newest one.
  */
 private[link] final class Caller(
     frontends: Frontends,
@@ -34,8 +34,12 @@ private[link] final class Caller(
         val elsewhere = Refusal.isTemporary(e)
         if (e.getProblem == Refusal.NotFound || elsewhere) registration.lost(address)
         if (elsewhere) leave(address, e)
-        // The proof of the caller has expired; the next connection proves it again.
-        if (e.getProblem == Refusal.Denied) drop()
+        // One side's proof has expired: that of this frontend, and others may have newer ones, or
+        // that of the caller, which the next connection proves again.
+        if (e.getProblem == Refusal.Denied) {
+          drop()
+          if (!closed) frontends.failed(address)
+        }
         throw e
       case e: TException =>
         drop()

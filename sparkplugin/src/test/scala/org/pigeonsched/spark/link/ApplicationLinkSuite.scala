@@ -10,6 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
 import org.pigeonsched.spark.{Address, Refusal}
+import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.TApplication
 
 class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
@@ -90,6 +91,32 @@ class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
       while (!full.calls.contains("want")) Thread.sleep(5)
       l.close()
       assert(full.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
+    }
+  }
+
+  private val denial =
+    new TPigeonException("its certificate has expired", "frontend", "", "renew it", 6, 0)
+
+  test("a frontend that denies the driver is left for the next one, at first and later") {
+    withFrontends(2) { case Seq(first, second) =>
+      first.deny(denial)
+      val l = link(first.address, second.address)
+      l.start(60000)
+      while (!second.calls.contains("want")) Thread.sleep(5)
+      first.allow()
+      second.deny(denial)
+      while (!first.calls.contains("want")) Thread.sleep(5)
+      l.close()
+      assert(first.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
+    }
+  }
+
+  test("a driver that every frontend denies is told so at once") {
+    withFrontends(2) { case Seq(first, second) =>
+      Seq(first, second).foreach(_.deny(denial))
+      val refusal = intercept[Refusal](link(first.address, second.address).start(Long.MaxValue))
+      assert(refusal.what == "its certificate has expired")
+      assert(Seq(first, second).map(_.calls.asScala.toSeq) == Seq.fill(2)(Seq("register")))
     }
   }
 
