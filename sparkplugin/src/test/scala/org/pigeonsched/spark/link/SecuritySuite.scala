@@ -23,8 +23,10 @@ class SecuritySuite extends AnyFunSuite with BeforeAndAfterAll {
   private val token = "pigeon_" + "0" * 12 + "_" + "a" * 64
   private val other = "pigeon_" + "1" * 12 + "_" + "b" * 64
 
-  override def afterAll(): Unit =
-    Option(folder.toFile.listFiles).toSeq.flatten.foreach(_.delete()) // then it is empty
+  override def afterAll(): Unit = {
+    Option(folder.toFile.listFiles).toSeq.flatten.foreach(_.delete())
+    Files.delete(folder)
+  }
 
   private object Events extends ApplicationLink.Listener {
     override def executor(state: ExecutorState): Unit = ()
