@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import io
 import json
 import sys
+import threading
 from typing import Any
 from unittest import mock
 
@@ -70,6 +72,25 @@ class ClientTest(WithCluster):
             e = raised(PigeonError, lambda: self.client.submit(["true"], stage=wrong))  # noqa: B023
             self.assertEqual(e.problem, Problem.INVALID)
             self.assertIn(what, str(e))
+
+    def test_files_are_hashed_off_the_loop(self) -> None:
+        file = self.dev.folder / "large"
+        file.write_bytes(b"x")
+        threads: list[int] = []
+
+        def sha256() -> Any:
+            threads.append(threading.get_ident())
+            return hashlib.new("sha256")
+
+        async def submit() -> bytes:
+            async with AsyncClient() as client:
+                jobs = await asyncio.gather(*(client.submit(["cat", "large"], stage=[str(file)]) for _ in range(3)))
+                return b"".join([await job.result(0, PATIENCE) for job in jobs])
+
+        with mock.patch("hashlib.sha256", sha256):
+            self.assertEqual(asyncio.run(submit()), b"xxx")
+        self.assertTrue(threads)
+        self.assertNotIn(threading.get_ident(), threads)
 
     def test_files(self) -> None:
         job = self.client.submit(["sh", "-c", "mkdir out; echo $PIGEON_TASK > out/part.csv; head -c 600000 /dev/zero > run; chmod 700 run"], tasks=2)

@@ -13,7 +13,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Optional, Protocol, TypeVar
 
 from pigeonsched.tls import Verifier
@@ -46,11 +46,13 @@ class Link(Protocol):
 
 
 class Network(Protocol):
-    """Opens links, and waits."""
+    """Opens links, waits, and does what takes long without a link."""
 
     async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> Link: ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    async def work(self, do: Callable[[], _T]) -> _T: ...
 
 
 def run_blocking(call: Coroutine[Any, Any, _T]) -> _T:
@@ -141,6 +143,9 @@ class BlockingNetwork:
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
+    async def work(self, do: Callable[[], _T]) -> _T:
+        return do()
+
 
 class AsyncLink:
     """A stream of asyncio."""
@@ -180,6 +185,9 @@ class AsyncLink:
 class AsyncNetwork:
     """Streams of asyncio."""
 
+    def __init__(self) -> None:
+        self._working = asyncio.Lock()
+
     async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> AsyncLink:
         host, port = split(address)
         context = verifier.context if verifier else None
@@ -196,6 +204,11 @@ class AsyncNetwork:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    async def work(self, do: Callable[[], _T]) -> _T:
+        # One at a time: of jobs that are submitted together, the first one hashes their files.
+        async with self._working:
+            return await asyncio.to_thread(do)
 
 
 async def _within(seconds: float, what: Coroutine[Any, Any, _T]) -> _T:

@@ -39,6 +39,7 @@ class Session:
     def __init__(self, network: Network, s: Settings) -> None:
         self.frontends = Frontends(network, s)
         self.network = network
+        self._stager = staging.Stager()
 
     async def submit(self, commands: Sequence[Command], sleep: float, tasks: int, options: JobOptions, made: bool = False) -> tuple[JobSession, bool]:
         """Submits a job; made: its key was made for it. Returns it, and whether it was known before."""
@@ -51,7 +52,7 @@ class Session:
         options = dataclasses.replace(options, key=key)
         if not options.owner:
             options = dataclasses.replace(options, owner=self.frontends.settings.owner)
-        stage = staging.staged(options.stage)
+        stage = await self.network.work(lambda: self._stager.staged(options.stage)) if options.stage else []
         request = wire.request(list(commands), sleep, count, options, _user(), stage)
         f, name, duplicate = await self.frontends.submit(request, made, stage)
         return JobSession(self, key, f, name), duplicate

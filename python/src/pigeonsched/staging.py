@@ -7,12 +7,15 @@ import hashlib
 import os
 import posixpath
 import stat
+import time
 from collections.abc import Iterator, Sequence
 
 from pigeonsched.errors import PigeonError, Problem
 
 MAX_FILES = 1000  # of a job
 PIECE = 1 << 20  # bytes that one call sends
+_SETTLED = 2_000_000_000  # ns; times of files are coarser than a clock, so a newer file may change without a new time
+_State = tuple[int, int, int, int, int]  # of a file; another one when its content has changed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,23 +29,48 @@ class StagedFile:
     executable: bool
 
 
-def staged(arguments: Sequence[str]) -> list[StagedFile]:
-    """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name. Links are not followed."""
-    if isinstance(arguments, (str, os.PathLike)):
-        raise TypeError('files to stage are a list, such as ["data.csv"]')
-    found: list[StagedFile] = []
-    for argument in map(os.fspath, arguments):
-        path, equals, name = argument.rpartition("=")
-        if not equals:
-            path, name = argument, os.path.basename(os.path.abspath(argument))
-        try:
-            for file, below in _files(path, name):
-                if len(found) >= MAX_FILES:
-                    raise _refusal(argument, f"these are more than {MAX_FILES} files, the limit of a job", "pack them into one and unpack that in the task, or put them on storage that the nodes share")
-                found.append(_read(file, below))
-        except OSError as e:
-            raise _refusal(argument, str(e), "name a file or a folder of this machine") from e
-    return found
+class Stager:
+    """Reads the files of one job after another, and hashes again only those that may have changed since the last job."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_State, str]] = {}  # the hashes of the last job's files, by path
+
+    def staged(self, arguments: Sequence[str]) -> list[StagedFile]:
+        """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name. Links are not followed."""
+        if isinstance(arguments, (str, os.PathLike)):
+            raise TypeError('files to stage are a list, such as ["data.csv"]')
+        known: dict[str, tuple[_State, str]] = {}
+        found: list[StagedFile] = []
+        for argument in map(os.fspath, arguments):
+            path, equals, name = argument.rpartition("=")
+            if not equals:
+                path, name = argument, os.path.basename(os.path.abspath(argument))
+            try:
+                for file, below in _files(path, name):
+                    if len(found) >= MAX_FILES:
+                        raise _refusal(argument, f"these are more than {MAX_FILES} files, the limit of a job", "pack them into one and unpack that in the task, or put them on storage that the nodes share")
+                    found.append(self._read(file, below, known))
+            except OSError as e:
+                raise _refusal(argument, str(e), "name a file or a folder of this machine") from e
+        self._known = known
+        return found
+
+    def _read(self, path: str, name: str, known: dict[str, tuple[_State, str]]) -> StagedFile:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
+            now, info = time.time_ns(), os.fstat(f.fileno())
+            state, executable = _state(info), bool(info.st_mode & stat.S_IXUSR)
+            was, digest = self._known.get(path, (None, ""))
+            if was == state:
+                known[path] = (state, digest)
+                return StagedFile(path, name, digest, info.st_size, executable)
+            h, size = hashlib.sha256(), 0
+            while piece := f.read(PIECE):
+                h.update(piece)
+                size += len(piece)
+            digest = h.hexdigest()
+            if _state(os.fstat(f.fileno())) == state and now - max(info.st_mtime_ns, info.st_ctime_ns) > _SETTLED:
+                known[path] = (state, digest)
+        return StagedFile(path, name, digest, size, executable)
 
 
 def _files(path: str, name: str) -> Iterator[tuple[str, str]]:
@@ -64,14 +92,8 @@ def _fail(e: OSError) -> None:
     raise e
 
 
-def _read(path: str, name: str) -> StagedFile:
-    h, size = hashlib.sha256(), 0
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as f:
-        while piece := f.read(PIECE):
-            h.update(piece)
-            size += len(piece)
-        executable = bool(os.fstat(f.fileno()).st_mode & stat.S_IXUSR)
-    return StagedFile(path, name, h.hexdigest(), size, executable)
+def _state(info: os.stat_result) -> _State:
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def _refusal(argument: str, what: str, advice: str) -> PigeonError:

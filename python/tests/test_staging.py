@@ -1,0 +1,42 @@
+"""Files that are sent with jobs, without a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+from pigeonsched.staging import Stager
+
+
+class StagerTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="pigeon-python-")
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "data"
+        self.file.write_bytes(b"first")
+        self.stager = Stager()
+
+    def hashes(self, content: bytes, later: int) -> int:
+        """Returns how many files are hashed, by a clock that is some seconds ahead."""
+        now = time.time_ns() + later * 1_000_000_000
+        with mock.patch("time.time_ns", lambda: now), mock.patch("hashlib.sha256", wraps=hashlib.sha256) as sha256:
+            (found,) = self.stager.staged([str(self.file)])
+            hashed = sha256.call_count
+        self.assertEqual((found.sha256, found.size), (hashlib.sha256(content).hexdigest(), len(content)))
+        return hashed
+
+    def test_a_file_is_hashed_again_only_when_it_may_have_changed(self) -> None:
+        self.assertEqual([self.hashes(b"first", 3600) for _ in range(3)], [1, 0, 0])
+        replaced = self.file.with_name("new")
+        replaced.write_bytes(b"other")
+        replaced.rename(self.file)
+        self.assertEqual([self.hashes(b"other", 3600) for _ in range(2)], [1, 0])
+        self.file.write_bytes(b"longer")
+        self.assertEqual([self.hashes(b"longer", 3600) for _ in range(2)], [1, 0])
+
+    def test_a_file_that_was_just_written_is_hashed_each_time(self) -> None:
+        self.assertEqual([self.hashes(b"first", -3600) for _ in range(2)], [1, 1])
