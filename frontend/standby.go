@@ -226,8 +226,8 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	if err := journal.Lead(ctx, b.token, func(error) {}); err != nil {
 		return errors.Join(unlessEnded(ctx, err), journal.Close())
 	}
-	if err := resumed(ctx, journal.Abandon, func() error { return resume(journal) }); err != nil {
-		return err
+	if err := resumed(ctx, journal.Abandon, func() error { return resume(journal) }); err != nil || ctx.Err() != nil {
+		return err // a frontend that is to end does not begin to serve
 	}
 	b.serving.Store(true)
 	if c.Leadership != daemon.NoLeadership {
