@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
-	"github.com/pigeon-sched/pigeon/thrift/server"
-	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // TestExplainAfterARestart: while a master and a frontend that were restarted do not know where the task
@@ -48,11 +44,7 @@ func TestExplainAfterARestart(t *testing.T) {
 // The explanation of a job that ends while the masters are asked is that of its end.
 func TestExplainAJobThatEndsMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	group := &countingGroup{}
-	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
-	w.masters = []string{master.Addr().String()}
-	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	group, f := withCountingGroup(t)
 	group.viewed = func() {
 		if s, err := f.Cancel(context.Background(), "job"); err != nil || s.State != api.StateCancelled {
 			t.Errorf("%+v, %v", s, err)

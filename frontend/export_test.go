@@ -39,21 +39,12 @@ func (f *Frontend) LeaveMemory(job string) {
 // AwaitName waits for the frontend's name as Run does, and calls between when all that it needs of the
 // servers for that is open.
 func (f *Frontend) AwaitName(ctx context.Context, between func()) error {
-	b, c := f.standby, &f.cfg
-	servers, err := f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, c.ID)
-	if err != nil {
-		return err
-	}
-	leaders, err := f.shareKeys(ctx, servers)
-	if err != nil {
-		return err
-	}
-	journal, err := b.openJournal(ctx, servers)
+	leaders, journal, err := f.standby.open(ctx)
 	if err != nil {
 		return err
 	}
 	between()
-	err = b.wait(ctx, leaders, journal)
+	err = f.standby.wait(ctx, leaders, journal)
 	journal.Abandon(err)
 	return errors.Join(err, journal.Close())
 }

@@ -78,16 +78,21 @@ func (g *countingGroup) MasterState(context.Context) (api.MasterState, error) {
 	return api.MasterState{}, nil
 }
 
+// withCountingGroup starts a frontend whose only master is a countingGroup.
+func withCountingGroup(t *testing.T, change ...func(*frontend.Config)) (*countingGroup, *frontOf) {
+	t.Helper()
+	w, group := newWorld(t), &countingGroup{}
+	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
+	w.masters = []string{master.Addr().String()}
+	return group, w.frontend(append(change, func(c *frontend.Config) { c.NoSync = true })...)
+}
+
 // A list takes one step of the owner goroutine and one call to each master, however many
 // jobs there are, and its pages together have each job once.
 func TestListIsOneStepAndOneCall(t *testing.T) {
 	t.Parallel()
 	const jobs = 5000
-	w := newWorld(t)
-	group := &countingGroup{}
-	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
-	w.masters = []string{master.Addr().String()}
-	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	group, f := withCountingGroup(t)
 	var all sync.WaitGroup
 	for s := range 20 {
 		all.Go(func() {
@@ -133,11 +138,7 @@ func TestListIsOneStepAndOneCall(t *testing.T) {
 // while they are listed.
 func TestListAfterAJobThatLeftMemory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	group := &countingGroup{}
-	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
-	w.masters = []string{master.Addr().String()}
-	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	_, f := withCountingGroup(t)
 	for _, name := range []string{"oldest", "left", "newest"} {
 		if _, _, err := f.Submit(t.Context(), sleeps(name, 1, time.Second)); err != nil {
 			t.Fatal(err)
@@ -161,11 +162,7 @@ func TestListAfterAJobThatLeftMemory(t *testing.T) {
 func TestListOfRunningJobs(t *testing.T) {
 	t.Parallel()
 	const waiting = 2 * wire.MaxPage
-	w := newWorld(t)
-	group := &countingGroup{}
-	master := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec()), server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()})
-	w.masters = []string{master.Addr().String()}
-	f := w.frontend(func(c *frontend.Config) { c.ID, c.NoSync = "f1", true })
+	group, f := withCountingGroup(t, func(c *frontend.Config) { c.ID = "f1" })
 	var runs []sched.JobID
 	for i := range waiting + 2 {
 		name := fmt.Sprintf("job-%d", i)

@@ -202,16 +202,7 @@ func (b *standby) ended(reason error) {
 // run waits until this process has the frontend's name, takes over the journal and reads it.
 func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) error {
 	c := &b.f.cfg
-	servers, err := b.f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, fmt.Sprintf("frontend %q", c.ID))
-	if err != nil {
-		return unlessEnded(ctx, err)
-	}
-	b.servers = servers
-	leaders, err := b.f.shareKeys(ctx, servers)
-	if err != nil {
-		return unlessEnded(ctx, err)
-	}
-	journal, err := b.openJournal(ctx, servers)
+	leaders, journal, err := b.open(ctx)
 	if err != nil || journal == nil {
 		return err
 	}
@@ -235,6 +226,23 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	}
 	b.f.log.Info("this process leads the frontend", "stream", replica.StreamName(c.Cluster, c.ID), "took", time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// open opens all that a candidate for the frontend's name needs of the servers: the store of
+// leaderships, the keys and the journal, which is nil when ctx has ended.
+func (b *standby) open(ctx context.Context) (leadership.Store, *replica.Store, error) {
+	c := &b.f.cfg
+	servers, err := b.f.life.JetStream(ctx, c.Settings, c.LeadershipSettings, fmt.Sprintf("frontend %q", c.ID))
+	if err != nil {
+		return nil, nil, unlessEnded(ctx, err)
+	}
+	b.servers = servers
+	leaders, err := b.f.shareKeys(ctx, servers)
+	if err != nil {
+		return nil, nil, unlessEnded(ctx, err)
+	}
+	journal, err := b.openJournal(ctx, servers)
+	return leaders, journal, err
 }
 
 // unlessEnded returns err, nil if it occurred because the daemon ends.

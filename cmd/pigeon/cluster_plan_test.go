@@ -14,14 +14,21 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 )
 
-// Commands that make the plan of one inventory at the same time make the same plan, with one
-// certificate and key for each daemon.
-func TestPlansAtTheSameTime(t *testing.T) {
+// twoHosts writes the inventory of a cluster of two hosts and returns its path.
+func twoHosts(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "inventory.yaml")
 	const inventory = "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
 	if err := os.WriteFile(file, []byte(inventory), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// Commands that make the plan of one inventory at the same time make the same plan, with one
+// certificate and key for each daemon.
+func TestPlansAtTheSameTime(t *testing.T) {
+	file := twoHosts(t)
 	var plans [4]*clusters.Plan
 	var all sync.WaitGroup
 	for i := range plans {
@@ -48,11 +55,7 @@ func TestPlansAtTheSameTime(t *testing.T) {
 
 // The list of what changed is a list also when nothing did.
 func TestPlanUnchanged(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "inventory.yaml")
-	const inventory = "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
-	if err := os.WriteFile(file, []byte(inventory), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := twoHosts(t)
 	var out, errs bytes.Buffer
 	for range 2 {
 		out.Reset()
@@ -67,11 +70,9 @@ func TestPlanUnchanged(t *testing.T) {
 
 // An authority that cannot be written is no mistake in the inventory: a script may try again.
 func TestPlanCannotBeWritten(t *testing.T) {
-	folder := t.TempDir()
-	file, out := filepath.Join(folder, "inventory.yaml"), filepath.Join(folder, "plan")
-	const inventory = "hosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
+	file, out := twoHosts(t), filepath.Join(t.TempDir(), "plan")
 	obstacle := filepath.Join(out, "authority", "issued")
-	if err := errors.Join(os.WriteFile(file, []byte(inventory), 0o600), os.MkdirAll(filepath.Dir(obstacle), 0o700), os.WriteFile(obstacle, nil, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(obstacle), 0o700), os.WriteFile(obstacle, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer

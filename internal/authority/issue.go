@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -174,7 +175,7 @@ func Vacant(dir string) error {
 // Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. It must
 // be [Vacant], and not have the ca.pem of another authority. Of several callers, of any process, one
 // writes. After an error nothing of it is left.
-func (i *Issued) Write(dir string) (err error) {
+func (i *Issued) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(dir, "making the folder", err)
 	}
@@ -195,9 +196,9 @@ func (i *Issued) Write(dir string) (err error) {
 		mode fs.FileMode
 		text []byte
 	}
-	list := []file{{KeyFile, 0o600, i.Key}, {CAFile, 0o644, i.CA}, {CertFile, 0o644, i.Cert}}
-	if trusted {
-		list = []file{list[0], list[2]}
+	list := []file{{KeyFile, 0o600, i.Key}, {CertFile, 0o644, i.Cert}}
+	if !trusted {
+		list = slices.Insert(list, 1, file{CAFile, 0o644, i.CA})
 	}
 	for n, f := range list {
 		if err := files.Replace(filepath.Join(dir, f.name), f.mode, f.text); err != nil {

@@ -36,21 +36,14 @@ func Rewrite(path string, mode fs.FileMode, content []byte) error {
 // giveOwner gives a file the group of another one, and its owner, which only root can.
 func giveOwner(path string, like fs.FileInfo) error {
 	want, known := like.Sys().(*syscall.Stat_t)
-	info, err := os.Lstat(path)
-	if err != nil || !known {
-		return err
+	if !known {
+		return nil
 	}
-	uid, gid := -1, -1 // they stay
-	if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Gid != want.Gid {
-		gid = int(want.Gid)
-	}
+	uid := -1 // it stays
 	if os.Geteuid() == 0 {
 		uid = int(want.Uid)
 	}
-	if uid < 0 && gid < 0 {
-		return nil
-	}
-	return os.Lchown(path, uid, gid)
+	return os.Lchown(path, uid, int(want.Gid))
 }
 
 // replace puts a file in place of another one, after finish, which may be nil.

@@ -26,15 +26,20 @@ type tail struct {
 // fewMessages is up to how many messages are read one by one, which needs no consumer.
 const fewMessages = 512
 
-// catchUp reads the stream to its end and applies it to the copy. Servers that do not answer are
-// asked again for as long as the context.
+// readPatiently is readToEnd, and asks servers that do not answer again for as long as the context.
+func (s *Store) readPatiently(ctx context.Context) error {
+	for {
+		err := s.readToEnd(ctx)
+		if _, is := errors.AsType[*silentError](err); !is || !delay.For(ctx, retryPause) {
+			return err
+		}
+	}
+}
+
+// catchUp reads the stream to its end and applies it to the copy.
 func (s *Store) catchUp(ctx context.Context) error {
 	for tries := 0; ; tries++ {
-		err := s.readToEnd(ctx)
-		if _, is := errors.AsType[*silentError](err); is && delay.For(ctx, retryPause) {
-			tries--
-			continue
-		}
+		err := s.readPatiently(ctx)
 		gap, is := errors.AsType[*gapError](err)
 		if !is {
 			return err
