@@ -5,7 +5,7 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.JavaConverters._
 
-import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.concurrent.{Eventually, Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
@@ -13,7 +13,7 @@ import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.TApplication
 
-class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
+class ApplicationLinkSuite extends AnyFunSuite with Eventually with TimeLimits {
 
   private implicit val signaler: Signaler = ThreadSignaler
 
@@ -30,6 +30,10 @@ class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
       Nil,
       new Frontends(frontends),
       Events)
+
+  // Fails unless the application states there what it wants.
+  private def serves(frontend: FakeFrontend): Unit =
+    eventually(timeout(60.seconds), interval(5.millis))(assert(frontend.calls.contains("want")))
 
   // A port on which no process listens: it was free a moment ago.
   private def noListener: Address = {
@@ -65,9 +69,7 @@ class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
       l.start(60000)
       assert(second.calls.contains("register"))
       second.standBy(third.address)
-      val until = System.nanoTime() + TimeUnit.SECONDS.toNanos(60)
-      while (!third.calls.contains("want") && System.nanoTime() - until < 0) Thread.sleep(5)
-      assert(third.calls.asScala.toSeq.contains("want"))
+      serves(third)
       l.close()
       assert(third.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
     } finally Seq(first, second, third).foreach(_.close())
@@ -88,7 +90,7 @@ class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
       assert(Seq(full, standby, third).forall(_.calls.contains("register")))
       full.allow()
       third.standByAlone()
-      while (!full.calls.contains("want")) Thread.sleep(5)
+      serves(full)
       l.close()
       assert(full.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
     }
@@ -102,10 +104,10 @@ class ApplicationLinkSuite extends AnyFunSuite with TimeLimits {
       first.deny(denial)
       val l = link(first.address, second.address)
       l.start(60000)
-      while (!second.calls.contains("want")) Thread.sleep(5)
+      serves(second)
       first.allow()
       second.deny(denial)
-      while (!first.calls.contains("want")) Thread.sleep(5)
+      serves(first)
       l.close()
       assert(first.calls.asScala.toSeq.last == "end" && Events.ends.isEmpty)
     }
