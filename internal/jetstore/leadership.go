@@ -115,6 +115,8 @@ func (l leaderships) Watch(ctx context.Context, name string, change func(leaders
 			return ctx.Err()
 		case e, open := <-w.Updates():
 			switch {
+			case !open && ctx.Err() != nil: // the client library closes it then
+				return ctx.Err()
 			case !open:
 				return errWatchEnded
 			case e == nil: // all initial values have been delivered
