@@ -15,15 +15,18 @@ import (
 // The values of the setting journal.
 const journalLocal, journalReplicated = "local", "replicated"
 
+// replicaName is the name of the folder of a replicated journal.
+const replicaName = "replicated"
+
 // replicaFolder is where a frontend with a replicated journal keeps its copy and its marks.
-func replicaFolder(data string) string { return filepath.Join(data, "replicated") }
+func replicaFolder(data string) string { return filepath.Join(data, replicaName) }
 
 // checkFolder refuses to open an empty journal of one kind next to one of the other kind that
 // this frontend wrote: its jobs would be unknown, and keys would be accepted twice. It also
 // refuses a folder that belongs to another user, or in which others may write.
 func (f *Frontend) checkFolder() error {
 	if _, err := os.Stat(f.cfg.Data); err == nil { // else it is made with the journal, durably
-		if err := files.Keep(f.cfg.Data, files.Private, f.log); err != nil {
+		if err := files.Keep(f.cfg.Data, files.Private, f.log, journal.MarkFile, replicaName); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -27,8 +28,9 @@ const others fs.FileMode = 0o077
 // that exists must be this user's: with another owner, or when others may have written in it,
 // its content is not trusted, and the error says how to fix that. Permissions of an earlier
 // version, which let others read, are taken away from the folder and the files in it, which is
-// logged.
-func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
+// logged. That is done only to a folder which is empty or has one of the marks, the names of entries
+// that such a daemon makes: a folder like /var/lib, given by mistake, is refused and left as it is.
+func Keep(path string, mode fs.FileMode, log *slog.Logger, marks ...string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = os.MkdirAll(path, Private)
@@ -50,6 +52,10 @@ func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
 	if len(list) > 0 && info.Mode().Perm()&0o022 != 0 {
 		return distrust(path, "other users may write in it, so that what it holds may be theirs", fmt.Sprintf("look at it, then run: chmod %o %s", mode, quoted(path)))
 	}
+	if foreign := foreignEntry(list, marks); foreign != "" && info.Mode().Perm()&^mode != 0 {
+		return distrust(path, fmt.Sprintf("it holds %q, which is not of this daemon, and other users may enter it: making it private would take that from them", foreign),
+			fmt.Sprintf("give this daemon a folder of its own; or, if what this one holds is for this user alone, run: chmod %o %s", mode, quoted(path)))
+	}
 	tightened, err := tightenFiles(path, list)
 	if info.Mode().Perm() != mode && err == nil {
 		tightened = tightened || info.Mode().Perm()&^mode != 0 && len(list) > 0
@@ -62,6 +68,20 @@ func Keep(path string, mode fs.FileMode, log *slog.Logger) error {
 		log.Info("a folder, or files in it, could be read by other users, as earlier versions made them; now they cannot", "folder", path)
 	}
 	return nil
+}
+
+// foreignEntry returns the name of an entry of a folder that no daemon has used yet, "" when it is
+// empty or has been used.
+func foreignEntry(list []fs.DirEntry, marks []string) (name string) {
+	for _, e := range list {
+		switch {
+		case slices.Contains(marks, e.Name()) && e.Type()&fs.ModeSymlink == 0: // /var/lock is a link
+			return ""
+		case e.Name() != "lost+found": // which a volume of its own has
+			name = e.Name()
+		}
+	}
+	return name
 }
 
 // checkOwner refuses a folder of another user, or a link to one that another user may change.

@@ -36,7 +36,7 @@ func TestKeep(t *testing.T) {
 				makeWith(t, dir, tc.folder, tc.file)
 			}
 			var log strings.Builder
-			err := Keep(dir, tc.mode, slog.New(slog.NewTextHandler(&log, nil)))
+			err := Keep(dir, tc.mode, slog.New(slog.NewTextHandler(&log, nil)), "file")
 			if tc.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.refused) {
 					t.Errorf("%v, want a refusal with %q", err, tc.refused)
@@ -55,11 +55,63 @@ func TestKeep(t *testing.T) {
 			if told := strings.Contains(log.String(), "now they cannot"); told != tc.tightened {
 				t.Errorf("logged: %q", log.String())
 			}
-			if err := Keep(dir, tc.mode, nil); err != nil {
+			if err := Keep(dir, tc.mode, nil, "file"); err != nil {
 				t.Errorf("the second time: %v", err)
 			}
 		})
 	}
+}
+
+// TestKeepLeavesSharedFolders: a folder that others use is refused and not changed, unless a daemon
+// has used it before.
+func TestKeepLeavesSharedFolders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		folder  fs.FileMode
+		entries []string // with a slash: folders; with an @: links
+		refused bool
+	}{
+		"of other programs":              {0o755, []string{"dpkg/", "status"}, true},
+		"that others may only pass":      {0o711, []string{"dpkg/"}, true},
+		"with a link in place of a mark": {0o755, []string{"lock@"}, true},
+		"used by a daemon":               {0o755, []string{"dpkg/", "lock"}, false},
+		"private already":                {0o700, []string{"dpkg/"}, false},
+		"a volume of its own":            {0o755, []string{"lost+found/"}, false},
+		"empty":                          {0o755, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			makeWith(t, dir, tc.folder, 0)
+			for _, e := range tc.entries {
+				if err := makeEntry(dir, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := Keep(dir, Private, nil, "lock")
+			info, stat := os.Stat(dir)
+			if stat != nil {
+				t.Fatal(stat)
+			}
+			switch {
+			case !tc.refused && (err != nil || info.Mode().Perm() != Private):
+				t.Errorf("%v, and the folder is %v", err, info.Mode())
+			case tc.refused && (err == nil || !strings.Contains(err.Error(), "give this daemon a folder of its own")):
+				t.Errorf("%v, want a refusal", err)
+			case tc.refused && info.Mode().Perm() != tc.folder:
+				t.Errorf("the refused folder is %v now", info.Mode())
+			}
+		})
+	}
+}
+
+func makeEntry(dir, name string) error {
+	path := filepath.Join(dir, strings.TrimRight(name, "/@"))
+	switch name[len(name)-1] {
+	case '/':
+		return os.Mkdir(path, 0o755)
+	case '@':
+		return os.Symlink("/run/lock", path)
+	}
+	return os.WriteFile(path, nil, 0o644)
 }
 
 // makeWith makes a folder and a file in it with the modes.
@@ -110,7 +162,7 @@ func TestKeepRefusesWhatIsAnothers(t *testing.T) {
 		if err := spoil(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := Keep(path, Private, nil); err == nil || !strings.Contains(err.Error(), "belongs to user 61240") {
+		if err := Keep(path, Private, nil, "file"); err == nil || !strings.Contains(err.Error(), "belongs to user 61240") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

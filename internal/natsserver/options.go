@@ -183,7 +183,7 @@ func (o Options) jetStream(s *server.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := files.Keep(abs, files.Private, o.Log); err != nil {
+	if err := files.Keep(abs, files.Private, o.Log, server.JetStreamStoreDir); err != nil {
 		return err
 	}
 	s.StoreDir, s.JetStream = abs, true

@@ -85,13 +85,16 @@ type Files struct {
 	Folder         string // the attempt's own working folder; not made yet
 }
 
+// lockFile is locked by the one process that uses the folder.
+const lockFile = "lock"
+
 // Open locks the folder and finds what an earlier run left in it.
 func Open(cfg Config) (*Store, error) {
 	cfg.fill()
-	if err := files.Keep(cfg.Root, cfg.mode(), cfg.Log); err != nil {
+	if err := files.Keep(cfg.Root, cfg.mode(), cfg.Log, lockFile); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(cfg.Root, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(cfg.Root, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, problem(cfg.Root, "the folder of logs cannot be written: "+err.Error(), "give another folder, or allow it to this user")
 	}
