@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/oklog/ulid/v2"
@@ -92,15 +93,35 @@ func (s *Store) Load(ctx context.Context, sha256 string) (io.ReadCloser, int64, 
 	if bucket == nil || name == "" {
 		return nil, 0, fmt.Errorf("%w: the object store %s has no such file", fs.ErrNotExist, s.config.Bucket)
 	}
-	object, err := bucket.Get(ctx, name)
+	info, err := bucket.GetInfo(ctx, name)
 	if err != nil {
 		return nil, 0, s.servers.Explain(err, "reading a staged file")
 	}
-	info, err := object.Info()
+	size := int64(info.Size) //nolint:gosec // a size
+	ctx, cancel := context.WithTimeout(ctx, loadTime(size))
+	object, err := bucket.Get(ctx, name)
 	if err != nil {
-		return nil, 0, errors.Join(s.servers.Explain(err, "reading a staged file"), object.Close())
+		cancel()
+		return nil, 0, s.servers.Explain(err, "reading a staged file")
 	}
-	return object, int64(info.Size), nil //nolint:gosec // a size
+	return loaded{object, cancel}, size, nil
+}
+
+// loadTime bounds the reading of a content of so many bytes: 5 seconds and what it takes at a
+// mebibyte a second. The client library would give each content 5 seconds in all.
+func loadTime(size int64) time.Duration {
+	return 5*time.Second + time.Duration(size>>20)*time.Second
+}
+
+// loaded is an object that is being read.
+type loaded struct {
+	jetstream.ObjectResult
+	cancel context.CancelFunc
+}
+
+func (l loaded) Close() error {
+	defer l.cancel()
+	return l.ObjectResult.Close()
 }
 
 // Retain removes the contents that are not used.

@@ -141,3 +141,29 @@ func TestRemovingIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A content that is read for longer than the client library waits for one answer is read to its end.
+func TestSlowReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 6 s")
+	}
+	s := objects.New(servers(t), "c", "f")
+	large := strings.Repeat("0123456789", 500_000)
+	save(t, s, "aa", large)
+	r, _, err := s.Load(t.Context(), "aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(r, first); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(6 * time.Second) // the library's limit is 5 s
+	rest, err := io.ReadAll(r)
+	if got := string(first) + string(rest); err != nil || got != large {
+		t.Errorf("%d of %d bytes: %v", len(got), len(large), err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
