@@ -268,6 +268,9 @@ func TestRestartKeepsResultsOfFormerSlots(t *testing.T) {
 func TestGuardOfAnotherVersion(t *testing.T) {
 	w := newWorld(t, false)
 	c := w.config(nil)
+	if err := os.Chmod(c.WorkDir, 0o700); err != nil { // as an earlier node monitor has left it
+		t.Fatal(err)
+	}
 	l, err := net.Listen("unix", filepath.Join(c.WorkDir, "guard.socket"))
 	if err != nil {
 		t.Fatal(err)
