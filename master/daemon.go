@@ -68,7 +68,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 // again makes the master that follows one that has ended.
 func (d *Daemon) again(before *Master) error {
-	m, err := NewWith(d.cfg, d.deps)
+	m, err := after(before, d.cfg, d.deps)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,10 @@ type Master struct {
 func New(cfg Config, log *slog.Logger) (*Master, error) { return NewWith(cfg, Deps{Log: log}) }
 
 // NewWith is New with what the master shares with others of its process.
-func NewWith(cfg Config, deps Deps) (*Master, error) {
+func NewWith(cfg Config, deps Deps) (*Master, error) { return after(nil, cfg, deps) }
+
+// after returns the master that follows another one, nil for none, in the same process.
+func after(former *Master, cfg Config, deps Deps) (*Master, error) {
 	log := deps.Log
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
@@ -72,14 +75,14 @@ func NewWith(cfg Config, deps Deps) (*Master, error) {
 	}
 	m.standing = standing{name: cfg.name(), incarnation: m.incarnation, shared: cfg.led()}
 	m.mailbox = daemon.Mailbox{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
-	if err := m.assemble(p, params); err != nil {
+	if err := m.assemble(p, params, former); err != nil {
 		return nil, errors.Join(err, m.life.Close())
 	}
 	return m, nil
 }
 
 // assemble makes the parts in the order of their dependencies.
-func (m *Master) assemble(p sched.Policy, params sched.Params) error {
+func (m *Master) assemble(p sched.Policy, params sched.Params, former *Master) error {
 	clock := runloop.NewClock()
 	names := addrmap.NewNumbered() // this master numbers the workers, under every policy
 	m.codec = wire.NewCodec(names, clock.Now)
@@ -101,7 +104,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	if err != nil {
 		return err
 	}
-	if err := m.openShares(); err != nil {
+	if err := m.openShares(former); err != nil {
 		return err
 	}
 	o.spans = &spans{tracing}

@@ -29,13 +29,23 @@ func (m *Master) ReadSharesFrom(file string, load func() (Config, error)) {
 // from.
 func (m *Master) Reload() bool { return m.shares.Reload() }
 
-// openShares makes the core get the first shares before any other message.
-func (m *Master) openShares() error {
+// openShares makes the core get the first shares before any other message: those of the file of
+// owners, or else those of the former master of this process, or of the configuration. A file that
+// cannot be read ends only the first master of a process.
+func (m *Master) openShares(former *Master) error {
 	m.shares = owners.Reader[owners.Shares]{
 		File: m.cfg.OwnersFile, Of: func(f owners.File) owners.Shares { return f.Shares },
 		Again: func(s owners.Shares, err error) { m.post(func() { m.owner.readShares(s, err) }) },
 	}
-	s, err := m.shares.Open(m.cfg.Shares)
+	before := m.cfg.Shares
+	if former != nil {
+		before = former.owner.shares.set // it has ended
+	}
+	s, err := m.shares.Open(before)
+	if err != nil && former != nil {
+		m.post(func() { m.owner.setShares(before); m.owner.readShares(s, err) })
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/leadership/leadershiptest"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -167,5 +169,59 @@ func TestPoliciesThatShare(t *testing.T) {
 		if g := m.owners(); g.Fair != fair {
 			t.Errorf("%s: it shows that it shares: %v", name, g.Fair)
 		}
+	}
+}
+
+// A master that has lost its leadership continues with the shares as they were read last, also
+// when they cannot be read any more.
+func TestSharesAfterALostLeadership(t *testing.T) {
+	for name, spoiled := range map[string]string{"as before": "", "with a mistake since": "shares: [{owner: a, wieght: 2}]"} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "owners.yaml")
+			writeOwners(t, file, "shares: [{owner: a, weight: 2}]")
+			own := &cuttable{Memory: leadershiptest.NewMemory()}
+			c := settings()
+			c.Leadership, c.NATS = daemon.JetStreamLeadership, "nats://127.0.0.1:1"
+			load := func() (master.Config, error) {
+				f, err := owners.Load(file)
+				c := c
+				c.Shares = f.Shares
+				return c, err
+			}
+			if spoiled != "" {
+				c.OwnersFile = file
+			}
+			d, err := master.NewDaemon(c, master.Deps{Log: daemontest.Log(t), Leaderships: own})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.ReadSharesFrom(file, load)
+			daemontest.Run(t, d)
+			peer := daemontest.Dial(t, d.Addr(), daemontest.Codec())
+			has := func(weight float64, problem string) func() bool {
+				return func() bool {
+					g, err := peer.GroupOwners(t.Context())
+					return err == nil && share(&g, "a").Weight == weight && strings.Contains(g.Problem, problem)
+				}
+			}
+			daemontest.Await(t, "it leads", d.Leads)
+			writeOwners(t, file, "shares: [{owner: a, weight: 3}]")
+			if !d.Reload() {
+				t.Fatal("there is no file to read again")
+			}
+			daemontest.Await(t, "the shares were read again", has(3, ""))
+			if spoiled != "" {
+				writeOwners(t, file, spoiled)
+			}
+			before := master.Incarnation(d)
+			own.cut.set(errCut)
+			daemontest.Await(t, "another master takes the place", func() bool { return master.Incarnation(d) != before })
+			own.cut.set(nil)
+			want := ""
+			if spoiled != "" {
+				want = "wieght"
+			}
+			daemontest.Await(t, "it has the shares", has(3, want))
+		})
 	}
 }
