@@ -112,6 +112,50 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
+// A server that refuses a client, again and again, is one that cannot be reached: once its operator
+// has corrected what it admits, notices flow without a restart of the daemon.
+func TestARefusedClientKeepsTrying(t *testing.T) {
+	for name, known := range map[string]bool{"from the start": false, "after it was admitted": true} {
+		t.Run(name, func(t *testing.T) {
+			refusing := make(chan struct{})
+			attempts := make(chan struct{}, 10_000)
+			c := &cluster{t: t, dialed: func() {
+				select {
+				case <-refusing:
+					attempts <- struct{}{}
+				default:
+				}
+			}}
+			if known {
+				c.start()
+			} else {
+				c.startWith("another")
+				close(refusing)
+			}
+			conn, states := c.connect(Options{})
+			if known {
+				await(t, "connected", states, true)
+				c.stop()
+				await(t, "connected", states, false)
+				c.startWith("another")
+				close(refusing)
+			}
+			for range 4 { // the fourth begins after three refusals
+				await(t, "attempt", attempts, struct{}{})
+			}
+			c.stop()
+			c.start()
+			await(t, "connected", states, true)
+			got, take := texts()
+			must(t, conn.Subscribe("s", take))
+			other, up := c.connect(Options{})
+			await(t, "the other connected", up, true)
+			must(t, other.Publish("s", []byte("found")))
+			await(t, "notice", got, "found")
+		})
+	}
+}
+
 func TestASlowSubscriberLosesAndCounts(t *testing.T) {
 	c := &cluster{t: t}
 	c.start()

@@ -24,12 +24,19 @@ type cluster struct {
 	t      testing.TB
 	mu     sync.Mutex
 	server *Embedded // nil while stopped
+	dialed func()    // if set, called before each attempt to reach a server
 }
 
 // start starts a server; the test's end stops it.
 func (c *cluster) start() {
 	c.t.Helper()
-	e, err := startEmbedded("127.0.0.1:0", clusterSecret)
+	c.startWith(clusterSecret)
+}
+
+// startWith starts a server that admits clients with that secret.
+func (c *cluster) startWith(secret string) {
+	c.t.Helper()
+	e, err := startEmbedded("127.0.0.1:0", secret)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -49,6 +56,9 @@ func (c *cluster) stop() {
 
 // Dial reaches the server that runs now, whatever the address.
 func (c *cluster) Dial(network, _ string) (net.Conn, error) {
+	if c.dialed != nil {
+		c.dialed()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {

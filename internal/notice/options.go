@@ -63,6 +63,7 @@ func (c *Conn) natsOptions() []nats.Option {
 		nats.NoEcho(),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(), // who is admitted may be corrected at the servers
 		nats.ReconnectWait(c.opts.ReconnectWait),
 		nats.ReconnectJitter(c.opts.ReconnectWait/2, c.opts.ReconnectWait/2),
 		nats.ReconnectBufSize(-1),
