@@ -116,8 +116,9 @@ func (c *Conn) confirm(subject string) error {
 		return nil
 	}
 	// Without it the server may not know of the subscription yet. A server too slow to
-	// confirm gets it all the same, later: only hints are lost meanwhile.
-	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() && !errors.Is(err, nats.ErrTimeout) {
+	// confirm gets it all the same, later, and so does the one that is reached after it
+	// was lost: only hints are lost meanwhile.
+	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsClosed() {
 		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
 	}
 	return nil
