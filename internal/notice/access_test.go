@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestRedact(t *testing.T) {
@@ -26,15 +27,45 @@ func TestSecretsStaySecret(t *testing.T) {
 	for _, url := range []string{"nats://ann:hush%@h:1", "nats://hush@no port", "nats://127.0.0.1:1,nats://ann:hush@127.0.0.1:2"} {
 		var log strings.Builder
 		c, err := Connect(Options{Access: Access{URL: url}, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		said := log.String()
+		var said string
 		if err != nil {
-			said += err.Error()
+			said = err.Error()
 		} else {
-			said += c.Publish("s", nil).Error()
-			must(t, c.Close())
+			said = c.Publish("s", nil).Error()
+			must(t, c.Close()) // it writes no more to the log
 		}
+		said += log.String()
 		if said == "" || strings.Contains(said, "hush") {
 			t.Errorf("%s: %s", url, said)
 		}
 	}
+}
+
+// The log of a daemon whose NATS server refuses it says that, and not only that no server is
+// reached.
+func TestTheLogNamesARefusal(t *testing.T) {
+	e, err := startEmbedded("127.0.0.1:0", "another")
+	must(t, err)
+	defer e.Close()
+	_, address, _ := strings.Cut(e.URL(), "@")
+	said := make(lines, 100)
+	c, err := Connect(Options{Access: Access{URL: "nats://hush@" + address}, Log: slog.New(slog.NewTextHandler(said, nil))})
+	must(t, err)
+	defer c.Close()
+	select {
+	case line := <-said:
+		if !strings.Contains(line, "Authorization Violation") || !strings.Contains(line, address) || strings.Contains(line, "hush") {
+			t.Errorf("the log says %q, want the refusal and the address", line)
+		}
+	case <-time.After(long):
+		t.Error("the log says nothing")
+	}
+}
+
+// lines receives the lines of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }

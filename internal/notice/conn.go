@@ -29,6 +29,7 @@ type Conn struct {
 	connected atomic.Bool // written under mu
 	received  atomic.Uint64
 	logged    atomic.Bool // that notices are lost
+	begun     bool        // the first attempt to connect has ended; only the library's calls use it
 
 	mu     sync.Mutex
 	closed bool
@@ -61,9 +62,7 @@ func Connect(o Options) (*Conn, error) {
 		}
 	}
 	c.nc = nc
-	if !c.refresh(nc) {
-		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.Redacted())
-	}
+	c.refresh(nc)
 	c.active.Go(func() { c.out.run(nc.Publish) })
 	return c, nil
 }
@@ -189,9 +188,19 @@ func (c *Conn) refresh(nc *nats.Conn) bool {
 	return now
 }
 
-// changed and fault are called by the library, one at a time.
+// unreached, changed and fault are called by the library, one at a time.
+
+// unreached logs why the first attempt to connect failed: a server that refuses this daemon needs
+// another remedy than one that does not run.
+func (c *Conn) unreached(_ *nats.Conn, err error) {
+	if !c.begun {
+		c.begun = true
+		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.Redacted(), "error", c.opts.Explain(err))
+	}
+}
 
 func (c *Conn) changed(nc *nats.Conn, err error) {
+	c.begun = true
 	before := c.connected.Load()
 	switch now := c.refresh(nc); {
 	case now && !before:

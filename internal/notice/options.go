@@ -74,6 +74,7 @@ func (c *Conn) natsOptions() []nats.Option {
 		nats.ReconnectOnFlusherError(),
 		nats.ConnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
+		nats.ReconnectErrHandler(c.unreached),
 		nats.DisconnectErrHandler(c.changed),
 		nats.ErrorHandler(c.fault),
 		nats.ClosedHandler(func(*nats.Conn) { close(c.ended) }),
