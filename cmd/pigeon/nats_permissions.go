@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/internal/credentials"
+	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
 )
@@ -30,6 +31,9 @@ The server's tls section must have ca_file, verify: true and verify_and_map: tru
 				return wrongUse(errors.New("there is nobody to admit; name --nodes, --frontends and --masters"))
 			}
 			users := append(named(identity.Frontend, frontends), append(named(identity.Master, masters), named(identity.Node, nodes)...)...)
+			if err := checkAdmitted(cluster, users); err != nil {
+				return wrongUse(err)
+			}
 			return writePermissions(cmd.OutOrStdout(), cluster, users)
 		},
 	}
@@ -46,6 +50,28 @@ func named(role identity.Role, names []string) (list []identity.Principal) {
 		list = append(list, identity.Principal{Name: strings.TrimSpace(n), Role: role})
 	}
 	return list
+}
+
+// checkAdmitted returns why no cluster can have these daemons. One that is named twice was perhaps
+// to be another, which would not be admitted then.
+func checkAdmitted(cluster string, users []identity.Principal) error {
+	if !settings.IsName(cluster) {
+		return fmt.Errorf("the name of the cluster is %q; %s", cluster, settings.NameRule)
+	}
+	seen := map[identity.Principal]bool{}
+	for _, u := range users {
+		if u.Name == "" {
+			return fmt.Errorf("a %s without a name was given", u.Role)
+		}
+		if fault := daemonNameFault(u.Role, u.Name); fault != "" {
+			return errors.New(fault)
+		}
+		if seen[u] {
+			return fmt.Errorf("%s %s is given twice; name it once, or the one that was meant", u.Role, u.Name)
+		}
+		seen[u] = true
+	}
+	return nil
 }
 
 func writePermissions(out io.Writer, cluster string, users []identity.Principal) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -39,6 +40,9 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 	}
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"frontend", "master", "node", "nats", "viewer", "user", "operator", "admin"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if fault := daemonNameFault(identity.Role(*role), *name); *name != "" && fault != "" {
+			return wrongUse(errors.New(fault))
+		}
 		a, err := authority.Open(*dir)
 		if err != nil {
 			return err
