@@ -39,6 +39,22 @@ func (f *filledText) Set(text string) error {
 	return nil
 }
 
+// onceText is a [filledText] that may be given once: of two values the first would be dropped, and
+// nothing would say so.
+type onceText struct {
+	filledText
+	given bool
+}
+
+// Set implements [pflag.Value].
+func (o *onceText) Set(text string) error {
+	if o.given {
+		return fmt.Errorf("it was given already, as %.80q; %s", *o.to, o.next)
+	}
+	o.given = true
+	return o.filledText.Set(text)
+}
+
 // durationForm is that of a duration, however long it is.
 var durationForm = regexp.MustCompile(`^[-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`)
 

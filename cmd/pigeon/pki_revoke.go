@@ -27,8 +27,10 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 	}
 	output := addOutput(cmd)
 	dir := addAuthorityFlag(cmd)
-	role := cmd.Flags().String("role", "", "revoke all of this role and of --name")
-	name := cmd.Flags().String("name", "", "revoke all of this name and of --role")
+	role, name := new(string), new(string)
+	const next = "give one role and one name, and repeat the command for others"
+	cmd.Flags().Var(&onceText{filledText: filledText{role, next}}, "role", "revoke all of this role and of --name")
+	cmd.Flags().Var(&onceText{filledText: filledText{name, next}}, "name", "revoke all of this name and of --role")
 	cmd.MarkFlagsRequiredTogether("role", "name")
 	cmd.RunE = func(cmd *cobra.Command, serials []string) error {
 		if len(serials) == 0 && *role == "" {
