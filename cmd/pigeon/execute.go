@@ -57,7 +57,11 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	refuseUnknownVerbs(root) // below "completion", which cobra adds, too
 	started := false
 	markStarted(root, &started)
+	help := keepHelpFault(root)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && *help != nil {
+		err, started = *help, true
+	}
 	if err == nil {
 		return exitDone
 	}
