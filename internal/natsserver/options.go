@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -186,10 +187,26 @@ func (o Options) jetStream(s *server.Options) error {
 	if err := files.Keep(abs, files.Private, o.Log, server.JetStreamStoreDir); err != nil {
 		return err
 	}
+	if err := checkStore(filepath.Join(abs, server.JetStreamStoreDir)); err != nil {
+		return err
+	}
 	s.StoreDir, s.JetStream = abs, true
 	s.JetStreamMaxStore = cmp.Or(o.MaxStore, s.JetStreamMaxStore, defaultMaxStore)
 	s.JetStreamMaxMemory = cmp.Or(s.JetStreamMaxMemory, maxMemory)
 	return o.sync(s)
+}
+
+// checkStore makes the folder in which JetStream keeps its streams, and returns why nothing can be
+// written there, which the server itself reports without folder or reason.
+func checkStore(folder string) error {
+	if err := os.MkdirAll(folder, files.Private); err != nil {
+		return fmt.Errorf("JetStream's folder cannot be made: %w", err)
+	}
+	f, err := os.CreateTemp(folder, "write-*")
+	if err != nil {
+		return fmt.Errorf("nothing can be written in JetStream's folder: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func (o Options) sync(s *server.Options) error {

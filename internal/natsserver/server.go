@@ -3,6 +3,7 @@ package natsserver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -19,6 +20,9 @@ import (
 
 // startTimeout bounds the start: with JetStream the stored data is read and verified.
 const startTimeout = 30 * time.Second
+
+// startPoll is the time between two looks whether a start has failed.
+const startPoll = 100 * time.Millisecond
 
 // Server is a NATS server inside this process.
 type Server struct {
@@ -48,10 +52,10 @@ func Start(o Options) (*Server, error) {
 	log := &logger{log: o.Log}
 	s.SetLogger(log, false, false)
 	go s.Start()
-	if !s.ReadyForConnections(startTimeout) {
+	if err := awaitStart(s, opts, log); err != nil {
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, startError(o.Listen, fmt.Errorf("not ready after %v%s", startTimeout, log.why()))
+		return nil, startError(o.Listen, err)
 	}
 	n := &Server{server: s, opts: opts, watch: admits.watch()}
 	o.warnOfSpace(opts)
@@ -60,6 +64,22 @@ func Start(o Options) (*Server, error) {
 		return nil, startError(o.Listen, err)
 	}
 	return n, nil
+}
+
+// awaitStart returns when a server serves clients, or why it does not: after a fatal error at once,
+// since the library leaves it to its logger to end the process, and starts nothing more.
+func awaitStart(s *server.Server, opts *server.Options, log *logger) error {
+	for end := time.Now().Add(startTimeout); !s.ReadyForConnections(startPoll); {
+		switch {
+		case log.fatal.Load() && opts.JetStream:
+			return fmt.Errorf("it cannot start with store_dir %s%s", opts.StoreDir, log.why())
+		case log.fatal.Load():
+			return errors.New("it cannot start" + log.why())
+		case time.Now().After(end):
+			return fmt.Errorf("not ready after %v%s", startTimeout, log.why())
+		}
+	}
+	return nil
 }
 
 // warnOfSpace warns of a limit that the disk does not have: a full disk ends JetStream on the
@@ -157,6 +177,8 @@ func (n *Server) Close() error {
 type logger struct {
 	log  *slog.Logger
 	last atomic.Pointer[string] // error
+	// fatal is set after last: the server does not start, or does not go on.
+	fatal atomic.Bool
 }
 
 func (l *logger) line(level slog.Level, format string, args []any) {
@@ -183,6 +205,9 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.last.Store(&text)
 	l.line(slog.LevelError, format, args)
 }
-func (l *logger) Fatalf(format string, args ...any) { l.Errorf(format, args...) }
-func (l *logger) Debugf(string, ...any)             {}
-func (l *logger) Tracef(string, ...any)             {}
+func (l *logger) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	l.fatal.Store(true)
+}
+func (l *logger) Debugf(string, ...any) {}
+func (l *logger) Tracef(string, ...any) {}

@@ -172,3 +172,32 @@ func TestRestart(t *testing.T) {
 		t.Errorf("monitoring at %q, cluster at %q", c.Servers[0].MonitorURL(), c.Servers[0].ClusterURL())
 	}
 }
+
+// A server that cannot keep its streams ends its start with the folder and the reason, and does not
+// wait for what will not come.
+func TestUnusableStoreEndsTheStart(t *testing.T) {
+	for _, c := range []struct {
+		file string // where a folder should be
+		want string
+	}{
+		{"jetstream", "jetstream: not a directory"},
+		{filepath.Join("jetstream", "$SYS"), "it cannot start with store_dir"}, // of clustered servers
+	} {
+		t.Run(filepath.Base(c.file), func(t *testing.T) {
+			o := natsserver.Default()
+			o.Name, o.Listen, o.ClusterName, o.ClusterListen, o.Routes = "n1", "127.0.0.1:0", "c", "127.0.0.1:0", []string{"127.0.0.1:1"}
+			o.JetStream, o.StoreDir = true, t.TempDir()
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(o.StoreDir, c.file)), 0o700), os.WriteFile(filepath.Join(o.StoreDir, c.file), nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			s, err := natsserver.Start(o)
+			if err == nil {
+				_ = s.Close()
+				t.Fatal("it serves")
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), o.StoreDir) || strings.Contains(err.Error(), "not ready after") {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
+	}
+}
