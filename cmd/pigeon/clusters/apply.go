@@ -193,7 +193,7 @@ func (c *Cluster) mark(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s; cat >%[2]s.new; mv -f %[2]s.new %[2]s", path.Dir(m.Path), m.Path)
+	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s; cat >%[2]s.new.$$; mv -f %[2]s.new.$$ %[2]s", path.Dir(m.Path), m.Path)
 	_, err = c.remote.Run(ctx, w.Host, "making it one of the cluster", script, bytes.NewReader(m.data))
 	return err
 }
@@ -224,8 +224,8 @@ func (c *Cluster) write(ctx context.Context, w *work) error {
 func (w *work) size(p Program) int64 { return p.Size / 1_000_000 }
 
 // copyProgram copies the program under the name of its hash; it becomes that of the host when it
-// has arrived whole. What did not is removed, so that a full disk has its room again, and another
-// command that copies it at the same time is not disturbed.
+// has arrived whole. What did not is removed, so that a full disk has its room again. Everything that
+// is put in place has a name of its own until then: another command may do the same at the same time.
 func (c *Cluster) copyProgram(ctx context.Context, w *work) error {
 	at, p := pathsOf(w.Host), c.opts.Program
 	f, err := os.Open(p.Path)
@@ -239,7 +239,7 @@ if [ -x %[2]s ] && [ "$(sha256sum <%[2]s | cut -c1-64)" = %[3]s ]; then cat >/de
 new=%[2]s.new.$$; trap 'rm -f "$new"' EXIT
 cat >"$new"; [ "$(sha256sum <"$new" | cut -c1-64)" = %[3]s ] || { echo "the program did not arrive whole" >&2; exit 1; }
 chmod 755 "$new"; mv -f "$new" %[2]s; fi
-ln -sfn %[4]s %[5]s.new; mv -fT %[5]s.new %[5]s`, at.bin(), own, p.SHA256, p.name(), at.program())
+ln -sfn %[4]s %[5]s.new.$$; mv -fT %[5]s.new.$$ %[5]s`, at.bin(), own, p.SHA256, p.name(), at.program())
 	_, err = c.remote.Run(ctx, w.Host, "copying the program", script, f)
 	return err
 }
@@ -280,7 +280,7 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("set -e; umask 022; cat >%[1]s.new; mv -f %[1]s.new %[1]s", m.Path)
+	script := fmt.Sprintf("set -e; umask 022; cat >%[1]s.new.$$; mv -f %[1]s.new.$$ %[1]s", m.Path)
 	complete := len(w.start)+len(w.again) == 0
 	if complete {
 		keep := append(slices.Sorted(maps.Values(w.found.running)), w.found.program, c.opts.Program.name())
