@@ -102,12 +102,13 @@ func (s *Store) wait(ctx context.Context) error {
 func (s *Store) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
-	if s.nc.IsClosed() {
-		return s.refuse(s.opts.Explain(cmp.Or(s.nc.LastError(), nats.ErrConnectionClosed)), "connecting",
-			"correct nats, nats_credentials, nats_ca, nats_cert and nats_key")
-	}
 	if !s.nc.IsConnected() {
-		if err := s.nc.LastError(); err != nil {
+		err := s.nc.LastError()
+		if s.nc.IsClosed() || refusesUs(err) {
+			return s.refuse(s.opts.Explain(cmp.Or(err, nats.ErrConnectionClosed)), "connecting",
+				"correct nats, nats_credentials, nats_ca, nats_cert and nats_key")
+		}
+		if err != nil {
 			return errors.New(s.opts.Explain(err))
 		}
 		return nats.ErrDisconnected
@@ -142,6 +143,13 @@ func (s *Store) checkRenewal(ctx context.Context) error {
 	return nil
 }
 
+// refusesUs reports whether the error of an attempt to connect is that a server does not admit this
+// daemon.
+func refusesUs(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired)
+}
+
 // connect begins to connect; servers that are away are tried until the store is closed.
 func (s *Store) connect() error {
 	ping := max(s.opts.TTL/pings, leastPing) // two without an answer: another server
@@ -149,6 +157,7 @@ func (s *Store) connect() error {
 		nats.Name(s.opts.Name),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(), // after Open, who is admitted may be corrected at the servers
 		nats.ReconnectWait(50*time.Millisecond),
 		nats.ReconnectJitter(25*time.Millisecond, 25*time.Millisecond),
 		nats.ReconnectBufSize(-1), // a write that waits for a server would come too late

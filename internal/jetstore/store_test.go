@@ -224,8 +224,15 @@ func TestClusterID(t *testing.T) {
 // startPlain starts a NATS server that tells clients nothing about its settings.
 func startPlain(t *testing.T) *server.Server {
 	t.Helper()
+	return startAdmitting(t, nil)
+}
+
+// startAdmitting starts a server that admits whom that says; nil admits everyone.
+func startAdmitting(t *testing.T, admits server.Authentication) *server.Server {
+	t.Helper()
 	plain, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT,
+		CustomClientAuthentication: admits,
+		Host:                       "127.0.0.1", Port: server.RANDOM_PORT, HTTPHost: "127.0.0.1", HTTPPort: server.RANDOM_PORT,
 		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
 	})
 	if err != nil {

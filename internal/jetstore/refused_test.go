@@ -1,0 +1,55 @@
+package jetstore_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
+)
+
+// door admits clients while it is open, and tells of those that it refuses.
+type door struct {
+	shut    atomic.Bool
+	refused chan struct{}
+}
+
+// Check implements server.Authentication.
+func (d *door) Check(server.ClientAuthentication) bool {
+	if !d.shut.Load() {
+		return true
+	}
+	d.refused <- struct{}{}
+	return false
+}
+
+// Servers that refuse a daemon whom they had admitted are tried until they admit it again. At its
+// start, a refusal is reported at once.
+func TestServersThatRefuseAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	d := &door{refused: make(chan struct{}, 10_000)}
+	s := startAdmitting(t, d)
+	o := options(t, s.ClientURL())
+	o.SyncAlways = true
+	store := open(t, o)
+	client, err := store.Conn().GetClientID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.shut.Store(true)
+	if err := s.DisconnectClientByID(client); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // the fourth comes after three refusals
+		select {
+		case <-d.refused:
+		case <-time.After(time.Minute):
+			t.Fatal("the servers are not tried any more")
+		}
+	}
+	refused(t, openFails(t, o), "nats_credentials")
+	d.shut.Store(false)
+	await.Until(t, "the store is connected again", store.Conn().IsConnected)
+}
