@@ -77,7 +77,8 @@ func (c *Cluster) restart(ctx context.Context, w *work, s Service) error {
 	c.opts.Say(w.Host.Name + ": restarting its " + s.Role.Verb())
 	script := fmt.Sprintf(`old=$(%[1]s); %[2]s || exit 1
 i=0; while n=$(%[1]s); [ "${n:-0}" = 0 ] || [ "$n" = "$old" ]; do
-i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again" >&2; exit 1; }; sleep 0.2; done`, do.pid(s), do.again(s), int(readyTime.Seconds()*5))
+! %[4]s || exit 1
+i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again" >&2; exit 1; }; sleep 0.2; done`, do.pid(s), do.again(s), int(readyTime.Seconds()*5), do.ended(s))
 	began := time.Now()
 	err := c.ready(ctx, w.Host, s, "restarting", script)
 	c.on(w.HostPlan, func(r *HostResult) { r.Seconds += time.Since(began).Seconds() })
@@ -89,11 +90,19 @@ i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again"
 	return nil
 }
 
-// ready runs a script that starts a daemon, and waits until that serves. The error has the end of
-// its log.
+// ready runs a script that starts a daemon, and waits until that serves, or has ended for good. The
+// error has the end of its log. The shell watches for the end: the program there may be an earlier one.
 func (c *Cluster) ready(ctx context.Context, h *hosts.Host, s Service, verb, script string) error {
 	do := commands{h}
-	script = fmt.Sprintf("(\n%s\n) && %s cluster ready --wait %s %s && exit 0\n{ echo; echo 'the end of its log:'; %s; } >&2; exit 1", script, pathsOf(h).program(), readyTime, s.Ready, do.log(s))
+	script = fmt.Sprintf(`(
+%[1]s
+) && {
+%[2]s cluster ready --wait %[3]s %[4]s & waits=$!
+while kill -0 $waits 2>/dev/null; do
+if %[5]s; then kill -KILL $waits 2>/dev/null; break; fi
+sleep 0.2; done
+wait $waits 2>/dev/null; } && exit 0
+{ echo; echo 'the end of its log:'; %[6]s; ! %[5]s || echo 'it ended at once, and is not started again'; } >&2; exit 1`, script, pathsOf(h).program(), readyTime, s.Ready, do.ended(s), do.log(s))
 	_, err := c.remote.Run(ctx, h, verb+" its "+s.Role.Verb(), script, nil)
 	return err
 }

@@ -81,6 +81,12 @@ func (c commands) pid(s Service) string {
 	return c.choose(s, "systemctl show -p MainPID --value %s", "pid")
 }
 
+// ended succeeds when the daemon has ended and nothing will start it again, as after a mistake in
+// its settings.
+func (c commands) ended(s Service) string {
+	return c.choose(s, "systemctl is-failed -q %s", "ended")
+}
+
 // log prints the end of a daemon's log.
 func (c commands) log(s Service) string {
 	return c.choose(s, "journalctl -u %s -n 5 --no-pager -o cat", "log")

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Starts, stops and shows the daemons of a host without a service manager: a loop in the background
 # starts each of them again when it ends. Nothing starts them with the machine.
-# Made by 'pigeon cluster plan'. Use: pigeon-service start|stop|restart|reload|pid|log NAME
+# Made by 'pigeon cluster plan'. Use: pigeon-service start|stop|restart|reload|pid|ended|log NAME
 set -u
 program=@program@ self=@service@ etc=@etc@ run=@run@ logs=@logs@
 umask 077
-verb=${1:?start, stop, restart, reload, pid or log} name=${2:?frontend, master, nodemonitor or nats}
+verb=${1:?start, stop, restart, reload, pid, ended or log} name=${2:?frontend, master, nodemonitor or nats}
 pidfile=$run/$name.pid loopfile=$run/$name.loop stopfile=$run/$name.stop
 
 # The system gives the number of a process that ended to another one, after a restart of the machine
@@ -56,6 +56,7 @@ stop) stop ;;
 restart) stop && start ;;
 reload) ! alive "$pidfile" || kill -USR2 "$number" ;;
 pid) ! alive "$pidfile" || echo "$number" ;;
+ended) ! alive "$loopfile" && sleep 0.1 && ! alive "$loopfile" ;; # for good; a loop that is just being started has no words for an instant
 log) tail -n 5 "$logs/$name.log" 2>/dev/null ;;
 loop)
 	while [ ! -e "$stopfile" ]; do
@@ -68,5 +69,5 @@ loop)
 	done
 	rm -f "$pidfile"
 	;;
-*) echo "pigeon-service: $verb is none of start, stop, restart, reload, pid, log" >&2; exit 2 ;;
+*) echo "pigeon-service: $verb is none of start, stop, restart, reload, pid, ended, log" >&2; exit 2 ;;
 esac

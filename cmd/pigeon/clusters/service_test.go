@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -170,5 +171,33 @@ func TestProgramOfThisFolder(t *testing.T) {
 	p, err := OpenProgram(t.Context(), "pigeon-next")
 	if err != nil || p.Version != "v1.3.0" || !filepath.IsAbs(p.Path) {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// A daemon that ends with a mistake in its settings is not waited for: nothing starts it again. The error
+// has its last output.
+func TestDaemonThatEndsIsNotWaitedFor(t *testing.T) {
+	sshOf(t, runHere)
+	p := serviceHere(t)
+	waits := "case $1 in ready) [ $2 = --wait ] || exit 2; read line <line ;; esac\n" // for ever: nobody writes the line
+	if err := errors.Join(os.WriteFile("cluster", []byte(waits), 0o600), os.WriteFile("master", []byte("echo 1; echo 2; echo 3; echo slots: use 1 or more >&2; exit 2\n"), 0o600), os.MkdirAll(pathsOf(p.Host).logs(), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(&Plan{Inventory: parse(t, three), Hosts: []*HostPlan{p}}, Options{Parallel: 1, Say: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
+	s := *serviceOf(p.Services, hosts.Master)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a hang
+	defer cancel()
+	for verb, do := range map[string]func(*work) error{
+		"start":   func(w *work) error { return c.startRole(ctx, w, hosts.Master) },
+		"restart": func(w *work) error { return c.restart(ctx, w, s) },
+	} {
+		err := do(&work{HostPlan: p, difference: &difference{start: []Service{s}, again: []Service{s}}})
+		if err == nil || !strings.Contains(err.Error(), "it ended at once") || !strings.Contains(err.Error(), "slots: use 1 or more") {
+			t.Errorf("%s: %v", verb, err)
+		}
 	}
 }
