@@ -49,12 +49,12 @@ func TestTemporaryNamesAreOfOneCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := exec.LookPath("mv")
+	mv, err := exec.LookPath("mv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved, program := filepath.Join(folder, "moved"), filepath.Join(folder, "program")
-	for file, text := range map[string]string{filepath.Join(folder, "mv"): "#!/bin/sh\necho \"$2\" >>" + moved + "\nexec " + real + " \"$@\"\n", program: ""} {
+	for file, text := range map[string]string{filepath.Join(folder, "mv"): "#!/bin/sh\necho \"$2\" >>" + moved + "\nexec " + mv + " \"$@\"\n", program: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o700); err != nil { //nolint:gosec // programs
 			t.Fatal(err)
 		}
