@@ -88,7 +88,7 @@ func TestClusterWithTLSAndUsers(t *testing.T) {
 		t.Error(err)
 	}
 	err := open(with("ann:loud"))
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(err.Error(), "Authorization") || strings.Contains(err.Error(), "loud") {
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(strings.ToLower(err.Error()), "authorization") || strings.Contains(err.Error(), "loud") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	bare := with("ann:hush")
