@@ -53,3 +53,15 @@ func TestServersThatRefuseAreTriedAgain(t *testing.T) {
 	d.shut.Store(false)
 	await.Until(t, "the store is connected again", store.Conn().IsConnected)
 }
+
+// A server that refuses a daemon, next to one that admits it, does not end the start.
+func TestOneOfTheServersRefuses(t *testing.T) {
+	t.Parallel()
+	d := &door{refused: make(chan struct{}, 10_000)}
+	d.shut.Store(true)
+	o := options(t, startAdmitting(t, d).ClientURL()+","+startPlain(t).ClientURL())
+	o.SyncAlways = true
+	for range 40 { // the first server is chosen by chance
+		open(t, o)
+	}
+}

@@ -47,6 +47,8 @@ type Store struct {
 	id     string // of the cluster
 	nc     *nats.Conn
 	js     jetstream.JetStream
+
+	refusals int // checks of Open that found that a server does not admit this daemon
 }
 
 const (
@@ -104,7 +106,10 @@ func (s *Store) check(ctx context.Context) error {
 	defer cancel()
 	if !s.nc.IsConnected() {
 		err := s.nc.LastError()
-		if s.nc.IsClosed() || refusesUs(err) {
+		if refusesUs(err) {
+			s.refusals++
+		}
+		if s.nc.IsClosed() || s.refusals >= refusalsSeen {
 			return s.refuse(s.opts.Explain(cmp.Or(err, nats.ErrConnectionClosed)), "connecting",
 				"correct nats, nats_credentials, nats_ca, nats_cert and nats_key")
 		}
@@ -142,6 +147,10 @@ func (s *Store) checkRenewal(ctx context.Context) error {
 	}
 	return nil
 }
+
+// refusalsSeen is how many checks find that a server refuses this daemon before Open gives up. All
+// servers are tried between two checks: one that refuses it may be next to others that do not.
+const refusalsSeen = 3
 
 // refusesUs reports whether the error of an attempt to connect is that a server does not admit this
 // daemon.
