@@ -9,7 +9,8 @@ import (
 )
 
 // Daemon is a master that continues when it has lost the leadership of its group: as a new
-// Master at the same addresses, which waits as a standby. Nothing of the former one is kept.
+// Master at the same addresses, which waits as a standby. Of the former one only the shares that
+// were read last are kept.
 //
 //	Master ──LeadershipError──▶ another Master ──LeadershipError──▶ ...
 //	  └──any other end──▶ the end of the daemon

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Names of the files in a comparison's folder.
@@ -39,10 +40,7 @@ type Record struct {
 func MakeFolder(dir string) error {
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(dir, ".writable-"); err == nil {
-			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-		}
+		err = files.Writable(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("the folder for the comparison cannot be used: %w; nothing was run; name another by --out", err)

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -162,4 +163,13 @@ func OpenPrivate(path string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Writable returns why no file can be made in a folder, nil when one can.
+func Writable(folder string) error {
+	f, err := os.CreateTemp(folder, ".writable-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

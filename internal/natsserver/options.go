@@ -202,11 +202,10 @@ func checkStore(folder string) error {
 	if err := os.MkdirAll(folder, files.Private); err != nil {
 		return fmt.Errorf("JetStream's folder cannot be made: %w", err)
 	}
-	f, err := os.CreateTemp(folder, "write-*")
-	if err != nil {
+	if err := files.Writable(folder); err != nil {
 		return fmt.Errorf("nothing can be written in JetStream's folder: %w", err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return nil
 }
 
 func (o Options) sync(s *server.Options) error {

@@ -193,7 +193,7 @@ func (c *Cluster) mark(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s; cat >%[2]s.new.$$; mv -f %[2]s.new.$$ %[2]s", path.Dir(m.Path), m.Path)
+	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s\n%s", path.Dir(m.Path), intoPlace(m.Path))
 	_, err = c.remote.Run(ctx, w.Host, "making it one of the cluster", script, bytes.NewReader(m.data))
 	return err
 }
@@ -280,7 +280,7 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("set -e; umask 022; cat >%[1]s.new.$$; mv -f %[1]s.new.$$ %[1]s", m.Path)
+	script := "set -e; umask 022\n" + intoPlace(m.Path)
 	complete := len(w.start)+len(w.again) == 0
 	if complete {
 		keep := append(slices.Sorted(maps.Values(w.found.running)), w.found.program, c.opts.Program.name())
@@ -294,6 +294,12 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 		c.on(w.HostPlan, func(r *HostResult) { r.State = Changed })
 	}
 	return err
+}
+
+// intoPlace returns the line of a script that writes its standard input to a file, which has its
+// former text until the new one is there whole. A write that fails leaves nothing else.
+func intoPlace(file string) string {
+	return fmt.Sprintf(`new=%[1]s.new.$$; trap 'rm -f "$new"' EXIT; cat >"$new"; mv -f "$new" %[1]s`, file)
 }
 
 // reached returns the files of the plan as the list of the host shall have them: without the sum

@@ -57,7 +57,7 @@ case $all in
 *"echo manifest;"*) cat $at/$host.probe ;;
 *"cluster ready --metric"*) exit 1 ;;
 *" version -o json"*) cat $at/$host.version ;;
-*"manifest.json.new.\$\$; mv -f"*) cat >$at/$host.manifest ;;
+*"manifest.json.new.\$\$; trap"*) cat >$at/$host.manifest ;;
 *) cat >/dev/null; note $host changes ;;
 esac`)
 	return f
