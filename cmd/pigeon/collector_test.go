@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -90,12 +92,22 @@ func TestCollectWaitsForWhatPasses(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends each form of the verb as it ends other verbs.
+// Ctrl-C ends each form of the verb as it ends other verbs, and so does a closed terminal.
 func TestFilesInterrupted(t *testing.T) {
-	for _, args := range []string{"files k", "files k -o json", "files k --task 1"} {
+	for _, c := range []struct {
+		args   string
+		hangup bool
+	}{{"files k", false}, {"files k -o json", false}, {"files k --task 1", false}, {"files k", true}} {
+		args := c.args
 		t.Run(args, func(t *testing.T) {
+			if c.hangup && signal.Ignored(syscall.SIGHUP) {
+				t.Skip("these tests were started to outlive their terminal (nohup), and so does what they start")
+			}
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
+			if c.hangup {
+				interrupt = func() { hangUp(t) }
+			}
 			f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(f *fakeFrontend, task int) error {
 				if task == 1 {
 					interrupt()

@@ -61,6 +61,9 @@ refused.
 		if err := f.check(cmd, args[1:]); err != nil {
 			return wrongUse(err)
 		}
+		ctx, stop := untilHangup(cmd.Context()) // the part of a file that was copied is removed
+		defer stop()
+		cmd.SetContext(ctx)
 		return withCluster(cmd, func(c *clusterClient) error {
 			err := f.run(cmd, c, args[0], args[1:], *output)
 			if err != nil && cmd.Context().Err() != nil {
@@ -141,8 +144,8 @@ type collection struct {
 	stage []api.StagedFile
 }
 
-// interruptedFiles reports that files are missing whose user has pressed Ctrl-C, and returns the exit
-// status as an error.
+// interruptedFiles reports that files are missing whose user has pressed Ctrl-C or closed the
+// terminal, and returns the exit status as an error.
 func interruptedFiles(w io.Writer, job string) error {
 	fmt.Fprintf(w, "interrupted; the files of job %s are not complete\n", job)
 	return silentError{exitInterrupted}
@@ -158,6 +161,8 @@ func collect(ctx context.Context, c *collection, errs io.Writer) error {
 	for i := range c.stage {
 		k.staged[c.stage[i].Name] = &c.stage[i]
 	}
+	ctx, stop := untilHangup(ctx)
+	defer stop()
 	err := k.copyInto(c.to, c.tasks > 1)
 	if err == nil {
 		defer k.close()

@@ -24,20 +24,20 @@ const (
 )
 
 // untilHangup returns a context that ends also when the terminal of the caller is closed
-// (SIGHUP, unless it is ignored, as by nohup), and makes a write to a closed pipe an error
-// (SIGPIPE), so that the caller can cancel its job. stop restores both.
+// (SIGHUP, unless it is ignored, as by nohup). stop restores what the signal does.
 func untilHangup(ctx context.Context) (_ context.Context, stop func()) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, func() {}
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// failBrokenPipes makes a write to a closed pipe an error (SIGPIPE), so that the caller can cancel
+// its job, until stop is called.
+func failBrokenPipes() (stop func()) {
 	pipe := make(chan os.Signal, 1) // nothing receives from it: the error of the write is enough
 	signal.Notify(pipe, syscall.SIGPIPE)
-	restore := func() { signal.Stop(pipe) }
-	if signal.Ignored(syscall.SIGHUP) {
-		return ctx, restore
-	}
-	ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP)
-	return ctx, func() {
-		stopHangup()
-		restore()
-	}
+	return func() { signal.Stop(pipe) }
 }
 
 // interrupted cancels a job whose user has pressed Ctrl-C, closed the terminal, or closed

@@ -83,6 +83,7 @@ type jobToRun struct {
 func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, to string) error {
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
+	defer failBrokenPipes()()
 	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return notSubmitted(ctx, cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
