@@ -92,22 +92,12 @@ func TestCollectWaitsForWhatPasses(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends each form of the verb as it ends other verbs, and so does a closed terminal.
+// Ctrl-C ends each form of the verb as it ends other verbs.
 func TestFilesInterrupted(t *testing.T) {
-	for _, c := range []struct {
-		args   string
-		hangup bool
-	}{{"files k", false}, {"files k -o json", false}, {"files k --task 1", false}, {"files k", true}} {
-		args := c.args
+	for _, args := range []string{"files k", "files k -o json", "files k --task 1"} {
 		t.Run(args, func(t *testing.T) {
-			if c.hangup && signal.Ignored(syscall.SIGHUP) {
-				t.Skip("these tests were started to outlive their terminal (nohup), and so does what they start")
-			}
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			if c.hangup {
-				interrupt = func() { hangUp(t) }
-			}
 			f := startFake(t, &fakeFrontend{state: api.StateCompleted, files: func(f *fakeFrontend, task int) error {
 				if task == 1 {
 					interrupt()
@@ -118,6 +108,48 @@ func TestFilesInterrupted(t *testing.T) {
 			var out, errs bytes.Buffer
 			if code := run(ctx, append(strings.Fields(args), "--frontend", f.address), strings.NewReader(""), &out, &errs); code != exitInterrupted || errs.String() != "interrupted; the files of job k are not complete\n" {
 				t.Errorf("status %d: %s", code, errs.String())
+			}
+		})
+	}
+}
+
+// A closed terminal ends a copy as Ctrl-C does, and the part of a file that was copied is removed.
+func TestFilesWhoseTerminalIsClosed(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("these tests were started to outlive their terminal (nohup), and so does what they start")
+	}
+	for _, verb := range []string{"files k --to", "submit --key k --wait --collect"} {
+		t.Run(verb, func(t *testing.T) {
+			to := t.TempDir()
+			var f *fakeFrontend
+			f = startFake(t, &fakeFrontend{state: api.StateCompleted, log: func(r *wire.LogRequest) wire.LogChunk {
+				text := `{"path":"file","size":8}` + "\n"
+				if r.Stream != wire.FileList {
+					text = "12345678"
+				}
+				if r.Stream != wire.FileList && r.Offset == 4 {
+					if parts, err := filepath.Glob(filepath.Join(to, ".pigeon-part-*")); err != nil || len(parts) != 1 {
+						t.Errorf("in the midst of the file there are the parts %v, %v", parts, err)
+					}
+					hangUp(t)
+					<-f.released
+				}
+				from := min(int(r.Offset), len(text))
+				last := len(text)
+				if r.Stream != wire.FileList {
+					last = min(from+4, last)
+				}
+				return wire.LogChunk{Data: []byte(text[from:last]), Size: int64(len(text)), Ended: true}
+			}})
+			args := append(strings.Fields(verb), to, "--frontend", f.address)
+			if args[0] == "submit" {
+				args = append(args, "--", "true")
+			}
+			if code, _, errs := program(t, args...); code != exitInterrupted || !strings.Contains(errs, "interrupted; the files of job k are not complete\n") {
+				t.Errorf("status %d: %s", code, errs)
+			}
+			if left, err := os.ReadDir(to); err != nil || len(left) > 0 {
+				t.Errorf("it leaves %v, %v", left, err)
 			}
 		})
 	}

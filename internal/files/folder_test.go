@@ -244,3 +244,18 @@ func TestGive(t *testing.T) {
 		t.Error("a link was given away")
 	}
 }
+
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	if err := Writable(dir); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the check leaves %v, %v", left, err)
+	}
+	for _, folder := range []string{filepath.Join(dir, "absent"), "/proc/self"} {
+		if Writable(folder) == nil {
+			t.Errorf("a file can be made in %s", folder)
+		}
+	}
+}

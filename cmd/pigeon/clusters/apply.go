@@ -193,7 +193,7 @@ func (c *Cluster) mark(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s\n%s", path.Dir(m.Path), intoPlace(m.Path))
+	script := fmt.Sprintf("set -e; umask 022; mkdir -p %s\n%s", path.Dir(m.Path), intoPlace(m))
 	_, err = c.remote.Run(ctx, w.Host, "making it one of the cluster", script, bytes.NewReader(m.data))
 	return err
 }
@@ -280,7 +280,7 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	script := "set -e; umask 022\n" + intoPlace(m.Path)
+	script := "set -e; umask 022\n" + intoPlace(m)
 	complete := len(w.start)+len(w.again) == 0
 	if complete {
 		keep := append(slices.Sorted(maps.Values(w.found.running)), w.found.program, c.opts.Program.name())
@@ -296,10 +296,13 @@ func (c *Cluster) finish(ctx context.Context, w *work) error {
 	return err
 }
 
-// intoPlace returns the line of a script that writes its standard input to a file, which has its
-// former text until the new one is there whole. A write that fails leaves nothing else.
-func intoPlace(file string) string {
-	return fmt.Sprintf(`new=%[1]s.new.$$; trap 'rm -f "$new"' EXIT; cat >"$new"; mv -f "$new" %[1]s`, file)
+// intoPlace returns the lines of a script that write its standard input to the path of a file, which
+// has its former text until the new one is there whole: a connection that is lost looks like the
+// end of the input. A write that fails leaves nothing else.
+func intoPlace(f File) string {
+	return fmt.Sprintf(`new=%[1]s.new.$$; trap 'rm -f "$new"' EXIT; cat >"$new"
+[ "$(wc -c <"$new")" -eq %[2]d ] || { echo "%[1]s did not arrive whole" >&2; exit 1; }
+mv -f "$new" %[1]s`, f.Path, len(f.data))
 }
 
 // reached returns the files of the plan as the list of the host shall have them: without the sum

@@ -12,9 +12,9 @@ import (
 func TestIntoPlace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "manifest.json")
-	write := func(before, text string) error {
-		cmd := exec.Command("sh", "-c", before+"set -e; umask 022\n"+intoPlace(file))
-		cmd.Stdin = strings.NewReader(text)
+	write := func(before, text, arrives string) error {
+		cmd := exec.Command("sh", "-c", before+"set -e; umask 022\n"+intoPlace(File{Path: file, data: []byte(text)}))
+		cmd.Stdin = strings.NewReader(arrives)
 		return cmd.Run()
 	}
 	is := func(want string) {
@@ -27,15 +27,20 @@ func TestIntoPlace(t *testing.T) {
 			t.Errorf("beside the file is %v, %v", list, err)
 		}
 	}
-	if err := write("", "first"); err != nil {
+	if err := write("", "first", "first"); err != nil {
 		t.Fatal(err)
 	}
 	is("first")
-	if write("ulimit -f 1; trap '' XFSZ; ", strings.Repeat("x", 1<<20)) == nil {
-		t.Error("a file of 1 MiB was written below a limit of 512 bytes")
+	large := strings.Repeat("x", 1<<20)
+	if write("ulimit -f 1; trap '' XFSZ; ", large, large) == nil {
+		t.Error("a file of 1 MiB was written below a limit of one block")
 	}
 	is("first")
-	if err := write("", "second"); err != nil {
+	if write("", "second", "sec") == nil {
+		t.Error("a part of a file was put in place")
+	}
+	is("first")
+	if err := write("", "second", "second"); err != nil {
 		t.Fatal(err)
 	}
 	is("second")
