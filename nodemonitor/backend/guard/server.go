@@ -14,8 +14,18 @@ const (
 	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
 
+// A guard has a backlog while more processes than that wait for their start: a task that comes in
+// place of an ended one would only join them.
+const backlog = 16
+
+// With a backlog, the guard starts so many processes before it serves ends and requests again, and
+// sends what it has to report at most this late.
 const (
-	startsAtOnce = 8    // processes started before ends and requests are served again
+	startsAtOnce = 8
+	sendsEvery   = 15 * time.Millisecond
+)
+
+const (
 	orphansEvery = 1000 // milliseconds; orphans that have ended are reaped at the latest then,
 	groupsEvery  = 20   // and after so many while the rest of a group is in its grace
 )
@@ -38,29 +48,51 @@ type server struct {
 	byPid    map[int]*child
 	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
 	exits    bool            // children may have ended
+	sent     time.Time       // when events were sent last
 	signaled bool            // the kernel has no pidfds: ends are known by SIGCHLD
 	sweeping bool            // a sweep is due
 	retries  int             // how often it may be repeated
 	strays   bool            // the last one has found adopted children
 }
 
-// loop serves until its client ends for good, or is gone for longer than the grace. It starts
-// a few processes at a time: an end that is not reported keeps a slot from its next task.
+// loop serves until its client ends for good, or is gone for longer than the grace. It sends an
+// end before it starts another process: an end that is not reported keeps a slot from its next task.
+// With a backlog it gathers events: every message costs each daemon on the way of a task several
+// times as much as one more event in it.
 func (s *server) loop() {
 	for !s.over {
 		if quiet := s.poll.wait(s.patience()); quiet || s.exits {
 			s.exits = false
 			s.reap()
 		}
-		n := min(startsAtOnce, len(s.starts))
+		n, send := turn(len(s.starts), time.Since(s.sent))
+		if send {
+			s.send()
+		}
 		for _, c := range s.starts[:n] {
 			s.start(c)
 		}
-		s.starts = slices.Delete(s.starts, 0, n)
-		if s.link != nil {
-			s.link.flush()
+		if s.starts = slices.Delete(s.starts, 0, n); len(s.starts) == 0 {
+			s.send() // the next wait may take any time
 		}
 	}
+}
+
+// turn returns how many of the waiting processes the loop starts before it serves ends and requests
+// again, and whether it sends events before; the last ones were sent that long ago.
+func turn(waiting int, ago time.Duration) (starts int, send bool) {
+	if waiting > backlog {
+		return startsAtOnce, ago >= sendsEvery
+	}
+	return min(1, waiting), true
+}
+
+// send sends what there is to report.
+func (s *server) send() {
+	if s.link != nil {
+		s.link.flush()
+	}
+	s.sent = time.Now()
 }
 
 // patience returns for how many milliseconds the loop may wait, -1 for any time. The signal of the

@@ -54,7 +54,14 @@ type Store struct {
 	stats   Stats
 	spares  spares
 	evicted evicted
+	// The job whose folder was made, or found, last.
+	madeJob sched.JobID
+	madeAt  time.Time
 }
+
+// madeFor is for how long the folder of a job is not looked at again while its attempts begin one
+// after another.
+const madeFor = time.Second
 
 // Stats are counts since the start.
 type Stats struct {
@@ -160,8 +167,11 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 		s.forget(old)
 		_ = s.erase(id) // what stays is overwritten
 	}
-	if err := s.makeJob(id.Job); err != nil {
-		return Files{}, err
+	if now := s.cfg.Now(); id.Job != s.madeJob || len(s.jobs[id.Job]) == 0 || now.Sub(s.madeAt) >= madeFor {
+		if err := s.makeJob(id.Job); err != nil {
+			return Files{}, err
+		}
+		s.madeJob, s.madeAt = id.Job, now
 	}
 	s.add(&entry{id: id, bytes: -1})
 	return s.files(id), nil

@@ -107,6 +107,23 @@ func TestDroppedAfterRetention(t *testing.T) {
 	}
 }
 
+// The folder of a job is there for every attempt, although it is not looked at for each: also when
+// it was removed a moment ago with the last attempt, and a second after somebody removed it.
+func TestFolderOfAJobIsMadeAgain(t *testing.T) {
+	s, c := open(t, Config{Retention: time.Millisecond})
+	write(t, s, attempt(0, 1), 10)
+	s.End(attempt(0, 1), false)
+	c.now = c.now.Add(2 * time.Millisecond)
+	sweep(t, s)
+	if exists(s.jobFolder(job)) {
+		t.Fatal("the folder stays without attempts")
+	}
+	runIn(t, s, attempt(1, 1))
+	must(t, os.RemoveAll(s.jobFolder(job)))
+	c.now = c.now.Add(madeFor)
+	runIn(t, s, attempt(2, 1))
+}
+
 // TestTimesOfTheFuture: a task that gives its files a time of the future does not keep the logs of
 // others from being dropped when they are found again.
 func TestTimesOfTheFuture(t *testing.T) {
