@@ -14,15 +14,14 @@ const (
 	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
 
-// A guard has a backlog while more processes than that wait for their start: a task that comes in
-// place of an ended one would only join them.
-const backlog = 16
+// startsAtOnce is how many processes are started before ends and requests are served again.
+const startsAtOnce = 8
 
-// With a backlog, the guard starts so many processes before it serves ends and requests again, and
-// sends what it has to report at most this late.
+// A guard has a backlog while more processes than backlog wait for their start: a task that comes in
+// place of an ended one would only join them. It sends events once in sendsEvery then.
 const (
-	startsAtOnce = 8
-	sendsEvery   = 15 * time.Millisecond
+	backlog    = 16
+	sendsEvery = 15 * time.Millisecond
 )
 
 const (
@@ -55,9 +54,9 @@ type server struct {
 	strays   bool            // the last one has found adopted children
 }
 
-// loop serves until its client ends for good, or is gone for longer than the grace. It sends an
-// end before it starts another process: an end that is not reported keeps a slot from its next task.
-// With a backlog it gathers events: every message costs each daemon on the way of a task several
+// loop serves until its client ends for good, or is gone for longer than the grace. It starts
+// a few processes at a time: an end that is not reported keeps a slot from its next task. With a
+// backlog it gathers events, because every message costs each daemon on the way of a task several
 // times as much as one more event in it.
 func (s *server) loop() {
 	for !s.over {
@@ -65,26 +64,22 @@ func (s *server) loop() {
 			s.exits = false
 			s.reap()
 		}
-		n, send := turn(len(s.starts), time.Since(s.sent))
-		if send {
-			s.send()
-		}
+		waiting := len(s.starts)
+		n := min(startsAtOnce, waiting)
 		for _, c := range s.starts[:n] {
 			s.start(c)
 		}
-		if s.starts = slices.Delete(s.starts, 0, n); len(s.starts) == 0 {
-			s.send() // the next wait may take any time
+		s.starts = slices.Delete(s.starts, 0, n)
+		if sendsNow(waiting, time.Since(s.sent)) {
+			s.send()
 		}
 	}
 }
 
-// turn returns how many of the waiting processes the loop starts before it serves ends and requests
-// again, and whether it sends events before; the last ones were sent that long ago.
-func turn(waiting int, ago time.Duration) (starts int, send bool) {
-	if waiting > backlog {
-		return startsAtOnce, ago >= sendsEvery
-	}
-	return min(1, waiting), true
+// sendsNow reports whether events are sent, when so many processes have waited for their start and
+// the last events were sent that long ago.
+func sendsNow(waiting int, ago time.Duration) bool {
+	return waiting <= backlog || ago >= sendsEvery
 }
 
 // send sends what there is to report.
