@@ -60,19 +60,23 @@ type server struct {
 // times as much as one more event in it.
 func (s *server) loop() {
 	for !s.over {
-		if quiet := s.poll.wait(s.patience()); quiet || s.exits {
-			s.exits = false
-			s.reap()
-		}
-		waiting := len(s.starts)
-		n := min(startsAtOnce, waiting)
-		for _, c := range s.starts[:n] {
-			s.start(c)
-		}
-		s.starts = slices.Delete(s.starts, 0, n)
-		if sendsNow(waiting, time.Since(s.sent)) {
-			s.send()
-		}
+		s.turn()
+	}
+}
+
+func (s *server) turn() {
+	if quiet := s.poll.wait(s.patience()); quiet || s.exits {
+		s.exits = false
+		s.reap()
+	}
+	waiting := len(s.starts)
+	n := min(startsAtOnce, waiting)
+	for _, c := range s.starts[:n] {
+		s.start(c)
+	}
+	s.starts = slices.Delete(s.starts, 0, n)
+	if sendsNow(waiting, time.Since(s.sent)) {
+		s.send()
 	}
 }
 

@@ -120,8 +120,11 @@ func TestFolderOfAJobIsMadeAgain(t *testing.T) {
 	}
 	runIn(t, s, attempt(1, 1))
 	must(t, os.RemoveAll(s.jobFolder(job)))
+	if _, err := s.Begin(attempt(2, 1)); err != nil || exists(s.jobFolder(job)) {
+		t.Errorf("%v; the folder is looked at for each attempt", err)
+	}
 	c.now = c.now.Add(madeFor)
-	runIn(t, s, attempt(2, 1))
+	runIn(t, s, attempt(3, 1))
 }
 
 // TestTimesOfTheFuture: a task that gives its files a time of the future does not keep the logs of
