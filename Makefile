@@ -140,11 +140,11 @@ bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 bench-reuther: build ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
 	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
 
-PEERS ?= floor,pigeon,pigeon-dir,xargs,parallel,task-spooler,asynq,river
+PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,xargs,parallel,task-spooler,asynq,river
 BATCH_PEERS ?= floor,pigeon,slurm,gridengine
-peers: build bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (half an hour on a quiet machine)
+peers: build bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (an hour on a quiet machine)
 	sh tools/peers.sh
-	$(BIN) bench reuther --peers $(PEERS) --work 5s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+	$(BIN) bench reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
 	$(BIN) bench reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
 
 bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum

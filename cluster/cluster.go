@@ -116,7 +116,7 @@ type Place struct {
 func (c *Cluster) Backends() []Place { return c.body.backends() }
 
 // NATS returns the URL of the cluster's NATS server, without the secret by which it admits the
-// cluster's daemons.
+// cluster's daemons; "" without one.
 func (c *Cluster) NATS() string { return strings.ReplaceAll(notice.Redact(c.places.nats), "***@", "") }
 
 // Dir returns the cluster's folder.

@@ -105,6 +105,23 @@ func TestBothIsolations(t *testing.T) {
 	}
 }
 
+// TestWithoutNATS: the notices travel by Thrift, and jobs run as with a server.
+func TestWithoutNATS(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []cluster.Isolation{cluster.Goroutine, cluster.Process} {
+		t.Run(string(isolation), func(t *testing.T) {
+			t.Parallel()
+			c := start(t, cluster.Spec{Groups: []int{2}, Isolation: isolation, WithoutNATS: true})
+			if c.NATS() != "" {
+				t.Errorf("there is a NATS server at %s", c.NATS())
+			}
+			if s := submit(t, c.Frontends()[0], "one"); s.State != api.StateCompleted || s.Completed != 4 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // TestKilledFrontendResumes: jobs that a killed frontend had accepted are done
 // after its restart.
 func TestKilledFrontendResumes(t *testing.T) {

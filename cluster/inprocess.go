@@ -81,10 +81,12 @@ func (p *inProcess) run(tier int, id, name string, d daemon) {
 
 func (p *inProcess) start(ctx context.Context) (err error) {
 	s, at := &p.c.spec, &p.c.places
-	if p.nats, err = notice.StartEmbedded("127.0.0.1:0"); err != nil {
-		return err
+	if !s.WithoutNATS {
+		if p.nats, err = notice.StartEmbedded("127.0.0.1:0"); err != nil {
+			return err
+		}
+		at.nats = p.nats.URL()
 	}
-	at.nats = p.nats.URL()
 	if err := p.startMasters(); err != nil {
 		return err
 	}

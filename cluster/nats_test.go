@@ -44,6 +44,8 @@ func TestStandbysRefused(t *testing.T) {
 		"too many":            {Groups: []int{1}, Isolation: cluster.Process, NATSServers: 3, MasterStandbys: 5},
 		"fewer than none":     {Groups: []int{1}, Isolation: cluster.Process, NATSServers: 3, MasterStandbys: -1},
 		"several in a single": {Groups: []int{1}, NATSServers: 3},
+		"several of none":     {Groups: []int{1}, Isolation: cluster.Process, NATSServers: 3, WithoutNATS: true},
+		"none at all":         {Groups: []int{1}, Isolation: cluster.Process, WithoutNATS: true, MasterStandbys: 1},
 	} {
 		if c, err := cluster.Start(t.Context(), spec); err == nil {
 			t.Errorf("%s: it was started", name)

@@ -73,6 +73,9 @@ func (p *processes) start(ctx context.Context) error {
 func (p *processes) take(r Role, i int) string { return p.c.spec.at(r, i, p.ports.Take()) }
 
 func (p *processes) addNATS() (err error) {
+	if p.c.spec.WithoutNATS {
+		return nil
+	}
 	at := &p.c.places
 	var servers [][]string
 	if at.nats, servers, err = p.c.spec.natsServers(at.dir, p.take); err != nil {

@@ -60,6 +60,8 @@ type Spec struct {
 	// NATSServers is 1, the default, without JetStream; or 3 with it, as a cluster. Only for
 	// the isolation Process, as the standbys.
 	NATSServers int
+	// WithoutNATS: there is no NATS server, and notices travel by Thrift. Not with standbys.
+	WithoutNATS bool
 	// MasterStandbys are further masters of each group: number group*(1+MasterStandbys)+k of
 	// the role is the k-th of a group. They need three NATS servers.
 	MasterStandbys int

@@ -18,6 +18,8 @@ func (s *Spec) checkStandbys() error {
 		return fmt.Errorf("a group on one machine has 0 to %d standby masters, not %d; nothing was started", maxStandbys, s.MasterStandbys)
 	case standbys && s.NATSServers != natsCluster:
 		return fmt.Errorf("standbys need %d NATS servers with JetStream, and there is %d; nothing was started", natsCluster, s.NATSServers)
+	case s.WithoutNATS && s.NATSServers != 1:
+		return fmt.Errorf("a cluster cannot be without NATS and have %d NATS servers; nothing was started", s.NATSServers)
 	case (standbys || s.NATSServers > 1) && s.Isolation != Process:
 		return fmt.Errorf("standbys and several NATS servers need the isolation %s, not %s; nothing was started", Process, s.Isolation)
 	}

@@ -45,8 +45,9 @@ var constructors = []struct {
 	make func(Options) Peer
 }{
 	{"floor", func(Options) Peer { return &floor{} }},
-	{"pigeon", func(Options) Peer { return &pigeon{} }},
-	{"pigeon-dir", func(Options) Peer { return &pigeon{folder: "/"} }},
+	{"pigeon", func(Options) Peer { return newPigeon() }},
+	{"pigeon-dir", func(Options) Peer { return newPigeonDir() }},
+	{"pigeon-dev", func(Options) Peer { return newPigeonDev() }},
 	{"xargs", func(Options) Peer {
 		return &command{name: "xargs", from: "findutils", arguments: func(slots, each int) []string {
 			return []string{"-0", "-P", strconv.Itoa(slots), "-n", strconv.Itoa(each)}

@@ -21,33 +21,62 @@ const (
 	submitted = 64
 )
 
-// pigeon is a separate cluster: a process for each daemon, one frontend with its journal
-// on the disk, one group, and one node that has all slots. A task has its own working folder, or all
-// have one, as the programs of the other peers do.
+// pigeon is a separate cluster: one frontend with its journal on the disk, one group, and one node
+// that has all slots. A task has its own working folder, or all have one, as the programs of the other
+// peers do.
 type pigeon struct {
-	folder   string // "" for their own
+	name, about string
+	spec        cluster.Spec // without its size
+	folder      string       // of all tasks; "" for their own
+
 	cluster  *cluster.Cluster
 	pool     *client.Pool
 	frontend *wire.SchedulerClient
 	sets     int
 }
 
-func (p *pigeon) Name() string {
-	if p.folder != "" {
-		return "pigeon-dir"
+// newPigeon returns Pigeon as on a cluster's machines: each daemon is a process, and notices travel
+// by a NATS server.
+func newPigeon() Peer {
+	return &pigeon{
+		name:  "pigeon",
+		about: "exec tasks; frontend (journal with fsync), master, node and NATS server, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept, and a working folder for each task",
+		spec:  cluster.Spec{Isolation: cluster.Process},
 	}
-	return "pigeon"
 }
 
-func (p *pigeon) Describe(context.Context) (Description, error) {
-	if p.folder != "" {
-		return Description{About: "pigeon with `--dir " + p.folder + "`: all tasks have the same working folder, as with the other peers"}, nil
+// newPigeonDir is newPigeon with one working folder for all tasks.
+func newPigeonDir() Peer {
+	return &pigeon{
+		name:   "pigeon-dir",
+		about:  "pigeon with `--dir /`: all tasks have the same working folder, as with the other peers",
+		spec:   cluster.Spec{Isolation: cluster.Process},
+		folder: "/",
 	}
-	return Description{About: "exec tasks; frontend (journal with fsync), master, node, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept, and a working folder for each task"}, nil
+}
+
+// newPigeonDev returns Pigeon as it is recommended for one machine (docs/operations.md). The daemons
+// are in the process that submits, as are the workers of the queues.
+func newPigeonDev() Peer {
+	return &pigeon{
+		name:  "pigeon-dev",
+		about: "pigeon as `pigeon dev --nats=false`: all daemons are in the process that submits, as the workers of asynq and River are, and notices travel by Thrift; journal with fsync, outputs kept, and a working folder for each task",
+		spec:  cluster.Spec{Isolation: cluster.Goroutine, WithoutNATS: true},
+	}
+}
+
+// Name implements Peer.
+func (p *pigeon) Name() string { return p.name }
+
+// Describe implements Peer.
+func (p *pigeon) Describe(context.Context) (Description, error) {
+	return Description{About: p.about}, nil
 }
 
 func (p *pigeon) Start(ctx context.Context, slots int) error {
-	c, err := cluster.Start(ctx, cluster.Spec{Groups: []int{1}, Slots: slots, Isolation: cluster.Process})
+	spec := p.spec
+	spec.Groups, spec.Slots = []int{1}, slots
+	c, err := cluster.Start(ctx, spec)
 	if err != nil {
 		return err
 	}

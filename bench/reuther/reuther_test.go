@@ -131,7 +131,7 @@ func TestPeersRunTheSame(t *testing.T) {
 // tried returns the names of all peers; with -short those that start no foreign daemons.
 func tried() []string {
 	if testing.Short() {
-		return []string{"floor", "pigeon", "xargs", "parallel"}
+		return []string{"floor", "pigeon", "pigeon-dev", "xargs", "parallel"}
 	}
 	return reuther.Names()
 }
@@ -163,7 +163,7 @@ func TestRealPeers(t *testing.T) {
 			}
 		}
 	}
-	if len(names)+len(r.LeftOut) != len(wanted) || !slices.Contains(names, "floor") || !slices.Contains(names, "pigeon") {
+	if len(names)+len(r.LeftOut) != len(wanted) || !slices.Contains(names, "floor") || !slices.Contains(names, "pigeon") || !slices.Contains(names, "pigeon-dev") {
 		t.Errorf("%v were measured; left out: %v", names, r.LeftOut)
 	}
 	folder := t.TempDir()

@@ -40,6 +40,7 @@ type devFlags struct {
 	backends      string
 	web           string
 	secure        string
+	nats          bool
 	secured       *devSecurity // nil without --secure
 }
 
@@ -49,7 +50,7 @@ type devLine struct {
 	Frontends []string        `json:"frontends"` // host:port of each, for applications
 	Web       string          `json:"web"`       // URL of the page
 	Metrics   string          `json:"metrics"`   // URL of the metrics of all its daemons, for Prometheus
-	NATS      string          `json:"nats"`      // URL of the NATS server
+	NATS      string          `json:"nats"`      // URL of the NATS server; empty with --nats=false
 	Backends  []cluster.Place `json:"backends"`  // where backends of applications register
 	Data      string          `json:"data"`      // folder of journals and outputs
 	Took      float64         `json:"took"`      // seconds from start to ready
@@ -74,6 +75,7 @@ folder gets an authority, certificates and a token for you, made once and then k
   pigeon dev --policy sparrow                                    another policy, in all daemons
   pigeon dev --owners-file owners.yaml                           shares and quotas of owners
   pigeon dev --data ./pigeon-data                                jobs outlive it
+  pigeon dev --nats=false --groups 1 --nodes 1 --slots 16        programs on this machine only
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports
   pigeon dev --listen 10.0.0.5:20503 --secure ~/pigeon-secrets   for other machines too`,
@@ -124,6 +126,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
 	fs.StringVar(&f.backends, "backends", "127.0.0.1:0", "where backends register at the first node; port 0 takes a free one")
 	fs.StringVar(&f.secure, "secure", "", "folder for an authority, certificates and an access token, with which --listen may be an address that other machines reach")
+	fs.BoolVar(&f.nats, "nats", true, "a NATS server for notices, as a cluster of several machines has; without it they travel by Thrift, which takes less processor time on one machine")
 	fs.StringVar(&f.web, "web", "127.0.0.1:0", "where the web page is served; port 0 takes a free one")
 	return f
 }
@@ -151,6 +154,7 @@ func (f *devFlags) check() error {
 		}
 	}
 	f.spec.Groups = experiment.EvenGroups(f.nodes, f.groups)
+	f.spec.WithoutNATS = !f.nats
 	f.spec.TraceRatio = 1
 	f.spec.HTTP = true
 	f.spec.Configure = f.place
@@ -342,7 +346,10 @@ func (d *dev) print(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "  backends  %-24s register here with node %s\n", p.Address, p.Node)
 	}
-	fmt.Fprintf(out, "  web       %s\n  metrics   %s\n  nats      %s\n", l.Web, l.Metrics, l.NATS)
+	fmt.Fprintf(out, "  web       %s\n  metrics   %s\n", l.Web, l.Metrics)
+	if l.NATS != "" {
+		fmt.Fprintf(out, "  nats      %s\n", l.NATS)
+	}
 	kept := "removed at the end; keep it with --data DIR"
 	if f.spec.Dir != "" {
 		kept = "kept"

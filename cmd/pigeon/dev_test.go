@@ -171,6 +171,22 @@ func TestDevTellsWhereItIs(t *testing.T) {
 	}
 }
 
+// TestDevWithoutNATS: it has no server, says of none, and runs tasks.
+func TestDevWithoutNATS(t *testing.T) {
+	b, line := runDev(t, "--nats=false", "--groups", "1", "--nodes", "1")
+	if line.NATS != "" || !strings.Contains(b.first, `"nats":""`) {
+		t.Errorf("the line is %s", b.first)
+	}
+	if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
+		t.Errorf("%q", got)
+	}
+	var text bytes.Buffer
+	d := dev{flags: &devFlags{}, line: line}
+	if err := d.print(&text); err != nil || strings.Contains(text.String(), "nats") || !strings.Contains(text.String(), "metrics   http") {
+		t.Errorf("%v, and it prints\n%s", err, &text)
+	}
+}
+
 func httpGet(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
