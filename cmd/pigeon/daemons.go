@@ -102,7 +102,7 @@ on SIGINT or SIGTERM.`,
 		manager := ownServiceManager(log)
 		d, err := v.open(cfg, log)
 		if err != nil {
-			return fmt.Errorf("the %s did not start: %w", v.name, err)
+			return fmt.Errorf("pigeon %s did not start: %w", v.name, err)
 		}
 		if v.again != nil {
 			load := func() (C, error) { cfg, _, err := config.Load(v.defaults, src); return cfg, err }

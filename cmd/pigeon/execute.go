@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -61,6 +62,9 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && *help != nil {
 		err, started = *help, true
+	}
+	if _, fault := errors.AsType[syscall.Errno](err); fault {
+		started = true // the version could not be written
 	}
 	if err == nil {
 		return exitDone

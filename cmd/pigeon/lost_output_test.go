@@ -20,7 +20,7 @@ func TestLostOutput(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"doctor"}, {"doctor", "-o", "json"}, {"version"}, {"config", "roles"}, {"config", "check", "nats", "../../configs/nats.yaml"},
-		{"pki", "renew", "--dir", dir}, {}, {"--help"}, {"help"}, {"help", "run"}, {"run", "--help"}, {"cluster", "-h"}, {"pki"}, {"token"},
+		{"pki", "renew", "--dir", dir}, {}, {"--help"}, {"help"}, {"--version"}, {"help", "run"}, {"run", "--help"}, {"cluster", "-h"}, {"pki"}, {"token"},
 	} {
 		t.Run(strings.Join(args[:min(2, len(args))], "-"), func(t *testing.T) {
 			var errs bytes.Buffer

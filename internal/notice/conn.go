@@ -2,8 +2,6 @@ package notice
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,28 +11,26 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// flushTimeout bounds how long Subscribe waits for the server to confirm.
-const flushTimeout = 2 * time.Second
-
 // ErrClosed is returned once the connection was closed.
 var ErrClosed = errors.New("the NATS connection is closed")
 
 // Conn is a connection to NATS. It is safe for concurrent use.
 type Conn struct {
 	opts  Options
-	nc    *nats.Conn
+	nc    atomic.Pointer[nats.Conn] // the library closes one for good after an error that it does not know
 	out   *outbox
-	ended chan struct{} // closed when the library has dispatched its last event
+	ended sync.WaitGroup // connections of the library that have not dispatched their last event
 
 	connected atomic.Bool // written under mu
 	received  atomic.Uint64
-	logged    atomic.Bool // that notices are lost
-	begun     bool        // the first attempt to connect has ended; only the library's calls use it
+	begun     atomic.Bool // the first attempt to connect has ended
 
-	mu     sync.Mutex
-	closed bool
-	subs   []*nats.Subscription
-	active sync.WaitGroup // goroutines of subscriptions, and the outbox's
+	mu       sync.Mutex
+	closed   bool
+	subs     []*subscription
+	replaced replaced
+	faulted  time.Time      // when a fault was logged last
+	active   sync.WaitGroup // goroutines of subscriptions, the outbox's, and the one that replaces nc
 }
 
 // Stats are counts since the connection was made, except Connected and Queued.
@@ -52,19 +48,31 @@ type Stats struct {
 // the connection is then made as soon as it can. The error means that the options
 // can never work.
 func Connect(o Options) (*Conn, error) {
-	c := &Conn{opts: o.withDefaults(), ended: make(chan struct{})}
+	c := &Conn{opts: o.withDefaults()}
 	c.out = newOutbox(c.opts.MaxQueued, c.opts.MaxQueuedBytes)
-	nc, err := nats.Connect(c.opts.URL, c.natsOptions()...)
+	nc, err := c.dial()
 	if err != nil {
 		return nil, &api.Error{
 			Problem: api.Invalid, Subject: "NATS server " + c.opts.Redacted(), What: c.opts.Explain(err),
 			Tried: "connecting", Next: "set a URL such as nats://127.0.0.1:4222, or none to do without NATS",
 		}
 	}
-	c.nc = nc
+	c.nc.CompareAndSwap(nil, nc) // unless it was closed and replaced meanwhile
 	c.refresh(nc)
-	c.active.Go(func() { c.out.run(nc.Publish) })
+	c.active.Go(func() {
+		c.out.run(func(subject string, data []byte) error { return c.nc.Load().Publish(subject, data) })
+	})
 	return c, nil
+}
+
+// dial makes a connection of the library.
+func (c *Conn) dial() (*nats.Conn, error) {
+	c.ended.Add(1)
+	nc, err := nats.Connect(c.opts.URL, c.natsOptions()...)
+	if err != nil {
+		c.ended.Done() // there is no event to come
+	}
+	return nc, err
 }
 
 // Connected reports whether the server is reachable, as far as is known.
@@ -83,79 +91,24 @@ func (c *Conn) Publish(subject string, data []byte) error {
 	return c.out.put(subject, data)
 }
 
-// Subscribe calls take with the data of each notice on the subject, one at a
-// time. When it returns, either the server has confirmed, or it is not reachable, or slow,
-// and the subscription is made once it answers. take may keep data.
-func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
-	return c.subscribeAll(func(m *nats.Msg) { take(m.Data) }, subject)
-}
-
-// SubscribeNamed is Subscribe for a subject that ends in the publisher's name, and for one without
-// it: to where subject leads for [Anyone] and for "". take gets the token of the name as well, ""
-// where there is none.
-func (c *Conn) SubscribeNamed(subject func(publisher string) string, take func(publisher string, data []byte)) error {
-	plain := subject("")
-	return c.subscribeAll(func(m *nats.Msg) {
-		take(strings.TrimPrefix(strings.TrimPrefix(m.Subject, plain), "."), m.Data)
-	}, plain, subject(Anyone))
-}
-
-func (c *Conn) subscribeAll(take func(*nats.Msg), subjects ...string) error {
-	for _, subject := range subjects {
-		if err := c.subscribe(subject, take); err != nil {
-			return fmt.Errorf("subscribing to %s: %w", subject, err)
-		}
-	}
-	return c.confirm(subjects[0])
-}
-
-// confirm waits until the server has made the subscriptions so far; the error names the given one.
-func (c *Conn) confirm(subject string) error {
-	if !c.nc.IsConnected() {
-		return nil
-	}
-	// Without it the server may not know of the subscription yet. A server too slow to
-	// confirm gets it all the same, later, and so does the one that is reached after it
-	// was lost: only hints are lost meanwhile.
-	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsClosed() {
-		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
-	}
-	return nil
-}
-
-func (c *Conn) subscribe(subject string, take func(*nats.Msg)) error {
+func (c *Conn) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return ErrClosed
-	}
-	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
-		c.received.Add(1)
-		take(m)
-	})
-	if err != nil {
-		return err
-	}
-	c.active.Add(1)
-	sub.SetClosedHandler(func(string) { c.active.Done() })
-	c.subs = append(c.subs, sub)
-	return sub.SetPendingLimits(c.opts.MaxPending, c.opts.MaxPendingBytes)
+	return c.closed
 }
 
 // Stats returns the counts now.
 func (c *Conn) Stats() Stats {
 	s := Stats{
-		Connected:  c.connected.Load(),
-		Received:   c.received.Load(),
-		Reconnects: c.nc.Stats().Reconnects,
+		Connected: c.connected.Load(),
+		Received:  c.received.Load(),
 	}
 	s.Queued, s.Published, s.Unsent = c.out.counts()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.Reconnects = c.replaced.reconnects + c.nc.Load().Stats().Reconnects
 	for _, sub := range c.subs {
-		if n, err := sub.Dropped(); err == nil {
-			s.Overrun += uint64(n) //nolint:gosec // a count
-		}
+		s.Overrun += uint64(sub.dropped()) //nolint:gosec // a count
 	}
 	return s
 }
@@ -169,18 +122,21 @@ func (c *Conn) Close() error {
 		c.closed = true
 		c.out.close()
 		c.connected.Store(false)
-		c.nc.Close()
+		c.nc.Load().Close()
 	}
 	c.mu.Unlock()
 	c.active.Wait()
-	<-c.ended
+	c.ended.Wait()
 	return nil
 }
 
-// refresh updates Connected and reports a change.
+// refresh updates Connected and reports a change. nc matters only before Connect has returned.
 func (c *Conn) refresh(nc *nats.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if current := c.nc.Load(); current != nil {
+		nc = current
+	}
 	now := !c.closed && nc.IsConnected()
 	if c.connected.Swap(now) != now {
 		c.opts.OnState(now)
@@ -188,19 +144,19 @@ func (c *Conn) refresh(nc *nats.Conn) bool {
 	return now
 }
 
-// unreached, changed and fault are called by the library, one at a time.
+// unreached, changed, fault and gone are called by the library, one at a time for each of its
+// connections.
 
 // unreached logs why the first attempt to connect failed: a server that refuses this daemon needs
 // another remedy than one that does not run.
 func (c *Conn) unreached(_ *nats.Conn, err error) {
-	if !c.begun {
-		c.begun = true
+	if !c.begun.Swap(true) {
 		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.Redacted(), "error", c.opts.Explain(err))
 	}
 }
 
 func (c *Conn) changed(nc *nats.Conn, err error) {
-	c.begun = true
+	c.begun.Store(true)
 	before := c.connected.Load()
 	switch now := c.refresh(nc); {
 	case now && !before:
@@ -210,15 +166,28 @@ func (c *Conn) changed(nc *nats.Conn, err error) {
 	}
 }
 
-// fault logs the first of a kind of trouble that repeats quickly; Stats has the
-// counts.
+// faultsEvery is how often trouble that repeats quickly is logged.
+const faultsEvery = time.Minute
+
+// fault logs trouble that repeats quickly once in a while; Stats has the counts.
 func (c *Conn) fault(_ *nats.Conn, sub *nats.Subscription, err error) {
-	if c.logged.Swap(true) {
+	if !c.mayLog(time.Now()) {
 		return
 	}
 	subject := ""
 	if sub != nil {
 		subject = sub.Subject
 	}
-	c.opts.Log.Warn("notices are being lost; the metrics count them, this is logged once", "subject", subject, "error", err)
+	c.opts.Log.Warn("notices are being lost; the metrics count them, this is logged once a minute at most", "subject", subject, "error", err)
+}
+
+// mayLog reports whether a fault may be logged now, and then not for faultsEvery.
+func (c *Conn) mayLog(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.faulted.IsZero() && now.Sub(c.faulted) < faultsEvery {
+		return false
+	}
+	c.faulted = now
+	return true
 }

@@ -14,7 +14,7 @@
 //	not connected ------------> connected
 //	      ^                         |
 //	      +-------------------------+
-//	        connection lost, two pings unanswered, a write stalls
+//	        connection lost, two pings unanswered, a write stalls, something refused
 //
 // Absence of the server at the start is the same state as its loss later: the daemon
 // continues, Connect succeeds, Publish fails, and the Conn keeps trying to connect.

@@ -77,7 +77,7 @@ func (c *Conn) natsOptions() []nats.Option {
 		nats.ReconnectErrHandler(c.unreached),
 		nats.DisconnectErrHandler(c.changed),
 		nats.ErrorHandler(c.fault),
-		nats.ClosedHandler(func(*nats.Conn) { close(c.ended) }),
+		nats.ClosedHandler(c.gone),
 	)
 	if c.opts.Embedded != nil {
 		o = append(o, nats.InProcessServer(c.opts.Embedded.server))
