@@ -171,7 +171,7 @@ func TestDevTellsWhereItIs(t *testing.T) {
 	}
 }
 
-// TestDevWithoutNATS: it has no server, says of none, and runs tasks.
+// TestDevWithoutNATS: a dev without a NATS server names none, and runs tasks.
 func TestDevWithoutNATS(t *testing.T) {
 	b, line := runDev(t, "--nats=false", "--groups", "1", "--nodes", "1")
 	if line.NATS != "" || !strings.Contains(b.first, `"nats":""`) {
