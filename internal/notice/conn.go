@@ -105,11 +105,13 @@ func (c *Conn) Stats() Stats {
 	}
 	s.Queued, s.Published, s.Unsent = c.out.counts()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.Reconnects = c.replaced.reconnects + c.nc.Load().Stats().Reconnects
+	nc := c.nc.Load()
+	s.Reconnects = c.replaced.reconnects
 	for _, sub := range c.subs {
 		s.Overrun += uint64(sub.dropped()) //nolint:gosec // a count
 	}
+	c.mu.Unlock()
+	s.Reconnects += nc.Stats().Reconnects // waits for a stalled write, so not under the lock
 	return s
 }
 

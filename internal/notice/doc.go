@@ -18,7 +18,7 @@
 //
 // Absence of the server at the start is the same state as its loss later: the daemon
 // continues, Connect succeeds, Publish fails, and the Conn keeps trying to connect.
-// Subscriptions are renewed automatically. Notices queued for a lost connection are
-// dropped: a notice that waited is stale. A subscriber that is too slow loses the
-// newest notices. Every drop is counted.
+// Subscriptions are renewed automatically, also on the connection that replaces one which the
+// library has closed for good. Notices queued for a lost connection are dropped: a notice that
+// waited is stale. A subscriber that is too slow loses the newest notices. Every drop is counted.
 package notice

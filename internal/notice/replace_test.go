@@ -101,6 +101,22 @@ func (t told) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// find returns the next line with that text.
+func (t told) find(test *testing.T, text string) string {
+	test.Helper()
+	limit := time.After(long)
+	for {
+		select {
+		case line := <-t:
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-limit:
+			test.Fatalf("the log has no %q after %v", text, long)
+		}
+	}
+}
+
 // A file that is missing when a connection is to be replaced, because somebody renews it just then,
 // does not end the attempts.
 func TestAReplacementNeedsAFile(t *testing.T) {
@@ -117,13 +133,8 @@ func TestAReplacementNeedsAFile(t *testing.T) {
 	await(t, "the connection", states, true)
 	must(t, os.Remove(file))
 	s.refuse(t, c, states)
-	for line := range log {
-		if strings.Contains(line, "cannot be made") {
-			if !strings.Contains(line, "ca.pem") || !strings.Contains(line, "retry_after=200ms") {
-				t.Errorf("the log has %s", line)
-			}
-			break
-		}
+	if line := log.find(t, "cannot be made"); !strings.Contains(line, "ca.pem") || !strings.Contains(line, "retry_after=200ms") {
+		t.Errorf("the log has %s", line)
 	}
 	must(t, os.WriteFile(file, text, 0o600))
 	await(t, "its replacement", states, true)
