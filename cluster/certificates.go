@@ -85,21 +85,6 @@ func (c *Cluster) certify() error {
 	return nil
 }
 
-// RenewCertificates replaces the certificates of all daemons, which read them again by themselves
-// within seconds.
-func (c *Cluster) RenewCertificates() error {
-	a, err := authority.Open(filepath.Join(c.places.dir, "tls", "authority"))
-	if err != nil {
-		return err
-	}
-	for _, h := range c.spec.holders() {
-		if _, err := a.Renew(c.places.folder(h), 0, time.Now()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Security returns how the cluster's frontends are called: by an admin's certificate with
 // [Spec.TLS], else as any process of this user calls them.
 func (c *Cluster) Security() (client.Security, error) {

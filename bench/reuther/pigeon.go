@@ -14,11 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// jobTasks is the size of the jobs in which the programs of a set are submitted, and
-// submitted how many are submitted at a time; the rest wait at this client.
+// jobTasks is the size of the jobs in which the programs of a set are submitted, and submitted how
+// many of them are submitted and have not ended; the rest wait at this client. As many connections
+// enqueue the programs of asynq and River. All jobs of a set at once would delay its first program by
+// 20 ms, in which the daemons read and journal the others.
 const (
 	jobTasks  = 200
-	submitted = 64
+	submitted = 4
 )
 
 // pigeon is a separate cluster: one frontend with its journal on the disk, one group, and one node
@@ -40,7 +42,7 @@ type pigeon struct {
 func newPigeon() Peer {
 	return &pigeon{
 		name:  "pigeon",
-		about: "exec tasks; frontend (journal with fsync), master, node and NATS server, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks; outputs kept, and a working folder for each task",
+		about: "exec tasks; frontend (journal with fsync), master, node and NATS server, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks, " + strconv.Itoa(submitted) + " at a time; outputs kept, and a working folder for each task",
 		spec:  cluster.Spec{Isolation: cluster.Process},
 	}
 }

@@ -110,6 +110,3 @@ func (t *Table) Awaited() (jobs []sched.JobID) {
 	}
 	return jobs
 }
-
-// Len returns how many jobs are held.
-func (t *Table) Len() int { return len(t.held) }

@@ -240,6 +240,3 @@ func (t *Table) States() []api.QuotaState {
 	slices.SortFunc(list, func(a, b api.QuotaState) int { return strings.Compare(a.Owner, b.Owner) })
 	return list
 }
-
-// Owners returns how many owners have something or have owners below them that do.
-func (t *Table) Owners() int { return len(t.used) }

@@ -42,9 +42,6 @@ func (e *Expected) Gone(p Peer) (all bool) { return e.Registered(p) }
 // Nobody reports, once, whether no daemon is expected from the start.
 func (e *Expected) Nobody() bool { return e.all() }
 
-// Left counts the daemons that have not registered.
-func (e *Expected) Left() int { return len(e.missing) }
-
 func (e *Expected) all() bool {
 	if !e.waiting || len(e.missing) > 0 {
 		return false

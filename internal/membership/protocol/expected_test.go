@@ -32,8 +32,8 @@ func TestExpected(t *testing.T) {
 				t.Fatalf("all: %v, with %v left", all, left)
 			}
 			said = said || len(left) == 0
-			if e.Left() != len(left) {
-				t.Fatalf("%d are left, want %v", e.Left(), left)
+			if len(e.missing) != len(left) {
+				t.Fatalf("%d are left, want %v", len(e.missing), left)
 			}
 		}
 	})
