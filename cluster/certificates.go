@@ -50,6 +50,9 @@ func (p *places) folder(h holder) string {
 	return filepath.Join(p.dir, "tls", string(h.role)+"-"+h.name)
 }
 
+// authority returns the folder of the cluster's certificate authority.
+func (p *places) authority() string { return filepath.Join(p.dir, "tls", "authority") }
+
 // certify makes an authority and a certificate for each daemon, unless the folder has them from
 // an earlier cluster.
 func (c *Cluster) certify() error {
@@ -59,7 +62,7 @@ func (c *Cluster) certify() error {
 	if err := os.MkdirAll(filepath.Join(c.places.dir, "tls"), 0o700); err != nil {
 		return fmt.Errorf("the cluster has no folder for its certificates: %w", err)
 	}
-	at := filepath.Join(c.places.dir, "tls", "authority")
+	at := c.places.authority()
 	open := authority.Open
 	if _, err := os.Lstat(filepath.Join(at, authority.CAFile)); errors.Is(err, fs.ErrNotExist) {
 		open = func(dir string) (*authority.Authority, error) {

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
@@ -10,7 +9,7 @@ import (
 // RenewCertificates replaces the certificates of all daemons, which read them again by themselves
 // within seconds.
 func (c *Cluster) RenewCertificates() error {
-	a, err := authority.Open(filepath.Join(c.places.dir, "tls", "authority"))
+	a, err := authority.Open(c.places.authority())
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 // jobTasks is the size of the jobs in which the programs of a set are submitted, and submitted how
 // many of them are submitted and have not ended; the rest wait at this client. As many connections
-// enqueue the programs of asynq and River. All jobs of a set at once would delay its first program by
-// 20 ms, in which the daemons read and journal the others.
+// enqueue the programs of asynq and River. All jobs of a set at once would delay its first program,
+// because the daemons read and journal the others meanwhile (docs/adr/0054).
 const (
 	jobTasks  = 200
 	submitted = 4
