@@ -91,6 +91,9 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 		return err
 	}
 	p.guard = guard.New(guard.Options{})
+	if s.StartGuard {
+		p.guard.StartGuard()
+	}
 	for g, size := range s.Groups {
 		for k := range size {
 			cfg := s.node(*at, g, k, "127.0.0.1")

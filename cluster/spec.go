@@ -124,6 +124,9 @@ type Spec struct {
 	// RestartGrace is for how long attempts outlive their node monitor when it is killed or
 	// hands over (Cluster.HandOver): 0, not at all. A Command decides for itself.
 	RestartGrace time.Duration
+	// StartGuard starts the guard of programs with the cluster, and not with its first program.
+	// Node monitors with a process of their own always do.
+	StartGuard bool
 	// Configure, if set, may change the configuration of every daemon before it
 	// is used. It is called with a *frontend.Config, *master.Config or
 	// *nodemonitor.Config.

@@ -23,7 +23,7 @@ import (
 // connectMaster makes the registration with the master and the link to it, and the
 // follower of its membership where workers exchange messages with others.
 func (n *NodeMonitor) connectMaster() error {
-	master, err := leaders.New(n.cfg.Master, client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), MaxConns: 4, MaxFrame: 8 << 20, Security: n.life.To(n.self.master)}, n.codec)
+	master, err := leaders.New(n.cfg.Master, client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), MaxConns: 4, MaxFrame: wire.MaxBatchBytes, Security: n.life.To(n.self.master)}, n.codec)
 	if err != nil {
 		return err
 	}

@@ -197,7 +197,7 @@ func (n *NodeMonitor) listen() (err error) {
 	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{
 		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Input: attemptInputs{n.backends}, Executors: apps, Drain: drains{n}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
 	}, n.codec), server.Options{
-		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20,
+		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 		Security: server.Security{Allow: access.For(access.PeerService)},
 	})
 	if err != nil {

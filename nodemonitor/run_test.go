@@ -2,11 +2,14 @@ package nodemonitor
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -33,6 +36,15 @@ func TestPathOfATask(t *testing.T) {
 	if len(w.linked) > 0 {
 		t.Errorf("with NATS up the master received by Thrift: %v", kinds(w.linked))
 	}
+}
+
+// A node monitor has its guard before the first program.
+func TestGuardIsStartedWithTheNode(t *testing.T) {
+	n := newWorld(t, false).start(func(c *Config) { c.RestartGrace = time.Minute })
+	await.Until(t, "the socket of the guard is there", func() bool {
+		_, err := os.Lstat(filepath.Join(n.backends.Folder(), "guard.socket"))
+		return err == nil
+	})
 }
 
 // TestHello: how a node describes itself.

@@ -63,7 +63,7 @@ func newPigeonDev() Peer {
 	return &pigeon{
 		name:  "pigeon-dev",
 		about: "pigeon as `pigeon dev --nats=false`: all daemons are in the process that submits, as the workers of asynq and River are, and notices travel by Thrift; journal with fsync, outputs kept, and a working folder for each task",
-		spec:  cluster.Spec{Isolation: cluster.Goroutine, WithoutNATS: true},
+		spec:  cluster.Spec{Isolation: cluster.Goroutine, WithoutNATS: true, StartGuard: true},
 	}
 }
 

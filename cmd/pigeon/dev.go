@@ -157,6 +157,7 @@ func (f *devFlags) check() error {
 	f.spec.WithoutNATS = !f.nats
 	f.spec.TraceRatio = 1
 	f.spec.HTTP = true
+	f.spec.StartGuard = true
 	f.spec.Configure = f.place
 	return nil
 }

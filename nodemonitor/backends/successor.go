@@ -30,6 +30,14 @@ func (s *Set) Leave() []sleep.Handover {
 // Adopt connects to the guard of the former process of the node; nil when there is none.
 func (s *Set) Adopt() (*guard.Adoption, error) { return s.guard.Adopt() }
 
+// StartGuard starts the guard of this node, unless it was adopted, before the first program needs
+// it. One that several nodes share is started by whoever made it.
+func (s *Set) StartGuard() {
+	if s.cfg.Guard == nil {
+		s.guard.StartGuard()
+	}
+}
+
 // Keep makes the guard keep data for the next process.
 func (s *Set) Keep(data []byte) { s.guard.Keep(data) }
 

@@ -71,6 +71,19 @@ func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 	return &CallError{Parts: parts, Sent: sent, Cause: cause}
 }
 
+// refusal returns the error of a call that this daemon may not make now: its own reason says what to
+// do next, and not that the peer should be examined. The address in it is another process's, not
+// the peer's.
+func (p *Pool) refusal(reason error) *CallError {
+	own, ok := errors.AsType[*api.Error](reason)
+	if !ok {
+		return p.failure(reason, false, "calling it")
+	}
+	parts := *own
+	parts.Tried, parts.Address = "calling "+p.opts.Name+" at "+p.opts.Address, ""
+	return &CallError{Parts: &parts, Cause: reason}
+}
+
 // backoffLeft returns how long the pause after a failed dial still lasts.
 func (p *Pool) backoffLeft() time.Duration {
 	p.mu.Lock()

@@ -71,7 +71,7 @@ func New(o Options) (*Pool, error) {
 func (p *Pool) Do(ctx context.Context, call func(context.Context, thrift.TClient) error) error {
 	if p.opts.Closed != nil {
 		if err := p.opts.Closed(); err != nil {
-			return p.failure(err, false, "calling it")
+			return p.refusal(err)
 		}
 	}
 	deadline, ok := ctx.Deadline()

@@ -170,6 +170,21 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
+// The reason of a daemon that may make no calls is its own: nothing is wrong with the peer.
+func TestACallThatMayNotBeMadeNamesTheReason(t *testing.T) {
+	reason := &api.Error{Problem: api.NotReady, Subject: `frontend "f1"`, What: "this process is a standby", Tried: "answering", Next: "call it there", Address: "other:1"}
+	bubble(t, sleepy(0), client.Options{Closed: func() error { return reason }}, func(t *testing.T, p *client.Pool) {
+		_, err := echo(t.Context(), p, "one")
+		e := noAnswer(t, err)
+		if e.Sent || e.Parts.Subject != reason.Subject || e.Parts.Next != reason.Next || e.Parts.Address != "" || e.Parts.Tried != "calling peer at pipe:1" {
+			t.Errorf("%+v, sent %v; want the daemon's own reason, without the address of its leader", *e.Parts, e.Sent)
+		}
+		if got := p.Stats(); got.Dials != 0 {
+			t.Errorf("%+v, want no dial", got)
+		}
+	})
+}
+
 // A pool at rest has no connection; one in use is not disturbed.
 func TestRest(t *testing.T) {
 	s := servertest.Start(t, servertest.Echo(same), server.Options{})

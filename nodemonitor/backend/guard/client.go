@@ -76,7 +76,7 @@ type attempt struct {
 	over  bool      // its last event is being delivered
 }
 
-// New returns a client. The guard itself starts with the first process.
+// New returns a client. The guard itself starts with the first process, or by StartGuard.
 func New(o Options) *Client {
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 4096
@@ -89,6 +89,16 @@ func New(o Options) *Client {
 	c.ready = sync.NewCond(&c.mu)
 	go c.send()
 	return c
+}
+
+// StartGuard requests the start of the guard, unless there is one, so that the first process need not
+// wait for it. When it cannot be started, the first process reports why.
+func (c *Client) StartGuard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && c.refused == nil {
+		c.enqueue(request{Op: opGuard})
+	}
 }
 
 // Start requests the start of the process and returns at once; on receives its events, the
@@ -218,6 +228,12 @@ func (c *Client) write(g *instance, r *request) *instance {
 			c.deliver(Event{Kind: Lost, Handle: r.Handle, Fault: f})
 			return g
 		}
+	}
+	if r.Op == opGuard {
+		if g == nil {
+			g, _ = c.spawn() // the first process tries again, and reports the reason
+		}
+		return g
 	}
 	if g == nil {
 		return g

@@ -10,9 +10,9 @@
 //
 // The guard is the node monitor's own binary started again with a hidden verb
 // (docs/adr/0006-exec-guard.md has the reasons and the measurements). It is
-// started by the first attempt and serves all node monitors of a process. A program
-// that has not called Register is refused: it would not recognise the verb, and would start itself
-// forever.
+// started by the first attempt, or before it by Client.StartGuard, and serves all node monitors of
+// a process. A program that has not called Register is refused: it would not recognise the verb,
+// and would start itself forever.
 //
 // # Which process ends when
 //

@@ -30,6 +30,35 @@ func TestEndsAreTold(t *testing.T) {
 	}
 }
 
+// A guard that was started before the first process serves it, and is the only one.
+func TestGuardBeforeTheFirstProcess(t *testing.T) {
+	guards := make(chan int, 3)
+	c := New(Options{Started: func(pid int) { guards <- pid }})
+	t.Cleanup(func() { c.Close(0) })
+	c.StartGuard()
+	c.StartGuard()
+	var guard int
+	select {
+	case guard = <-guards:
+	case <-time.After(await.Limit):
+		t.Fatal("no guard was started")
+	}
+	r := start(t, c, shell("exec sleep 1000"))
+	if parent := parentOf(r.pid()); parent != guard || len(guards) > 0 {
+		t.Errorf("the process is a child of %d, and the guard is %d; %d more guards", parent, guard, len(guards))
+	}
+}
+
+// Where no guard can be started, the first process reports why.
+func TestGuardThatCannotBeStarted(t *testing.T) {
+	c := New(Options{Command: []string{filepath.Join(t.TempDir(), "missing")}})
+	t.Cleanup(func() { c.Close(0) })
+	c.StartGuard()
+	if e := start(t, c, shell("exit 0")).end(); e.Kind != Lost || !strings.Contains(e.Fault.What, "could not be started") {
+		t.Errorf("ended as %+v", e)
+	}
+}
+
 func TestRefusalsSayWhy(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"script": "no interpreter", "plain": ""} {

@@ -80,6 +80,7 @@ const (
 	opKeep   // Kept replaces what is kept for the next client
 	opEnd    // the client ends for good: nothing outlives it
 	opInput  // a piece of standard input
+	opGuard  // never sent: a guard is started
 )
 
 // request is what the client sends, after its greeting.
