@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 )
 
 // Config is the settings of a node monitor.
@@ -43,6 +44,7 @@ type Config struct {
 	Memory           int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
 	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
 	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
+	LocalDirs        []string      `mapstructure:"local_dirs" doc:"folders, each on a disk of its own, among which executors of applications divide their local files (shuffle, spilled data); empty: in their folders below work_dir"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of a frontend after which the executors of its applications are stopped, unless another frontend has taken them over"`
 	GrantLease       time.Duration `mapstructure:"grant_lease" doc:"for how long after a grant an application may put its next piece of the same kind of work into the slot; 0s: each piece needs a grant of its own"`
 	DefaultTimeLimit time.Duration `mapstructure:"default_time_limit" doc:"time limit of sleep and exec tasks that have none of their own; 0s: max_time_limit"`
@@ -101,6 +103,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)),
 		daemon.Refuse("memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"),
 		daemon.Refuse("runtimes", c.runtimesFault() != "", c.runtimesFault()),
+		daemon.Refuse("local_dirs", executors.LocalDirsFault(c.LocalDirs) != "", executors.LocalDirsFault(c.LocalDirs)),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"),
 		daemon.Refuse("max_messages", c.MaxMessages < 1, "use 1 or more"),

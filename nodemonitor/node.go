@@ -225,7 +225,7 @@ func (n *NodeMonitor) openExecutors() error {
 	}
 	c := backends.ExecutorsConfig{
 		Incarnation: n.self.incarnation, Host: n.cfg.host(n.self.address), Address: reachable(n.published.Addr().String(), n.self.address),
-		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease,
+		Memory: n.cfg.memory(), Runtimes: runtimes, LocalDirs: n.cfg.LocalDirs, Lease: n.cfg.ApplicationLease,
 	}
 	if n.status != nil {
 		scheme, _, _ := strings.Cut(n.status.URL(), "://")

@@ -45,6 +45,7 @@ type ExecutorsConfig struct {
 	Web         string // http://host:port of the status page, "" for none
 	Memory      int64  // MB
 	Runtimes    map[string]string
+	LocalDirs   []string
 	Lease       time.Duration
 }
 
@@ -61,7 +62,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	}
 	s.apps.executors, err = executors.New(executors.Config{
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
-		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
+		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, LocalDirs: c.LocalDirs, Lease: c.Lease,
 		Limits: s.cfg.ExecutorLimits, Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
 		Fetch: s.cfg.Fetch,
 	})

@@ -60,6 +60,7 @@ func (m *Manager) ended(x *executor, e end) {
 	m.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
 	m.keepEnd(x, e)
+	m.folders.retireLocals(x.app.ID, x.id)
 	m.changed()
 	m.forgetIfOver(x.app)
 	if m.living--; m.living == 0 {
@@ -92,7 +93,7 @@ func (m *Manager) keepEnd(x *executor, e end) {
 	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
 	if n := len(a.ended) - maxLogs; n > 0 {
-		m.folders.remove(a.ID, a.ended[n-1].State.ID)
+		m.folders.remove(m.cfg.Folder, a.ID, a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
 		delete(a.known, a.ended[0].State.ID) // no current order lists it
@@ -109,7 +110,7 @@ func (m *Manager) forgetIfOver(a *application) {
 	delete(m.apps, a.ID)
 	m.changed()
 	m.cfg.Table.Forget(a.ID)
-	m.folders.retire(a.folder)
+	m.folders.retireApplication(a.ID)
 	m.trim()
 }
 

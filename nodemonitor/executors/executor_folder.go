@@ -45,7 +45,7 @@ func (p *preparation) makeFolder() *end {
 		}
 	}
 	if err == nil {
-		err = p.giveFolder()
+		err = p.giveFolder(p.cfg.Folder)
 	}
 	if err != nil {
 		return x.refusal("its folder cannot be made: "+err.Error(), "making "+x.folder, "free disk space on the node, or give it another work_dir")
@@ -53,16 +53,17 @@ func (p *preparation) makeFolder() *end {
 	return nil
 }
 
-// giveFolder gives the folder to the executor's user, who may pass the one above it.
-func (p *preparation) giveFolder() error {
+// giveFolder gives the executor's folder below a root to the executor's user, who may pass the one
+// above it.
+func (p *preparation) giveFolder(root string) error {
 	as := p.account.As
 	if as == nil {
 		return nil
 	}
-	if err := os.Chmod(p.x.app.folder, folderMode(p.cfg.Accounts)); err != nil {
+	if err := os.Chmod(filepath.Join(root, p.x.app.ID), folderMode(p.cfg.Accounts)); err != nil {
 		return err
 	}
-	return files.Give(int(as.UID), int(as.GID), p.cfg.Folder, p.x.app.ID, p.x.id)
+	return files.Give(int(as.UID), int(as.GID), root, p.x.app.ID, p.x.id)
 }
 
 // copyFor copies a file such that only the user may read it. It runs before the folder belongs

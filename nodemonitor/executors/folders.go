@@ -1,6 +1,7 @@
 package executors
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -35,27 +36,43 @@ func folderMode(a *accounts.Accounts) fs.FileMode {
 
 // folders removes the folders of executors and applications in the background.
 type folders struct {
-	root    string
+	root    string   // with a folder for each application, which has one for each executor
+	locals  []string // further roots, in local_dirs
 	log     *slog.Logger
 	work    sync.WaitGroup // removals
-	retired int            // applications
+	retired int
 }
 
-// retire removes the folder of an application that is over. The application may be
-// ordered again at once, so its folder is renamed first. It needs the lock.
-func (f *folders) retire(folder string) {
-	f.retired++
-	aside := fmt.Sprintf(".over-%d", f.retired)
-	if err := os.Rename(folder, filepath.Join(f.root, aside)); err == nil {
-		f.remove(aside)
+// retireApplication removes the folders of an application that is over. It needs the lock.
+func (f *folders) retireApplication(id string) {
+	f.retire(f.root, id)
+	for _, root := range f.locals {
+		f.retire(root, id)
 	}
 }
 
-// remove removes a folder below the root that is not made again.
-func (f *folders) remove(elements ...string) {
+// retire removes a folder below a root. The application may be ordered again at once, so the folder
+// is renamed first. It needs the lock.
+func (f *folders) retire(root string, elements ...string) {
+	f.retired++
+	folder, aside := filepath.Join(root, filepath.Join(elements...)), fmt.Sprintf(".over-%d", f.retired)
+	switch err := os.Rename(folder, filepath.Join(root, aside)); {
+	case err == nil:
+		f.remove(root, aside)
+	case !errors.Is(err, fs.ErrNotExist):
+		f.failed(folder, err)
+	}
+}
+
+// remove removes a folder below a root that is not made again.
+func (f *folders) remove(root string, elements ...string) {
 	f.work.Go(func() {
-		if err := files.RemoveAll(f.root, elements...); err != nil {
-			f.log.Warn("the folder of an executor could not be removed; remove it by hand", "folder", filepath.Join(f.root, filepath.Join(elements...)), "error", err)
+		if err := files.RemoveAll(root, elements...); err != nil {
+			f.failed(filepath.Join(root, filepath.Join(elements...)), err)
 		}
 	})
+}
+
+func (f *folders) failed(folder string, err error) {
+	f.log.Warn("the folder of an executor could not be removed; remove it by hand", "folder", folder, "error", err)
 }

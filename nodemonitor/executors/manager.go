@@ -25,13 +25,14 @@ const (
 // the manager.
 type Config struct {
 	Node        string
-	Incarnation int64  // of the node monitor
-	Host        string // this host as applications address it
-	Address     string // host:port of ExecutorService
-	Web         string // where logs can be read, http://host:port; "" for nowhere
-	Folder      string // of the applications' folders; emptied at the start
-	Slots       int    // of the node
-	Memory      int64  // MB for executors
+	Incarnation int64    // of the node monitor
+	Host        string   // this host as applications address it
+	Address     string   // host:port of ExecutorService
+	Web         string   // where logs can be read, http://host:port; "" for nowhere
+	Folder      string   // of the applications' folders; emptied at the start
+	LocalDirs   []string // folders, each on a disk of its own, for local files of executors; none: they are in Folder
+	Slots       int      // of the node
+	Memory      int64    // MB for executors
 	Runtimes    map[string]string
 	Lease       time.Duration // silence of a frontend that ends its applications; 0 for 30 s
 	Grace       time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
@@ -116,10 +117,14 @@ func New(cfg Config) (*Manager, error) {
 	if err := renew(&cfg); err != nil {
 		return nil, &api.Error{Problem: api.Internal, What: "the folders of an earlier process cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
 	}
-	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" {
-		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
+	roots, err := makeRoots(&cfg)
+	if err != nil {
+		return nil, err
 	}
-	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
+	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" && len(roots) == 0 {
+		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in local_dirs of the node, else in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
+	}
+	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.work.Go(m.watch)

@@ -25,6 +25,7 @@ const (
 // without the lock; the template of an application does not change.
 type preparation struct {
 	cfg     *Config
+	roots   []string // for local files
 	x       *executor
 	address func() string // returns the address of the application's frontend
 	home    string        // of the runtime
@@ -42,12 +43,19 @@ func (p *preparation) run(ctx context.Context) (guard.Spec, *end) {
 			return guard.Spec{}, refused
 		}
 	}
+	locals, refused := p.makeLocals()
+	if refused != nil {
+		return guard.Spec{}, refused
+	}
 	s := guard.Spec{As: p.account.As, Env: p.cfg.Accounts.Environment(p.account, inherited()...), Dir: p.x.folder, Stdout: p.x.output("stdout"), Stderr: p.x.output("stderr"), Limit: p.cfg.OutputLimit, Rotations: rotations, Limits: p.x.limits(p.cfg)}
 	for _, a := range t.Argv {
 		s.Argv = append(s.Argv, api.Expand(a, p.value))
 	}
 	for _, e := range t.Env {
 		s.Env = append(s.Env, api.Expand(e, p.value))
+	}
+	if locals != "" {
+		s.Env = append(s.Env, locals) // in place of the application's: only the node knows its disks
 	}
 	return s, nil
 }

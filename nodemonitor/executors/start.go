@@ -11,7 +11,7 @@ import (
 // start prepares an executor and starts its process. It runs without the lock; the
 // template of an application does not change.
 func (m *Manager) start(ctx context.Context, x *executor) {
-	p := &preparation{cfg: &m.cfg, x: x, address: func() string {
+	p := &preparation{cfg: &m.cfg, roots: m.folders.locals, x: x, address: func() string {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return x.app.address

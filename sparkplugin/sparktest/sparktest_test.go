@@ -2,6 +2,7 @@ package sparktest_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/sparkplugin/sparktest"
 )
 
@@ -111,16 +113,27 @@ func TestDriver(t *testing.T) {
 	}
 }
 
-// TestHarness: an application runs to its end on a cluster of processes, its
-// executors are seen while they live, and so are leftovers.
+// TestHarness: an application runs to its end on a cluster of processes, its executors are seen
+// while they live, and so are leftovers. Spark divides the local files of the executor on the first
+// node among two disks.
 func TestHarness(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real Spark takes half a minute; leave -short out")
 	}
 	spark := sparktest.Find(t, "4.1")
-	c := sparktest.Start(t, sparktest.Options{})
+	disks := []string{t.TempDir(), t.TempDir()}
+	nodes := 0
+	c := sparktest.Start(t, sparktest.Options{Configure: func(config any) {
+		if n, ok := config.(*nodemonitor.Config); ok {
+			if nodes++; nodes == 1 {
+				n.LocalDirs = disks
+			}
+		}
+	}})
 	d := c.Run(t, spark, sparktest.Job{Script: script(t), Args: []string{"20"}, Conf: []string{"spark.executor.instances=2"}})
-	sparktest.Await(t, "both executors run", 2*time.Minute, func() bool { return len(c.Executors()) == 2 }, d)
+	sparktest.Await(t, "both executors run, the first one with files on both disks", 2*time.Minute, func() bool {
+		return len(c.Executors()) == 2 && len(localFiles(t, disks[0])) > 0 && len(localFiles(t, disks[1])) > 0
+	}, d)
 	for i, x := range c.Executors() {
 		if x.Node != i || x.App == "" || x.Pid == 0 {
 			t.Errorf("executor %d: %+v", i, x)
@@ -133,6 +146,27 @@ func TestHarness(t *testing.T) {
 		t.Errorf("status %d, %q", status, d.Stdout())
 	}
 	c.Clean(t)
+	sparktest.Await(t, "the local files are removed", time.Minute, func() bool {
+		return len(localFiles(t, disks[0]))+len(localFiles(t, disks[1])) == 0
+	})
+}
+
+// localFiles returns the folders in which Spark keeps local files on a disk.
+func localFiles(t *testing.T, disk string) (folders []string) {
+	t.Helper()
+	err := filepath.WalkDir(disk, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		if err == nil && strings.HasPrefix(e.Name(), "blockmgr-") {
+			folders = append(folders, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folders
 }
 
 // TestNoDriverIsLeft: a driver and its children die with the process that started
