@@ -85,9 +85,10 @@ func TestPolicySettings(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*Config){
-		"cutoff":   func(c *Config) { c.Cutoff = 0 },
-		"reserved": func(c *Config) { c.Reserved = 1 },
-		"memory":   func(c *Config) { c.Memory = -1 },
+		"cutoff":     func(c *Config) { c.Cutoff = 0 },
+		"reserved":   func(c *Config) { c.Reserved = 1 },
+		"memory":     func(c *Config) { c.Memory = -1 },
+		"local_dirs": func(c *Config) { c.LocalDirs = []string{"disk1"} },
 	} {
 		cfg := Default()
 		change(&cfg)
