@@ -40,9 +40,13 @@ func (order) took(q *probing.Queue, i int) {
 	}
 }
 
-// left is the delay that may still be imposed on an entry.
+// left is the delay that may still be imposed on an entry, at most what a Time can hold.
 func (o order) left(e *probing.Entry) sched.Time {
-	return sched.Time(float64(o.slack*float64(e.Estimate))) - e.Delay
+	slack := float64(o.slack * float64(e.Estimate))
+	if slack >= math.MaxInt64 {
+		return math.MaxInt64 - e.Delay
+	}
+	return sched.Time(slack) - e.Delay
 }
 
 // remaining is the work that is left of an entry's job, at most what a Time can hold.

@@ -1,6 +1,7 @@
 package eagle
 
 import (
+	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -69,6 +70,24 @@ func TestCharge(t *testing.T) {
 	o.took(&q, 2)
 	if a, b := o.left(q.At(0)), o.left(q.At(1)); a != -3 || b != 4 {
 		t.Errorf("slack of A and B %d and %d after C, want -3 and 4: charges add up", a, b)
+	}
+}
+
+// A slack that no number holds is the largest one, as a slack that stands for "without limit" is
+// meant, and not below zero.
+func TestSlackThatNoNumberHolds(t *testing.T) {
+	for _, slack := range []float64{1e6, 1e9, math.MaxInt32} {
+		var q probing.Queue
+		for _, e := range []probing.Entry{short(100*sched.Second, 10), short(sched.Second, 1)} {
+			q.Push(e)
+		}
+		o := order{slack: slack}
+		if got := o.next(&q); got != 1 {
+			t.Errorf("slack %g: entry %d is served, want 1, which has the least work left", slack, got)
+		}
+		if left := o.left(q.At(0)); left <= 0 {
+			t.Errorf("slack %g of 100 s: %d ns are left", slack, left)
+		}
 	}
 }
 
