@@ -31,6 +31,7 @@ type engine struct {
 	world    *world    // imitates the daemons around the cores; nil with faults off
 	result   Outcome
 	actions  *bufio.Writer
+	passed   bool // the next event is later than a time can say
 }
 
 // Run simulates the workload to its end. It fails when the cores come to rest
@@ -54,10 +55,18 @@ func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 			return nil, fmt.Errorf("writing the actions: %w", err)
 		}
 	}
+	if e.passed {
+		return nil, e.tooLong()
+	}
 	if ended := e.result.Completed + e.result.Failed; ended < len(w) {
 		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished%s", cfg.Policy.Name, float64(e.now)/1e9, len(w)-ended, len(w), e.whyAtRest())
 	}
 	return &e.result, nil
+}
+
+// tooLong is the error of a run whose next event is later than a time can say.
+func (e *engine) tooLong() error {
+	return fmt.Errorf("policy %s: the run of %d jobs lasts longer than 292 years, the most that the simulator can count; give shorter tasks, fewer jobs or more workers", e.cfg.Policy.Name, len(e.work))
 }
 
 // whyAtRest returns what keeps long jobs from their end, "" when they have workers.
@@ -143,6 +152,10 @@ func (e *engine) step() bool {
 		next, best = due, e.alarms[0].stamp
 	}
 	if next == none {
+		return false
+	}
+	if best.at < 0 { // a sum of times that is too large is negative
+		e.passed = true
 		return false
 	}
 	if best.at < e.now {

@@ -61,6 +61,9 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 			return nil, ctx.Err()
 		}
 	}
+	if w.passed {
+		return nil, w.tooLong()
+	}
 	if w.check.err == nil {
 		w.history.replay(w.check)
 	}

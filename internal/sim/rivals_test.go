@@ -214,3 +214,20 @@ func TestNoGeneralWorker(t *testing.T) {
 		}
 	}
 }
+
+// A run that lasts longer than the 292 years of an int64 of nanoseconds ends with an error that says
+// so, under every policy; each task alone is within the limit of a trace.
+func TestRunThatLastsTooLong(t *testing.T) {
+	const years = 123 * 365 * 24 * 3600 * int64(sched.Second)
+	jobs := make([]sim.Job, 4)
+	for i := range jobs {
+		jobs[i] = sim.Job{Line: i + 1, Estimate: sched.Time(years), Long: true, Durations: []int64{years}}
+	}
+	for _, name := range policy.Names() {
+		cfg := under(t, name, sim.Config{Params: sched.Params{Cutoff: sched.Time(years / 4)}, Groups: []int{1}, Frontends: 1, Seed: 1})
+		_, err := sim.Run(t.Context(), jobs, cfg)
+		if err == nil || !strings.Contains(err.Error(), "292 years") || !strings.Contains(err.Error(), "the run of 4 jobs") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
