@@ -19,7 +19,7 @@ func (w *Workload) WrongClass(share float64, seed uint64) *Workload {
 			continue
 		}
 		job := &out.Jobs[i]
-		job.DeclaredLong = !job.TrueLong
+		job.DeclaredLong = !job.DeclaredLong
 		if others := estimates[Class(job.DeclaredLong)]; len(others) > 0 {
 			job.Estimate = others[int(pick*float64(len(others)))]
 		}
@@ -59,10 +59,10 @@ func (w *Workload) Noise(sigma float64, seed uint64) *Workload {
 	return out
 }
 
-// estimatesByClass lists the estimates of the jobs by their true class.
+// estimatesByClass lists the estimates of the jobs by their declared class.
 func (w *Workload) estimatesByClass() (estimates [2][]int64) {
 	for i := range w.Jobs {
-		c := w.Jobs[i].TrueClass()
+		c := Class(w.Jobs[i].DeclaredLong)
 		estimates[c] = append(estimates[c], w.Jobs[i].Estimate)
 	}
 	return estimates

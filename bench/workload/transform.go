@@ -2,13 +2,14 @@ package workload
 
 import "fmt"
 
-// Classify sets both classes of every job: short when its estimate is at most
-// cutoff (ns), else long.
+// Classify sets both classes of every job: truly short when the mean of its durations is at most
+// cutoff (ns), declared short when its estimate is.
 func (w *Workload) Classify(cutoff int64) *Workload {
 	out := w.with()
 	for i := range out.Jobs {
-		long := out.Jobs[i].Estimate > cutoff
-		out.Jobs[i].TrueLong, out.Jobs[i].DeclaredLong = long, long
+		job := &out.Jobs[i]
+		mean := job.Work() / int64(max(1, len(job.Durations)))
+		job.TrueLong, job.DeclaredLong = mean > cutoff, job.Estimate > cutoff
 	}
 	return out
 }

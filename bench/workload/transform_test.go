@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"math"
 	"reflect"
 	"testing"
@@ -42,6 +43,37 @@ func TestClassifyIsShortAtTheCutoff(t *testing.T) {
 	for i, want := range []bool{false, true, false} {
 		if w.Jobs[i].TrueLong != want || w.Jobs[i].DeclaredLong != want {
 			t.Errorf("job %d: long %v, declared %v; want %v", i+1, w.Jobs[i].TrueLong, w.Jobs[i].DeclaredLong, want)
+		}
+	}
+}
+
+// docs/researchers.md: the class in results is "by the actual durations, regardless of what was
+// declared or estimated": also where a trace states another mean than that of its durations, such as
+// one that was written with wrong classes or with noise on its estimates.
+func TestTrueClassIsThatOfTheDurations(t *testing.T) {
+	w := three()
+	w.Jobs[0].Estimate, w.Jobs[1].Estimate = 3e9, 1e9 // of means of 2 and 6 s
+	w = w.Classify(2e9)
+	for i, want := range []struct{ actually, declared bool }{{false, true}, {true, false}, {false, false}} {
+		if j := &w.Jobs[i]; j.TrueLong != want.actually || j.DeclaredLong != want.declared {
+			t.Errorf("job %d: long %v, declared %v; want %+v", i+1, j.TrueLong, j.DeclaredLong, want)
+		}
+	}
+	if wrong := w.WrongClass(1, 1).Jobs; wrong[0].DeclaredLong || !wrong[1].DeclaredLong || wrong[0].Estimate > 2e9 || wrong[1].Estimate <= 2e9 {
+		t.Errorf("flipped, with an estimate of the class that is declared now: %+v", wrong)
+	}
+	before := made(t, "gen:ec2,jobs=2000")
+	var file bytes.Buffer
+	if err := before.WrongClass(0.2, 3).Noise(0.5, 3).Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	after, err := Read(&file, "written")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range after.Classify(1e9).Jobs {
+		if j.TrueLong != before.Jobs[i].TrueLong {
+			t.Fatalf("job %d, of tasks of %d ns, has turned from long %v to long %v", i+1, j.Durations, before.Jobs[i].TrueLong, j.TrueLong)
 		}
 	}
 }
