@@ -239,6 +239,27 @@ func TestCompletionsByTrueClass(t *testing.T) {
 	}
 }
 
+// docs/researchers.md: "A failed job is counted, but is in no distribution", and neither is one that
+// had not ended when the run was ended early: their tasks are not in that of queueing delays.
+func TestQueueingIsOfCompletedJobs(t *testing.T) {
+	run, w := one(t, small())
+	out := NewOutcome(w)
+	for i := range out.Queueing {
+		out.Queueing[i] = 1e12
+	}
+	first := w.FirstTasks()[2]
+	for i := range out.Queueing[:first] {
+		out.Queueing[i] = 2e9 // those of jobs 0 and 1
+	}
+	out.Jobs[0] = Job{Ended: true, End: 9e9}
+	out.Jobs[1] = Job{Ended: true, End: 9e9}
+	out.Jobs[2] = Job{Ended: true, End: 9e9, Failed: true}
+	r := run.Result(w, out)
+	if r.All.Jobs != 2 || r.Failed != 1 || r.All.Queueing.Mean != 2 || r.All.Queueing.P99 != 2 {
+		t.Errorf("%d jobs completed and %d failed, queueing %+v; want 2, 1, and the 2 s of tasks of the 2", r.All.Jobs, r.Failed, r.All.Queueing)
+	}
+}
+
 func TestInParallelKeepsOrderAndStopsAtErrors(t *testing.T) {
 	var got []int
 	double := func(_ context.Context, i int) (int, error) { return 2 * i, nil }

@@ -52,7 +52,7 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 			c.Job(measure.Job{Long: job.TrueLong, Owner: job.Owner, Failed: got.Failed, Arrival: got.Arrival, End: got.End, LongestTask: job.Longest()})
 		}
 		for range job.Durations {
-			if delay := o.Queueing[task]; delay != Unknown {
+			if delay := o.Queueing[task]; delay != Unknown && got.Ended && !got.Failed {
 				c.Queued(job.TrueLong, delay)
 			}
 			task++

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"text/tabwriter"
 
@@ -103,7 +104,11 @@ func OwnerTable(dst io.Writer, r *Result) error {
 		if name == "" {
 			name = "(nobody)"
 		}
-		fmt.Fprintf(t, "%s\t%g\t", name, float64(o.Weight))
+		weight := "-"
+		if !math.IsNaN(float64(o.Weight)) {
+			weight = fmt.Sprintf("%g", float64(o.Weight))
+		}
+		fmt.Fprintf(t, "%s\t%s\t", name, weight)
 		for class := range 2 {
 			c := o.Class(class)
 			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t", c.Jobs, significant(c.Completion.Mean), significant(c.Completion.P99), significant(c.Used), percent(c.Contended/c.Entitled))

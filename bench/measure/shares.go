@@ -163,15 +163,21 @@ func (r *Result) OwnerOf(name string) *OwnerResult {
 			return &r.Owners[k]
 		}
 	}
+	none := noFigures(name)
+	return &none
+}
+
+// noFigures returns the result of an owner of which nothing is known.
+func noFigures(owner string) OwnerResult {
 	none := OwnerClass{Completion: Describe([]int64{}, 1), Used: Missing(), Contended: Missing(), Entitled: Missing()}
-	return &OwnerResult{Owner: name, Weight: Missing(), Short: none, Long: none}
+	return OwnerResult{Owner: owner, Weight: Missing(), Short: none, Long: none}
 }
 
 // owner returns the figures of an owner, and adds them if need be.
 func (r *Result) owner(name string) *OwnerResult {
 	k, found := slices.BinarySearchFunc(r.Owners, name, func(o OwnerResult, name string) int { return strings.Compare(o.Owner, name) })
 	if !found {
-		r.Owners = slices.Insert(r.Owners, k, OwnerResult{Owner: name})
+		r.Owners = slices.Insert(r.Owners, k, noFigures(name))
 	}
 	return &r.Owners[k]
 }

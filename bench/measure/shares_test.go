@@ -87,6 +87,34 @@ func TestEntitledInATree(t *testing.T) {
 	}
 }
 
+// docs/researchers.md: "A figure without any job is null, not zero": of an owner none of whose jobs
+// had completed when a live run was ended early, too.
+func TestOwnerWithoutACompletedJob(t *testing.T) {
+	c := NewCollector(Options{})
+	c.Job(Job{Owner: "a", End: 1e9})
+	s := NewShares([]string{"a", "b"}, nil, 1e9)
+	s.Runs(0, 1, 0, 1)
+	s.Runs(3e9, 1, 0, -1)
+	f := facts()
+	f.Shares = s
+	r := c.Result(f)
+	b := r.OwnerOf("b")
+	near(t, "b's use", b.Short.Used, 3)
+	for class := range 2 {
+		if o := b.Class(class); o.Jobs != 0 || !math.IsNaN(float64(o.Completion.Mean)) || !math.IsNaN(float64(o.Completion.P99)) {
+			t.Errorf("class %d of b, which completed nothing: %+v", class, o)
+		}
+	}
+	near(t, "b's weight", b.Weight, 1)
+
+	// Without the shares of a cluster that runs elsewhere no weight is known.
+	r = c.Result(facts())
+	var table bytes.Buffer
+	if err := OwnerTable(&table, &r); err != nil || !math.IsNaN(float64(r.Owners[0].Weight)) || strings.Contains(table.String(), "NaN") {
+		t.Errorf("weight %v, %v\n%s", r.Owners[0].Weight, err, table.String())
+	}
+}
+
 func TestFiguresOfOwners(t *testing.T) {
 	c := NewCollector(Options{Speedup: 2})
 	for i, owner := range []string{"flood", "b", "a", "b"} {
