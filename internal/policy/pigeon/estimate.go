@@ -38,15 +38,18 @@ func (e *extension) observe(j *queue.Job, ran sched.Time) {
 // learn estimates the mean task time of an undeclared job: all the time that its tasks
 // have run here plus one cutoff, over the ended tasks plus one. That is the
 // maximum-likelihood estimate for an exponential time of which some tasks have shown
-// only the beginning, with one task of a cutoff assumed before the first has ended.
-func (e *extension) learn(j *queue.Job) {
+// only the beginning, with one task of a cutoff assumed before the first has ended. ended is the
+// worker whose task has just ended and was observed, nil for none.
+func (e *extension) learn(j *queue.Job, ended *worker) {
 	if !undeclared(j) {
 		return
 	}
 	f := e.facts[j]
 	ran := f.time + f.suspended + e.cfg.Params.Cutoff
 	for w := e.workers.running(j); w != nil; w = w.next {
-		ran += e.attained(w)
+		if w != ended {
+			ran += e.attained(w)
+		}
 	}
 	f.learned, f.at = max(1, ran/sched.Time(f.timed+1)), e.now
 	e.index.Changed(j)
@@ -60,7 +63,7 @@ func (e *extension) relearn() {
 	e.latest = e.now
 	for _, w := range e.longs {
 		if undeclared(w.job) && e.facts[w.job].at < e.now {
-			e.learn(w.job)
+			e.learn(w.job, nil)
 		}
 	}
 }
@@ -72,7 +75,7 @@ func (e *extension) isLong(j *queue.Job) bool {
 	if !undeclared(j) {
 		return true
 	}
-	e.learn(j)
+	e.learn(j, nil)
 	return e.facts[j].learned > e.cfg.Params.Cutoff
 }
 
@@ -90,7 +93,7 @@ func (e *extension) jobReclassed(j *queue.Job) {
 	for w := e.workers.running(j); w != nil; w = w.next {
 		e.changed(w, j)
 	}
-	e.learn(j)
+	e.learn(j, nil)
 }
 
 // watches reports whether the worker's task is watched until it has run for a cutoff.

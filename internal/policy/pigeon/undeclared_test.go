@@ -175,6 +175,21 @@ func TestLearnedEstimatesOrderTheLongQueue(t *testing.T) {
 	expect(t, "and it before one of nine", r.ended(0, 2, 0, 2), []string{"0:Launch 1/2"})
 }
 
+// docs/policies.md, pigeon-x: "(the total time that they have run, ended or not, + one cutoff)
+// / (ended tasks + 1)." The task that has just ended counts once: after 200 of the cutoff of
+// 1000 the estimate is (200 + 1000) / 2 = 600, and two such tasks that wait are less than two of
+// 650 and more than two of 590.
+func TestEndedTaskCountsOnceInTheEstimate(t *testing.T) {
+	for declared, want := range map[sched.Time][]string{650: {"0:1/1"}, 590: {"0:2/0"}} {
+		r := newSorted(t, pigeon.DefaultOptions(), general(1))
+		r.unknown(1, 3)
+		began := r.now
+		r.job(2, sched.Short, 2, declared)
+		r.now = began + 199
+		expect(t, fmt.Sprintf("beside two tasks of %d", declared), r.ends(0), want)
+	}
+}
+
 // Tasks of undeclared jobs that ran for a cutoff are suspended for short ones although
 // their worker has suspended another already, four deep; then the smallest comes first.
 func TestSeveralSuspended(t *testing.T) {

@@ -42,7 +42,7 @@ func (e *extension) widen(w *worker, out *sched.Actions) {
 	if !undeclared(j) {
 		return
 	}
-	e.learn(j)
+	e.learn(j, w)
 	f := e.facts[j]
 	if j.Class != sched.Short || f.window == 0 || e.attained(w) > e.cfg.Params.Cutoff {
 		return
