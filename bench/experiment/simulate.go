@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strconv"
@@ -64,18 +65,31 @@ func (r *Run) Cluster(delay time.Duration) sim.Config {
 
 // SimulateFaults runs the cores in a cluster to which faults happen. When a check is
 // violated, it returns a smaller run that violates one too: its faults, and how many of
-// the first jobs it needs.
+// the first jobs it needs, as [workload.Options] counts them. w is the result of r.Workload.
 func (r *Run) SimulateFaults(ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (report *sim.Report, smaller sim.Faults, jobs int, err error) {
 	if r.Cores.Name == "pigeon" { // the variants and the rivals serve in other orders
 		f.Weight = r.Params.Weight
 	}
-	cfg, all := r.Cluster(delay), w.Simulated()
-	report, err = sim.RunWithFaults(ctx, all, cfg, f)
+	cfg := r.Cluster(delay)
+	jobs = cmp.Or(r.Description.Workload.Jobs, len(r.raw.Jobs))
+	report, err = sim.RunWithFaults(ctx, w.Simulated(), cfg, f)
 	if err != nil || report.Violated() == nil {
-		return report, f, len(all), err
+		return report, f, jobs, err
 	}
-	left, smaller := sim.Shrink(ctx, all, cfg, f)
-	return report, smaller, len(left), nil
+	jobs, smaller = sim.Shrink(ctx, r.firstJobs, jobs, cfg, f)
+	return report, smaller, jobs, nil
+}
+
+// firstJobs returns the jobs of the run with another number of first jobs, nil when it has no
+// workload then.
+func (r *Run) firstJobs(count int) []sim.Job {
+	d, run := *r.Description, *r
+	d.Workload.Jobs, run.Description = count, &d
+	w, err := run.Workload()
+	if err != nil {
+		return nil // such as one job, which cannot be scaled to a load
+	}
+	return w.Simulated()
 }
 
 func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {

@@ -76,11 +76,12 @@ func TestShrink(t *testing.T) {
 		}
 		return nil
 	}}
-	jobs, f := sim.Shrink(context.Background(), drawn().Simulated()[:30], cfg, f)
-	if len(jobs) != 1 || f.Kinds != sim.CrashMaster || len(f.Only) != 1 {
-		t.Errorf("%d jobs, the kinds %s, the faults %v", len(jobs), f.Kinds, f.Only)
+	first := func(count int) []sim.Job { return drawn().Simulated()[:count] }
+	jobs, f := sim.Shrink(context.Background(), first, 30, cfg, f)
+	if jobs != 1 || f.Kinds != sim.CrashMaster || len(f.Only) != 1 {
+		t.Errorf("%d jobs, the kinds %s, the faults %v", jobs, f.Kinds, f.Only)
 	}
-	r, err := sim.RunWithFaults(context.Background(), jobs, cfg, f)
+	r, err := sim.RunWithFaults(context.Background(), first(jobs), cfg, f)
 	if err != nil || r.Violated() == nil || !strings.Contains(r.Violated().Error(), "started again") {
 		t.Errorf("%v, %v", r.Violated(), err)
 	}

@@ -6,10 +6,16 @@ import (
 )
 
 // Shrink searches for a smaller run that still violates a check: with fewer kinds of
-// faults, fewer planned faults, and fewer jobs, of which it keeps the first ones.
-func Shrink(ctx context.Context, jobs []Job, cfg Config, f Faults) ([]Job, Faults) {
+// faults, fewer planned faults, and fewer first jobs than the given number. first returns
+// the jobs of the run of so many first jobs, nil when there is no such run: where arrivals are
+// scaled to a load, they depend on that number.
+func Shrink(ctx context.Context, first func(count int) []Job, count int, cfg Config, f Faults) (int, Faults) {
 	f.Log = nil
+	jobs := first(count)
 	violates := func(jobs []Job, f Faults) *Report {
+		if len(jobs) == 0 {
+			return nil
+		}
 		r, err := RunWithFaults(ctx, jobs, cfg, f)
 		if err != nil || r.Violated() == nil {
 			return nil
@@ -30,14 +36,14 @@ func Shrink(ctx context.Context, jobs []Job, cfg Config, f Faults) ([]Job, Fault
 			return violates(jobs, less) != nil
 		})
 	}
-	for step := len(jobs) / 2; step > 0; {
-		if less := len(jobs) - step; less > 0 && violates(jobs[:less], f) != nil {
-			jobs = jobs[:less]
+	for step := count / 2; step > 0; {
+		if less := count - step; less > 0 && violates(first(less), f) != nil {
+			count = less
 		} else {
 			step /= 2
 		}
 	}
-	return jobs, f
+	return count, f
 }
 
 // fewer removes parts of the list, large ones first, while does still reports true for
