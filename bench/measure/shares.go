@@ -64,8 +64,11 @@ func (s *Shares) Waits(at int64, owner, class, n int) {
 func (s *Shares) Runs(at int64, owner, class, n int) { s.at(at, owner, class).running += n }
 
 func (s *Shares) at(at int64, owner, class int) *use {
-	for at >= s.end {
-		s.close()
+	if at >= s.end {
+		s.close(1)
+	}
+	if at >= s.end { // nothing has changed in the windows that have passed since
+		s.close((at-s.end)/s.window + 1)
 	}
 	u := &s.use[class][owner]
 	u.advance(at)
@@ -79,8 +82,10 @@ func (u *use) advance(at int64) {
 	}
 }
 
-// close ends the current window.
-func (s *Shares) close() {
+// close ends the current window, and with n above 1 further ones, in which nothing changes: one
+// that is n times as long has the same ratios.
+func (s *Shares) close(n int64) {
+	s.end += (n - 1) * s.window
 	for class := range s.use {
 		list := s.use[class]
 		competing, together := 0, 0.0
@@ -93,7 +98,7 @@ func (s *Shares) close() {
 			}
 		}
 		if competing >= 2 && together > 0 {
-			s.count(class, together)
+			s.count(class, n, together)
 		}
 		for k := range list {
 			u := &list[k]
@@ -103,8 +108,8 @@ func (s *Shares) close() {
 	s.end += s.window
 }
 
-// count adds a window in which owners competed.
-func (s *Shares) count(class int, together float64) {
+// count adds n windows in which owners competed.
+func (s *Shares) count(class int, n int64, together float64) {
 	list := s.use[class]
 	var ratios []float64
 	s.tree.entitle(func(k int) bool { return !list[k].interrupted }, func(k int, fraction float64) {
@@ -114,8 +119,8 @@ func (s *Shares) count(class int, together float64) {
 		ratios = append(ratios, float64(u.inWindow)/(fraction*together))
 	})
 	t := &s.totals[class]
-	t.Windows++
-	if j := Jain(ratios); t.Windows == 1 || j < float64(t.Least) {
+	t.Windows += int(n)
+	if j := Jain(ratios); math.IsNaN(float64(t.Least)) || j < float64(t.Least) {
 		t.Least = Number(j)
 	}
 }

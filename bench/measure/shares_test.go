@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -68,6 +70,64 @@ func TestSharesCountWindowsOfCompetition(t *testing.T) {
 	}
 	near(t, "least index", f.Least, Jain([]float64{10 / 5., 10 / 15.}))
 	near(t, "index", f.Jain, Jain([]float64{20 / (50./3 + 5), 40 / (100. / 3), 10 / 15.}))
+}
+
+// Windows in which nothing changes are counted together, with the figures that they have one by one:
+// a call in each of them, which changes nothing, makes no difference.
+func TestWindowsWithoutAChange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const window = 10
+		owners := []string{"a", "b", "c"}
+		together, single := NewShares(owners, []sched.Share{{Owner: "b", Weight: 2}}, window), NewShares(owners, []sched.Share{{Owner: "b", Weight: 2}}, window)
+		at := int64(0)
+		for range rapid.IntRange(1, 20).Draw(t, "changes") {
+			next := at + rapid.Int64Range(0, 60).Draw(t, "later")
+			for ; at/window < next/window; at += window {
+				single.Waits(at/window*window+window, 0, 0, 0)
+			}
+			at = next
+			owner, class := rapid.IntRange(0, 2).Draw(t, "owner"), rapid.IntRange(0, 1).Draw(t, "class")
+			waits, runs := rapid.IntRange(0, 3).Draw(t, "waits"), rapid.IntRange(0, 3).Draw(t, "runs")
+			for _, s := range []*Shares{together, single} {
+				u := s.use[class][owner]
+				s.Waits(at, owner, class, waits-u.waiting)
+				s.Runs(at, owner, class, runs-u.running)
+			}
+		}
+		var got, want Result
+		together.fill(&got, 1)
+		single.fill(&want, 1)
+		same := func(a, b Number) bool { return math.Abs(float64(a-b)) <= 1e-9*math.Abs(float64(b)) || a != a && b != b }
+		for class := range 2 {
+			g, w := got.Fairness.Class(class), want.Fairness.Class(class)
+			if g.Windows != w.Windows || !same(g.Jain, w.Jain) || !same(g.Least, w.Least) {
+				t.Fatalf("class %d: %+v together, %+v one by one", class, *g, *w)
+			}
+			for k := range owners {
+				g, w := got.Owners[k].Class(class), want.Owners[k].Class(class)
+				if !same(g.Contended, w.Contended) || !same(g.Entitled, w.Entitled) {
+					t.Fatalf("class %d of %s: %+v together, %+v one by one", class, owners[k], *g, *w)
+				}
+			}
+		}
+	})
+}
+
+// A window may be a nanosecond, and a run may take years: the windows are not visited one by one.
+func TestWindowsOfANanosecond(t *testing.T) {
+	const year = 365 * 24 * 3600 * int64(sched.Second)
+	s := NewShares([]string{"a", "b"}, nil, 1)
+	for k := range 2 {
+		s.Waits(0, k, 0, 1)
+		s.Runs(0, k, 0, 1)
+	}
+	s.Waits(year, 0, 0, -1)
+	var r Result
+	s.fill(&r, second)
+	near(t, "a's part", r.Owners[0].Short.Contended/(365*24*3600), 1)
+	if r.Fairness.Short.Windows != int(year)-1 { // not the first, at whose start nothing waited
+		t.Errorf("%d windows of %d ns", r.Fairness.Short.Windows, year)
+	}
 }
 
 // Two teams have half each when both have work, however many members compete; the team's own
