@@ -23,6 +23,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
 // Name is the name under which users choose the policy.
@@ -74,7 +75,7 @@ func NewMaster(c sched.MasterConfig, o Options) *Master {
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Kind == sched.SetShares && m.More != nil:
-		s.configured, s.halfLife = m.More.Shares, m.More.HalfLife
+		s.configured, s.halfLife = withTeams(m.More.Shares), m.More.HalfLife
 		s.known = slices.DeleteFunc(s.known, s.covered)
 		s.divide(now, out)
 		return
@@ -85,6 +86,22 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		}
 	}
 	s.Master.Step(now, from, m, out)
+}
+
+// withTeams returns the shares, and one of weight 1 for each team without a share below which an
+// owner has one: no partition but the team's limits that owner.
+func withTeams(list []sched.Share) []sched.Share {
+	all, named := slices.Clone(list), make(map[string]bool, len(list))
+	for i := range list {
+		named[list[i].Owner] = true
+	}
+	for i := range list {
+		if team, _, below := strings.Cut(list[i].Owner, "/"); below && !named[team] && len(all) < shares.MostShares {
+			named[team] = true
+			all = append(all, sched.Share{Owner: team, Weight: 1})
+		}
+	}
+	return all
 }
 
 // covered reports whether the owner has a configured share, or is below one that has.

@@ -69,6 +69,17 @@ func TestNobodyPassesItsPartition(t *testing.T) {
 	r.want(t, map[string]int{"": 3})
 }
 
+// docs/policies.md, static: "its owner never runs more tasks than that": also where only an owner
+// below a team has a share. The team has a partition of weight 1 then, as one without a share.
+func TestShareBelowATeamWithoutOne(t *testing.T) {
+	r := newRig(t, 12, 4)
+	r.step(t, &sched.Message{Kind: sched.SetShares, More: &sched.More{Shares: []sched.Share{{Owner: "team/x", Weight: 2}}}})
+	r.submit(t, "team/x", 12, sched.Short)
+	r.submit(t, "team/y", 12, sched.Short)
+	r.submit(t, "z", 12, sched.Long)
+	r.want(t, map[string]int{"team/x": 3, "team/y": 0, "z": 3})
+}
+
 // Weights 1 : 2 and one partition for others, of twelve workers: 3, 6 and 3. The members of a
 // team share its partition.
 func TestPartitionsByWeight(t *testing.T) {
