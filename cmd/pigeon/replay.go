@@ -116,12 +116,29 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0 && f.via != viaSpark) {
 		return nil, wrongUse(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
 	}
+	if err := f.checkOut(len(runs)); err != nil {
+		return nil, wrongUse(err)
+	}
 	if f.via == viaSpark {
 		err = f.spark.checkRuns(cmd.Context(), f, runs)
 	} else {
 		err = f.hosts.check(runs)
 	}
 	return runs, wrongUse(err)
+}
+
+// checkOut refuses --out where nothing would be written to it, and where the comparison of one run
+// would overwrite that of another.
+func (f *replayFlags) checkOut(runs int) error {
+	switch {
+	case f.out == "" || f.demo:
+		return nil
+	case !f.compare:
+		return fmt.Errorf("--out %s is for the comparison with the simulation; nothing was run; add --compare-sim, or leave it out (-o json prints the results)", f.out)
+	case runs > 1:
+		return fmt.Errorf("--out %s would be written by %d runs, each over the one before; nothing was run; ask for one policy and one seed", f.out, runs)
+	}
+	return nil
 }
 
 // checkVia checks --via and the flags that depend on it.

@@ -33,6 +33,8 @@ func TestReplay(t *testing.T) {
 		{"replay --frontend 127.0.0.1", exitUsage, "", `--frontend "127.0.0.1" is no host:port`},
 		{"replay --frontend 127.0.0.1:1", exitFailed, "", "127.0.0.1:1"},
 		{"replay --seeds 2 --history " + history, exitUsage, "", "--history"},
+		{"replay" + tiny + "--out " + base + "-alone", exitUsage, "", "-alone is for the comparison with the simulation; nothing was run; add --compare-sim"},
+		{"replay" + tiny + "--compare-sim --seeds 2 --out " + base + "-two", exitUsage, "", "-two would be written by 2 runs"},
 		{"replay more", exitUsage, "", "more"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
