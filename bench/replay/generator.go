@@ -85,8 +85,12 @@ func (r *replay) request(i int) *api.Request {
 	q := &api.Request{
 		Key: r.key(i), Backend: api.BackendSleep, Owner: job.Owner, Priority: job.Priority, Name: job.Name, Tasks: make([]api.Task, len(job.Durations)),
 	}
-	if !job.Undeclared {
+	switch {
+	case !job.Undeclared:
 		q.Class, q.Estimate, q.EstimateSet = job.DeclaredClass().String(), time.Duration(job.Estimate), job.Estimate > 0
+	case q.Name == "":
+		// Without a name all jobs would be one work, sleep, of which frontends learn one class.
+		q.Name = "replayed job " + q.Key
 	}
 	for k, d := range job.Durations {
 		q.Tasks[k].Payload = api.Payload{Backend: api.BackendSleep, Sleep: time.Duration(d)}

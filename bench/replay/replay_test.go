@@ -16,6 +16,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/internal/classes"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
@@ -156,6 +158,36 @@ func TestSecondReplayOnOneCluster(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), w, Options{Frontends: c.Frontends()}); err == nil || !strings.Contains(err.Error(), "nothing was submitted") {
 		t.Errorf("a cluster that was closed: %v", err)
+	}
+}
+
+// docs/compare.md: "makes half of the jobs declare neither class nor estimate". Of such a job a
+// frontend must know nothing either, as in the simulation: only the names of --names are of works
+// that recur.
+func TestUndeclaredJobsAreUnknownWorks(t *testing.T) {
+	w := &workload.Workload{Name: "four", Jobs: []workload.Job{
+		{Line: 1, Undeclared: true, Durations: []int64{1}},
+		{Line: 2, Undeclared: true, Durations: []int64{1}},
+		{Line: 3, Undeclared: true, Name: "work-7", Durations: []int64{1}},
+		{Line: 4, Estimate: 1, Durations: []int64{1}},
+	}}
+	learner := classes.New(classes.Settings{Cutoff: sched.Second})
+	for _, pad := range []string{"", "0"} { // replayed twice on one cluster
+		r := &replay{work: w, pad: pad}
+		for i := range w.Jobs {
+			q := r.request(i)
+			if err := q.Validate(); err != nil || w.Jobs[i].Name != "" && q.Name != w.Jobs[i].Name {
+				t.Errorf("job %d has the name %q, %v", i+1, q.Name, err)
+			}
+			asked := classes.Job{Work: q.Work(), Declared: q.Declares()}
+			d := learner.Decide(0, &asked)
+			if known := pad != "" && i == 2; w.Jobs[i].Undeclared && !known && d.Origin != classes.Undeclared {
+				t.Errorf("job %d, named %q, is not undeclared: %s", i+1, q.Name, d.Reason)
+			}
+			run := learner.Begin(&asked, &d)
+			learner.TaskEnded(0, &run, sched.Millisecond, true, true)
+			learner.JobEnded(&run)
+		}
 	}
 }
 
