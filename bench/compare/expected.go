@@ -26,6 +26,8 @@ type setting struct {
 	load    float64 // requested; 0: as in the file
 	drawn   bool    // jobs drawn with Poisson arrivals, "steady"
 	workers int
+	groups  int
+	cutoff  float64 // s
 	uneven  bool    // groups of unequal size
 	wrong   float64 // share of jobs that declare the wrong class
 }
@@ -54,14 +56,14 @@ func (o over) String() string {
 
 func expectations() []expectation {
 	percentiles, tail, mean := []string{"p50", "p90", "p99"}, []string{"mean", "p99"}, []string{"mean"}
-	file := setting{family: "ngo_90", workers: 120}
+	file := setting{family: "ngo_90", workers: 120, groups: 3, cutoff: 1}
 	steady := func(family string, load float64) setting {
-		return setting{family: family, load: load, drawn: true, workers: 120}
+		return setting{family: family, load: load, drawn: true, workers: 120, groups: 3, cutoff: 1}
 	}
 	uneven := steady("ngo", 0.9)
 	uneven.uneven = true
-	half := setting{family: "ngo_50", workers: 120}
-	google := setting{family: "goog_sub", load: 0.9, workers: 5000}
+	half := setting{family: "ngo_50", workers: 120, groups: 3, cutoff: 1}
+	google := setting{family: "goog_sub", load: 0.9, workers: 5000, groups: 50, cutoff: 1129.532}
 	return slices.Concat([]expectation{
 		{file, "pigeon", 0, overSecond, percentiles, []float64{0.48, 1.86, 3.8}},
 		{file, "pigeon", 1, overSecond, percentiles, []float64{199, 256, 292}},
@@ -195,6 +197,10 @@ func (c *Comparison) in(s *setting) (cells []int) {
 	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (m.GroupSizes() != "") || m.WrongClass != s.wrong || m.Noise > 0 || m.Undeclared > 0 || m.Owners != nil {
 		return nil
 	}
+	// All expected figures are of 10 % reserved workers, W infinite and 0.5 ms (docs/policies.md).
+	if len(m.Groups) != s.groups || !near(m.Cutoff, s.cutoff) || !near(m.Reserved, 0.1) || m.Weight != 0 || !near(m.Delay, 0.0005) {
+		return nil
+	}
 	for i := range c.Cells {
 		if cell := &c.Cells[i].Cell; cell.Asked == s.load && strings.HasPrefix(TraceName(cell.Trace), s.family) {
 			cells = append(cells, i)
@@ -202,6 +208,9 @@ func (c *Comparison) in(s *setting) (cells []int) {
 	}
 	return cells
 }
+
+// near reports whether two settings are equal but for rounding.
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 
 // figure returns the measurement of a cell for an expectation, missing if there is none.
 func (c *Comparison) figure(cell int, e *expectation, what string, all []*Comparison) Interval {

@@ -8,7 +8,7 @@ import (
 // A figure is expected of the comparisons that were made in its setting, and of no
 // others.
 func TestSettings(t *testing.T) {
-	steady := setting{family: "ngo", load: 0.9, drawn: true, workers: 120}
+	steady := setting{family: "ngo", load: 0.9, drawn: true, workers: 120, groups: 3, cutoff: 1}
 	uneven, wrong := steady, steady
 	uneven.uneven, wrong.wrong = true, 0.2
 	made := func(change func(*Manifest)) *Comparison {
@@ -16,6 +16,7 @@ func TestSettings(t *testing.T) {
 			{Cell: Cell{Trace: "a/ngo_90.tr", Asked: 0.7}}, {Cell: Cell{Trace: "a/ngo_90.tr", Asked: 0.9}}, {Cell: Cell{Trace: "nyh_70.tr", Asked: 0.9}},
 		}}
 		c.Manifest.Policies, c.Manifest.Workers, c.Manifest.Groups, c.Manifest.Resample = []string{"pigeon", "pigeon-x"}, 120, []int{40, 40, 40}, 20_000
+		c.Manifest.Reserved, c.Manifest.Cutoff, c.Manifest.Delay = 0.1, 1, 0.0005
 		change(&c.Manifest)
 		return c
 	}
@@ -31,6 +32,11 @@ func TestSettings(t *testing.T) {
 		"estimates that err":  {func(m *Manifest) { m.Noise = 0.5 }, nil},
 		"over another policy": {func(m *Manifest) { m.Policies[0] = "sparrow" }, nil},
 		"on more workers":     {func(m *Manifest) { m.Workers = 5000 }, nil},
+		"in one group":        {func(m *Manifest) { m.Groups = []int{120} }, nil},
+		"with a weight":       {func(m *Manifest) { m.Weight = 20 }, nil},
+		"more reserved":       {func(m *Manifest) { m.Reserved = 0.2 }, nil},
+		"slower messages":     {func(m *Manifest) { m.Delay = 0.005 }, nil},
+		"with another cutoff": {func(m *Manifest) { m.Cutoff = 10 }, nil},
 	} {
 		for _, s := range []setting{steady, uneven, wrong} {
 			var want []int
