@@ -141,20 +141,6 @@ func MakeFolder(root string, names ...string) error {
 	return nil
 }
 
-// RemoveAll removes what the names lead to below a trusted folder, and all that is in
-// it. A missing one is no error.
-func RemoveAll(root string, names ...string) error {
-	last := len(names) - 1
-	in, err := Below(root, names[:last]...)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(in.RemoveAll(names[last]), in.Close())
-}
-
 // Size returns the bytes of the disk that the regular files at and below a name in a
 // folder occupy. It follows no link. A file with holes occupies less than its length; a
 // file that cannot be read counts as empty.

@@ -25,8 +25,9 @@ func makeRoots(cfg *Config) ([]string, error) {
 	var roots []string
 	var last error
 	for _, dir := range cfg.LocalDirs {
-		root := filepath.Join(dir, "pigeon.executors."+cfg.Node)
-		err := os.RemoveAll(root)
+		name := "pigeon.executors." + cfg.Node
+		root := filepath.Join(dir, name)
+		err := files.RemoveAll(dir, name)
 		if err == nil {
 			err = os.Mkdir(root, files.Private) // nobody else has made one meanwhile
 		}

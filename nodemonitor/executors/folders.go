@@ -16,7 +16,7 @@ import (
 // renew removes the folder of applications, with what an earlier process has left in it, and makes
 // it again.
 func renew(cfg *Config) error {
-	if err := os.RemoveAll(cfg.Folder); err != nil {
+	if err := files.RemoveAll(filepath.Dir(cfg.Folder), filepath.Base(cfg.Folder)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(cfg.Folder, files.Private); err != nil {

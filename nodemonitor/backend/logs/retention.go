@@ -217,7 +217,7 @@ func (s *Store) erase(id sched.AttemptID) error {
 	base := attemptName(id)
 	var errs []error
 	for _, name := range append(outputNames(base), base) {
-		errs = append(errs, in.RemoveAll(name))
+		errs = append(errs, files.RemoveIn(in, name))
 	}
 	return errors.Join(append(errs, in.Close())...)
 }
