@@ -142,8 +142,8 @@ func MakeFolder(root string, names ...string) error {
 }
 
 // Size returns the bytes of the disk that the regular files at and below a name in a
-// folder occupy. It follows no link. A file with holes occupies less than its length; a
-// file that cannot be read counts as empty.
+// folder occupy. It follows no link. A file with holes occupies less than its length; what
+// cannot be reached, or lies too deep, counts as empty.
 func Size(in *os.Root, names ...string) (n int64) {
 	for _, name := range names {
 		info, err := in.Lstat(name)
@@ -153,15 +153,17 @@ func Size(in *os.Root, names ...string) (n int64) {
 			}
 			continue
 		}
-		_ = fs.WalkDir(in.FS(), name, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return nil //nolint:nilerr // gone meanwhile, or locked by its owner
-			}
-			if info, err := d.Info(); err == nil {
+		below, err := Into(in, name)
+		if err != nil {
+			continue // gone meanwhile, or locked by its owner
+		}
+		_ = Walk(below, func(_ string, info fs.FileInfo) error {
+			if info.Mode().IsRegular() {
 				n += occupied(info)
 			}
 			return nil
 		})
+		_ = below.Close() // only read
 	}
 	return n
 }

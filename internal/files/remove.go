@@ -10,7 +10,7 @@ import (
 	"path"
 )
 
-// deepest is how many folders a removal descends from the one where it begins. Each of
+// deepest is how many folders a walk or a removal descends from the one where it begins. Each of
 // them is open meanwhile, and a task can nest folders without an end.
 const deepest = 256
 

@@ -74,7 +74,7 @@ func (s *Store) ofFolder(id sched.AttemptID, offset int64, limit int, tried stri
 		return c, nil
 	case errors.Is(err, fs.ErrNotExist):
 		refusal.Problem, refusal.What, refusal.Next = api.NotFound, "there is no such file in its working folder", "list the files it left with `pigeon files`"
-	case errors.Is(err, errTooMany):
+	case errors.Is(err, errTooMany), errors.Is(err, files.ErrTooDeep):
 		refusal.What, refusal.Next = "its working folder cannot be listed: "+err.Error(), "have the task pack them into one file, and name that"
 	default:
 		refusal.What, refusal.Next = "it cannot be read: "+err.Error(), "have the task leave regular files of its own user in its working folder"
@@ -139,20 +139,16 @@ func list(in *os.Root, owner int) ([]byte, error) {
 		return text, nil
 	}
 	seen, unnamed := 0, 0
-	err := fs.WalkDir(in.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err := files.Walk(in, func(name string, info fs.FileInfo) error {
 		if seen++; seen > maxListed {
 			return errTooMany
 		}
-		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // gone meanwhile, or locked by its owner
+		if !info.Mode().IsRegular() || files.Owner(info) != owner {
+			return nil // a link of another user's file
 		}
 		if !fs.ValidPath(name) {
 			unnamed++
 			return nil
-		}
-		info, err := d.Info()
-		if err != nil || files.Owner(info) != owner {
-			return nil //nolint:nilerr // likewise, or a link of another user's file
 		}
 		line, err := json.Marshal(api.TaskFile{Path: name, Size: info.Size(), Executable: info.Mode()&0o100 != 0})
 		text = append(append(text, line...), '\n')

@@ -172,13 +172,55 @@ func TestFilesOfAnotherUser(t *testing.T) {
 	}
 }
 
+// Files in a folder whose name is not UTF-8 are counted as those whose own name is not, and their
+// bytes are counted too.
+func TestFolderWhoseNameIsNoText(t *testing.T) {
+	s, _ := open(t, Config{})
+	f, err := s.Begin(attempt(0, 1))
+	must(t, err)
+	folder := filepath.Join(f.Folder, "caf\xe9", "menus")
+	must(t, os.MkdirAll(folder, 0o700))
+	for _, name := range []string{"monday", "tuesday"} {
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte("12345"), 0o600))
+	}
+	if found, unnamed := listed(t, s, attempt(0, 1)); len(found) > 0 || unnamed != 2 {
+		t.Errorf("listed %v, and %d that have no name; want 2", found, unnamed)
+	}
+	s.End(attempt(0, 1), false)
+	sweep(t, s)
+	if s.bytes != 10 {
+		t.Errorf("%d bytes are counted", s.bytes)
+	}
+}
+
+// Folders that are nested without an end are not listed, and the attempt's logs are dropped.
+func TestNestedFolders(t *testing.T) {
+	s, clock := open(t, Config{})
+	f, err := s.Begin(attempt(0, 1))
+	must(t, err)
+	path := f.Folder
+	for range 300 {
+		path = filepath.Join(path, "d")
+	}
+	must(t, os.MkdirAll(path, 0o700))
+	if _, err := s.List(attempt(0, 1), 0, 0); !refusedAs(err, api.Invalid) || !strings.Contains(err.Error(), "256 deep") {
+		t.Errorf("%v", err)
+	}
+	s.End(attempt(0, 1), false)
+	clock.now = clock.now.Add(2 * time.Hour)
+	sweep(t, s)
+	if exists(f.Folder) {
+		t.Error("it stays")
+	}
+}
+
 // A folder with more files than are listed is refused with the limit.
 func TestTooManyFiles(t *testing.T) {
 	s, _ := open(t, Config{})
 	f, err := s.Begin(attempt(0, 1))
 	must(t, err)
 	must(t, os.Mkdir(f.Folder, 0o700))
-	for i := range maxListed {
+	for i := range maxListed + 1 {
 		must(t, os.Symlink("nowhere", filepath.Join(f.Folder, fmt.Sprint(i))))
 	}
 	if _, err := s.List(attempt(0, 1), 0, 0); !refusedAs(err, api.Invalid) || !strings.Contains(err.Error(), "more than 10000 files") {
