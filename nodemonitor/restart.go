@@ -184,6 +184,7 @@ func (n *NodeMonitor) takeOver() {
 			}
 		}
 	}
+	n.backends.Logs().Continued()
 	o.workers.Restore()
 	if r.adoption != nil {
 		n.backends.Follow(r.adoption, taken)

@@ -94,7 +94,7 @@ type Set struct {
 // parts that it has opened are registered to be closed.
 func Open(cfg Config) (s *Set, err error) {
 	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend", client.Security{})}
-	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit, Passable: cfg.Accounts.Others(), Log: cfg.Log}); err != nil {
+	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit, Passable: cfg.Accounts.Others(), Former: true, Log: cfg.Log}); err != nil {
 		return nil, err
 	}
 	cfg.OnClose(s.logs.Close)
@@ -159,7 +159,7 @@ func (s *Set) Input(ctx context.Context, id sched.AttemptID, p *process.Piece) (
 	return s.execs.Input(ctx, id, p)
 }
 
-// Logs returns the outputs of exec tasks.
+// Logs returns the outputs of exec tasks. Nothing is dropped of them before its Continued is called.
 func (s *Set) Logs() *logs.Store { return s.logs }
 
 // Applications returns the backend of the tasks of applications.

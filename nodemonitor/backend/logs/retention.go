@@ -69,6 +69,9 @@ func (s *Store) scanJob(job sched.JobID) error {
 func (s *Store) Sweep() error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
+	if s.waits() {
+		return nil
+	}
 	s.measure()
 	var errs []error
 	for _, id := range s.takeDue(s.cfg.Now()) {
@@ -78,6 +81,13 @@ func (s *Store) Sweep() error {
 		s.mu.Unlock()
 	}
 	return errors.Join(errs...)
+}
+
+// waits reports whether a running attempt may count as ended.
+func (s *Store) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awaits
 }
 
 // measure counts the bytes of the entries that ended since the last time.
@@ -133,7 +143,7 @@ func (s *Store) takePending(now time.Time) (todo []*entry) {
 func (s *Store) Pending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.pending) > 0
+	return len(s.pending) > 0 && !s.awaits
 }
 
 func closeFolder(in *os.Root) {

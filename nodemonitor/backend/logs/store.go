@@ -23,6 +23,7 @@ type Config struct {
 	MaxBytes    int64         // of ended attempts, working folders included; default a fifth of the disk
 	MaxAttempts int           // ended attempts; default 100,000
 	Passable    bool          // tasks run as other users, who pass the folder and those of jobs to reach their own
+	Former      bool          // processes of an earlier run may still write: nothing is dropped before Continued
 	Log         *slog.Logger  // nil discards
 	Now         func() time.Time
 }
@@ -47,6 +48,7 @@ type Store struct {
 	sweeping sync.Mutex // held by the one sweep at a time, across its I/O
 
 	mu      sync.Mutex
+	awaits  bool // Continued
 	jobs    map[sched.JobID]map[sched.AttemptID]*entry
 	ended   []*entry // in the order of their ends
 	pending []*entry // ended and not measured yet, or forgotten meanwhile
@@ -112,7 +114,7 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = shareOfDisk(cfg.Root)
 	}
-	s := &Store{cfg: cfg, lock: lock, jobs: make(map[sched.JobID]map[sched.AttemptID]*entry)}
+	s := &Store{cfg: cfg, lock: lock, awaits: cfg.Former, jobs: make(map[sched.JobID]map[sched.AttemptID]*entry)}
 	if err := s.scan(); err != nil {
 		_ = lock.Close() // likewise
 		return nil, problem(cfg.Root, "the folder of logs cannot be read: "+err.Error(), "correct its permissions, or give another folder")
@@ -197,6 +199,14 @@ func (s *Store) Continue(id sched.AttemptID) {
 		s.forget(e)
 	}
 	s.add(&entry{id: id, bytes: -1})
+}
+
+// Continued is called when Continue was, for all attempts that still write. Until then what an earlier
+// run has left counts as ended and may be older than the retention, although it is in use.
+func (s *Store) Continued() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.awaits = false
 }
 
 // End is called when nothing more will be written; silent means that nothing was written to
