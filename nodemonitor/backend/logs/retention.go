@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// scan makes entries of what is in the root, ended when last written to, but not later than now: a
+// scan makes entries of what is in the root, ended when last written to, or dated, but not later than now: a
 // task may give its files any time. Files with another kind of name are left alone.
 func (s *Store) scan() error {
 	jobs, err := os.ReadDir(s.cfg.Root)
@@ -49,7 +49,7 @@ func (s *Store) scanJob(job sched.JobID) error {
 		}
 		e := s.jobs[job][id]
 		if e == nil {
-			e = &entry{id: id, ended: true, bytes: -1}
+			e = &entry{id: id, ended: true, found: true, bytes: -1}
 			s.add(e)
 			s.ended = append(s.ended, e)
 		}
@@ -103,6 +103,9 @@ func (s *Store) measure() {
 			in, _ = files.Below(s.cfg.Root, e.id.Job.String())
 		}
 		n, empty := size(in, e)
+		if in != nil && e.lasted() {
+			date(in, e)
+		}
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
@@ -117,6 +120,23 @@ func (s *Store) measure() {
 		s.mu.Unlock()
 	}
 	closeFolder(in)
+}
+
+// lasting is for how long an attempt has run whose end is far enough from its last write that a later
+// run must not take the one for the other.
+const lasting = 10 * time.Second
+
+// lasted reports whether the attempt has ended in this run, and has run for that long.
+func (e *entry) lasted() bool { return !e.found && e.at.Sub(e.began) >= lasting }
+
+// date gives one of the attempt's files, or its folder, the time of its end: scan looks for that.
+func date(in *os.Root, e *entry) {
+	base := attemptName(e.id)
+	for _, name := range append(outputNames(base), base) {
+		if in.Chtimes(name, time.Time{}, e.at) == nil { // most often there is no such file
+			return
+		}
+	}
 }
 
 // takePending returns the entries that are to be measured now. Those that wrote no output are left

@@ -84,7 +84,9 @@ type entry struct {
 	ended  bool
 	silent bool      // it has no outputs
 	lent   bool      // its folder may become another attempt's at any moment
+	began  time.Time // zero for one that an earlier run began
 	at     time.Time // of the end
+	found  bool      // it had ended before this run
 	bytes  int64     // -1 before they are measured
 }
 
@@ -169,13 +171,14 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 		s.forget(old)
 		_ = s.erase(id) // what stays is overwritten
 	}
-	if now := s.cfg.Now(); id.Job != s.madeJob || len(s.jobs[id.Job]) == 0 || now.Sub(s.madeAt) >= madeFor {
+	now := s.cfg.Now()
+	if id.Job != s.madeJob || len(s.jobs[id.Job]) == 0 || now.Sub(s.madeAt) >= madeFor {
 		if err := s.makeJob(id.Job); err != nil {
 			return Files{}, err
 		}
 		s.madeJob, s.madeAt = id.Job, now
 	}
-	s.add(&entry{id: id, bytes: -1})
+	s.add(&entry{id: id, began: now, bytes: -1})
 	return s.files(id), nil
 }
 
