@@ -107,7 +107,11 @@ func (r *run) result(e guard.Event) backend.Result {
 		res.Reason = unwritten(e.Output)
 	default:
 		res.Outcome = sched.Failed
-		what, next, code := r.limitMet(&e, what, r.readIt(e.Output))
+		next := r.readIt(e.Output)
+		if missing := unwritten(e.Output); missing != "" { // the disk may not have taken the record of that either
+			next += "; " + missing
+		}
+		what, next, code := r.limitMet(&e, what, next)
 		res.Code = code
 		res.Reason = r.reason(what, next)
 	}

@@ -105,6 +105,22 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A result states which bytes of the output could not be kept, that of a task that failed too: where
+// its disk takes nothing more, nothing else does.
+func TestOutputThatCannotBeKept(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	for i, outcome := range []sched.Outcome{sched.Done, sched.Failed} {
+		// In place of the folder of its job, as a disk that takes no file.
+		script := fmt.Sprintf(`j=$(dirname "$PWD"); cd / && rm -r "$j" && : > "$j" && echo lost; exit %d`, i)
+		k := task(i, "sh", "-c", script)
+		k.ID.Job = sched.NewJobID("f", script)
+		r := n.run(t, k)
+		if r.Outcome != outcome || !strings.Contains(r.Reason, "5 bytes of its stdout are not kept, and 0 are: ") {
+			t.Errorf("it ended as %+v, want %v", r, outcome)
+		}
+	}
+}
+
 // A task that may not run here as its submitter has a code of its own.
 func TestNotAllowed(t *testing.T) {
 	n := newNode(t, guard.Options{})
