@@ -61,7 +61,8 @@
 // rights by a setuid program (no_new_privs): one that did would be out of reach of the guard's
 // signals. As root the guard can signal and reap them all.
 //
-// Of the guard's environment a process has only PATH.
+// Of the guard's environment a process has only PATH, and of what was open in the program that started
+// the node monitor nothing.
 //
 // # What escapes
 //

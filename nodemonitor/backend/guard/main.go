@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,7 @@ func runGuard(pidfds bool) int {
 	runtime.LockOSThread()     // parent-death signals come from this thread
 	unix.CloseOnExec(socketFD) // the processes to be started do not get it
 	unix.CloseOnExec(listenFD) // where there is one
+	closeInherited()
 	if _, err := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
 		fmt.Fprintf(os.Stderr, "pigeon %s: descriptor %d is no socket (%v); this verb is started by a node monitor only, use `pigeon nodemonitor`\n", Verb, socketFD, err)
 		return 2
@@ -88,6 +90,26 @@ func runGuard(pidfds bool) int {
 	s.reapAll()
 	s.removeGroups()
 	return 0
+}
+
+// closeInherited closes what whoever started the node monitor had open, such as the lock or the log of
+// a script: a guard would hold it beyond the end of the node monitor, and the processes that it
+// starts, of whichever user, could use it. All that this program opens is closed on exec, and so
+// nothing else is.
+func closeInherited() {
+	names, err := readNames("/proc/self/fd")
+	if err != nil {
+		return // without procfs they stay
+	}
+	for _, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd <= int(os.Stderr.Fd()) {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd) // nothing was written
+		}
+	}
 }
 
 // ownPath returns what processes have of the guard's own environment: the search path of
