@@ -136,10 +136,10 @@ func TestAboveNodeLimit(t *testing.T) {
 // code; its stderr and the memory that it had are reported.
 func TestMemoryOfATask(t *testing.T) {
 	w := newWorld(t, false)
-	n := w.start(func(c *Config) { c.DefaultMemory, c.Cgroup = 48, "off" })
+	n := w.start(func(c *Config) { c.DefaultMemory, c.Cgroup = 512, "off" })
 	greedy, modest := attemptOf(1, 0), attemptOf(2, 0)
 	n.deliver(w.launch(0, 0, greedy, shell("exec tail /dev/zero")), w.launch(1, 0, modest, shell("exit 0")))
-	if r := w.reported(greedy); r.Msg.Outcome != sched.Failed || r.Code != api.CodeOutOfMemory || !strings.Contains(r.Msg.Reason, "of the 48M of memory that each may have (RLIMIT_DATA)") {
+	if r := w.reported(greedy); r.Msg.Outcome != sched.Failed || r.Code != api.CodeOutOfMemory || !strings.Contains(r.Msg.Reason, "of the 512M of memory that each may have (RLIMIT_DATA)") {
 		t.Errorf("report %s, code %q", sched.Describe(&r.Msg), r.Code)
 	}
 	if r := w.reported(modest); r.Msg.Outcome != sched.Done {

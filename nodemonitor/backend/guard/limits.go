@@ -164,6 +164,7 @@ func remove(g *cgroup.Group) {
 // files of a cgroup are read concurrently with the loop, like the output.
 func (s *server) measure(c *child) {
 	l := &c.confined.limits
+	c.event.Peak = s.peaks.of(c.event.Peak)
 	if c.confined.group == nil {
 		failed := c.event.Status.Signaled() || c.event.Status.ExitStatus() != 0
 		// A program whose allocation failed may end in any way: how much memory it had decides.
@@ -201,7 +202,7 @@ func (s *server) removeGroups() {
 }
 
 // reapUsage reaps an ended child and returns the most memory, in bytes, that it or one process
-// that it has waited for had at once.
+// that it has waited for had at once, as the kernel counts it (peaks).
 func reapUsage(pid int) (status syscall.WaitStatus, peak int64) {
 	for {
 		var usage syscall.Rusage

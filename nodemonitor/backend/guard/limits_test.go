@@ -65,11 +65,25 @@ func TestMemoryLimit(t *testing.T) {
 				t.Errorf("one that takes too much ended as %+v", e)
 			}
 			for script, exit := range map[string]int{"exit 0": 0, "exit 3": 3} {
-				if e := start(t, c, limited(script, l)).end(); e.OutOfMemory || e.Status.ExitStatus() != exit || e.Peak <= 0 {
+				if e := start(t, c, limited(script, l)).end(); e.OutOfMemory || e.Status.ExitStatus() != exit || e.Peak >= l.Memory/4*3 || by == "cgroup" && e.Peak <= 0 {
 					t.Errorf("%q ended as %+v", script, e)
 				}
 			}
 		})
+	}
+}
+
+// TestMemoryOfTheGuard: what the guard has of memory is not that of a process that it starts, and is
+// no reason for its failure; what a process has beyond that is.
+func TestMemoryOfTheGuard(t *testing.T) {
+	c := New(Options{Command: []string{os.Args[0], large}, Cgroup: cgroup.Off})
+	t.Cleanup(func() { c.Close(0) })
+	if e := start(t, c, limited("exit 3", Limits{Memory: largeBytes})).end(); e.Kind != Ended || e.Status.ExitStatus() != 3 || e.OutOfMemory || e.Peak != 0 {
+		t.Errorf("one that has little ended as %+v", e)
+	}
+	l := Limits{Memory: 4 * largeBytes}
+	if e := start(t, c, limited("exec tail /dev/zero", l)).end(); e.Kind != Ended || !e.OutOfMemory || e.Peak < l.Memory/4*3 {
+		t.Errorf("one that takes too much ended as %+v", e)
 	}
 }
 

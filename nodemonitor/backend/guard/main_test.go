@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
@@ -20,6 +21,12 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == bySignals {
 		os.Exit(runGuard(false))
+	}
+	if len(os.Args) > 1 && os.Args[1] == large {
+		if _, err := unix.Mmap(-1, 0, largeBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_POPULATE); err != nil {
+			panic(err)
+		}
+		os.Exit(Main())
 	}
 	Register()
 	if len(os.Args) > 1 && os.Args[1] == "victim" {
@@ -34,6 +41,13 @@ func TestMain(m *testing.M) {
 
 // bySignals is the verb of a guard that does as on a kernel without pidfds.
 const bySignals = "guard-by-signals"
+
+// large is the verb of a guard that has more memory than a small process, as that of a large program
+// has.
+const (
+	large      = "large-guard"
+	largeBytes = 64 << 20
+)
 
 // victim runs one shell script under a guard and waits to be killed. With a folder and a
 // grace before it the guard waits for a successor.

@@ -127,7 +127,7 @@ type Event struct {
 	Tail   []byte             // Ended: last bytes of stderr, tailBytes at most
 	Output [2]Output          // Ended: stdout and stderr
 	// Ended: the most bytes of memory at once, of all its processes together or, where no cgroup
-	// was delegated, of one of them; and which limit it met, if it failed.
+	// was delegated, of one of them, 0 when that is not known; and which limit it met, if it failed.
 	Peak           int64
 	OutOfMemory    bool
 	AtProcessLimit bool

@@ -37,6 +37,7 @@ type server struct {
 	env      []string // the part of the guard's own that processes have
 	open     opener
 	programs programs
+	peaks    peaks
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
 	removing sync.WaitGroup // of cgroups
 	session
