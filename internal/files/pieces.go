@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -94,7 +95,7 @@ func (e *diskError) Unwrap() []error { return []error{e.refusal, e.cause} }
 
 // write writes a piece of a file that is not whole.
 func (s *Store) write(part string, offset int64, data []byte) error {
-	open := s.disk.Create // without what an earlier file of the name held
+	open := s.create
 	if offset > 0 {
 		open = func(name string, c vfs.DiskWriteCategory) (vfs.File, error) { return s.disk.OpenReadWrite(name, c) }
 	}
@@ -106,6 +107,19 @@ func (s *Store) write(part string, offset int64, data []byte) error {
 		_, err = f.WriteAt(data, offset)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// create makes a part, without what an earlier file of the name held; and the folder of the store, if
+// that was removed, as what is not used for days is below the system's folder for temporary files.
+func (s *Store) create(part string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := s.disk.Create(part, c)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.MkdirAll(s.root, Private); err != nil {
+			return nil, err
+		}
+		f, err = s.disk.Create(part, c)
+	}
+	return f, err
 }
 
 // place puts a part that has the right hash into its place, as the file of an entry that is not

@@ -28,6 +28,22 @@ func file(content string) api.File {
 	return api.File{Name: "f", SHA256: hex.EncodeToString(h[:]), Size: int64(len(content))}
 }
 
+// TestFolderThatIsRemoved: files can be put into a store whose folder somebody has removed, and those
+// that it had can be sent again.
+func TestFolderThatIsRemoved(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "files")
+	s := open(t, root)
+	had := put(t, s, "one")
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "other")
+	if s.Has(had.SHA256) {
+		t.Error("a file that was removed is here")
+	}
+	put(t, s, "one")
+}
+
 // put sends a file whole.
 func put(t testing.TB, s *files.Store, content string) api.File {
 	t.Helper()

@@ -188,6 +188,11 @@ func (s *Store) makeJob(job sched.JobID) error {
 	if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == s.cfg.mode() {
 		return nil
 	}
+	if os.Mkdir(s.cfg.Root, files.Private) == nil { // it was removed, as unused ones below that for temporary files are
+		if err := os.Chmod(s.cfg.Root, s.cfg.mode()); err != nil {
+			return err
+		}
+	}
 	if err := files.MakeFolder(s.cfg.Root, job.String()); err != nil {
 		return err
 	}

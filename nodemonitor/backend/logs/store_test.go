@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"pgregory.net/rapid"
 )
@@ -104,6 +105,19 @@ func TestDroppedAfterRetention(t *testing.T) {
 	sweep(t, s)
 	if exists(s.jobFolder(job)) {
 		t.Error("the job's folder stays without attempts")
+	}
+}
+
+// A work folder that somebody has removed, as what is not used for days is below the system's folder
+// for temporary files, is made again as it was: other users may pass it.
+func TestWorkFolderThatIsRemoved(t *testing.T) {
+	s, _ := open(t, Config{Root: filepath.Join(t.TempDir(), "work"), Passable: true})
+	must(t, os.RemoveAll(s.cfg.Root))
+	f := write(t, s, attempt(0, 1), 10)
+	for _, folder := range []string{s.cfg.Root, filepath.Dir(f.Folder)} {
+		if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != files.Passable {
+			t.Errorf("%s is %v, %v", folder, info, err)
+		}
 	}
 }
 
