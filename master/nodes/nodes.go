@@ -70,6 +70,7 @@ type node struct {
 	draining       bool       // it takes nothing new
 	stopsWhenEmpty bool       // that is because its node monitor is about to stop
 	life           int64      // distinguishes the registrations of nodes
+	snapshots      uint64     // the number of the last one that was applied
 	successor      *successor // nil unless the next process has taken attempts over
 	version        string
 	features       []string   // what its version can do beyond what every version can

@@ -10,11 +10,18 @@ import (
 // Snapshot applies a node's heartbeat. It repairs the effects of lost notices: idle slots,
 // slots that were added or withdrawn, and the applications they serve. It returns why the
 // node has to register again, "" when it need not.
+//
+// Calls that their node gave up, because this master was busy or stopped, are read in any order
+// later. A snapshot that comes after a later one of its node therefore changes nothing.
 func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if !t.registry.Heard(s.Sender.Name, s.Incarnation, t.cfg.Now()) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
 	}
 	n := t.byName[s.Sender.Name]
+	if s.Sequence > 0 && s.Sequence <= n.snapshots {
+		return ""
+	}
+	n.snapshots = s.Sequence
 	t.setDraining(n, s.Draining, s.StopsWhenEmpty)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {

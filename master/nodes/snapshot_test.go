@@ -1,0 +1,65 @@
+package nodes_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// A snapshot that is read after a later one of its node, as calls are that the node gave up while
+// the master did not run, undoes nothing of what the later one reported.
+func TestLateSnapshot(t *testing.T) {
+	slots := func(n int32) (list []wire.Slot) {
+		for slot := range n {
+			list = append(list, wire.Slot{Slot: slot, Seq: 1, Serves: []string{""}})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name        string
+		first, last wire.Snapshot
+	}{
+		{"it stops in order", wire.Snapshot{Slots: slots(2)}, wire.Snapshot{Stopping: true}},
+		{"it is being started again", wire.Snapshot{Slots: slots(2)}, wire.Snapshot{Slots: slots(2), Away: time.Minute}},
+		{"it drains", wire.Snapshot{Slots: slots(2)}, wire.Snapshot{Slots: slots(2), Draining: true}},
+		{"it takes tasks again", wire.Snapshot{Slots: slots(2), Draining: true}, wire.Snapshot{Slots: slots(2)}},
+		{"it has another slot", wire.Snapshot{Slots: slots(2)}, wire.Snapshot{Slots: slots(3)}},
+		{"it has one slot less", wire.Snapshot{Slots: slots(2)}, wire.Snapshot{Slots: slots(1)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGroup(pigeon.Policy())
+			if a, err := g.Hello(hello("a", 1, "h:1", 0, 0)); err != nil || a.Problem != "" {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			for i, s := range []*wire.Snapshot{&c.first, &c.last} {
+				s.Sender, s.Incarnation, s.Sequence = wire.Ref{Role: sched.Worker, Name: "a"}, 1, uint64(i)+1 //nolint:gosec // 0 and 1
+			}
+			shown := func() string {
+				list, _, _ := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{} })
+				return fmt.Sprintf("%s, %q, %d slots", list[0].State, list[0].Reason, list[0].Slots)
+			}
+			if problem := g.Snapshot(&c.last); problem != "" {
+				t.Fatal(problem)
+			}
+			want := shown()
+			g.kinds()
+			if problem := g.Snapshot(&c.first); problem != "" {
+				t.Errorf("the late one is answered %q", problem)
+			}
+			if got := shown(); got != want {
+				t.Errorf("the node is shown as %s, want %s", got, want)
+			}
+			if got := g.kinds(); len(got) > 0 {
+				t.Errorf("the core received %v", got)
+			}
+			c.last.Sequence = 3
+			if g.Snapshot(&c.last); shown() != want {
+				t.Errorf("with its next one the node is shown as %s, want %s", shown(), want)
+			}
+		})
+	}
+}
