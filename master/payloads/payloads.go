@@ -3,7 +3,6 @@
 package payloads
 
 import (
-	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -19,18 +18,9 @@ type Store struct {
 }
 
 type job struct {
-	extra  wire.Extra // without payloads and task ids
-	owner  string     // the owner for which it runs
-	ranges []taskRange
-}
-
-// taskRange is the tasks of one Tasks message.
-type taskRange struct {
-	first, count int32
-	arrived      time.Time // for traces and the wait among the metrics
-	payloads     []api.Payload
-	taskIDs      []string
-	bytes        int64
+	extra wire.Extra // without payloads and task ids
+	owner string     // the owner for which it runs
+	ranges
 }
 
 // Bytes that a range, and each payload of it, take in addition to their texts.
@@ -39,11 +29,21 @@ const (
 	payloadBytes = 136
 )
 
-// Size estimates the bytes that the data of tasks will take.
-func Size(it *wire.Item) int64 {
+// Size estimates the bytes that the data of tasks will take at most.
+func Size(it *wire.Item) int64 { return rangeSize(it) + payloadsSize(it.Payloads) }
+
+func rangeSize(it *wire.Item) int64 {
 	n := rangeBytes
-	for i := range it.Payloads {
-		p := &it.Payloads[i]
+	for _, id := range it.TaskIDs {
+		n += 16 + len(id)
+	}
+	return int64(n)
+}
+
+func payloadsSize(list []api.Payload) int64 {
+	n := 0
+	for i := range list {
+		p := &list[i]
 		n += payloadBytes + len(p.Message) + len(p.Submitter)
 		if p.Exec == nil {
 			continue
@@ -54,9 +54,6 @@ func Size(it *wire.Item) int64 {
 				n += 16 + len(text)
 			}
 		}
-	}
-	for _, id := range it.TaskIDs {
-		n += 16 + len(id)
 	}
 	return int64(n)
 }
@@ -78,16 +75,22 @@ func (s *Store) Put(it *wire.Item) {
 	}
 	j.extra, j.owner = it.Extra, it.Msg.Owner
 	j.extra.Payloads, j.extra.TaskIDs = nil, nil
-	r := taskRange{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now(), bytes: Size(it)}
-	j.ranges = slices.DeleteFunc(j.ranges, func(old taskRange) bool {
-		same := old.first == r.first && old.count == r.count
-		if same {
-			s.bytes -= old.bytes
-		}
-		return same
-	})
+	r := taskRange{first: it.Msg.First, count: it.Msg.Count, data: j.dataFor(it.Payloads), taskIDs: it.TaskIDs, arrived: time.Now(), bytes: rangeSize(it)}
 	s.bytes += r.bytes
-	j.ranges = append(j.ranges, r)
+	if r.data.ranges++; r.data.ranges == 1 {
+		s.bytes += payloadsSize(it.Payloads)
+	}
+	if old, replaced := j.put(r); replaced {
+		s.release(&old)
+	}
+}
+
+// release counts the bytes of a range no longer.
+func (s *Store) release(r *taskRange) {
+	s.bytes -= r.bytes
+	if r.data.ranges--; r.data.ranges == 0 {
+		s.bytes -= payloadsSize(r.data.payloads)
+	}
 }
 
 // Adopt keeps the name of a job of which a registering node has a task.
@@ -116,23 +119,21 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 	}
 	e = j.extra
 	e.Secret, e.ReportKey = e.ReportKey.Attempt(id.Task, id.Attempt), launchsecret.JobKey{} // a node gets no more than that
-	for _, r := range slices.Backward(j.ranges) {                                           // the newest first: another attempt may have arrived since
-		at := int(id.Task - r.first)
-		if at < 0 || id.Task >= r.first+r.count {
-			continue
-		}
-		switch {
-		case len(r.payloads) == 1:
-			e.Payloads = r.payloads
-		case at < len(r.payloads):
-			e.Payloads = r.payloads[at : at+1 : at+1]
-		}
-		if at < len(r.taskIDs) {
-			e.TaskIDs = r.taskIDs[at : at+1 : at+1]
-		}
-		return e, r.arrived
+	r := j.of(id.Task)
+	if r == nil {
+		return e, arrived
 	}
-	return e, arrived
+	at := int(id.Task - r.first)
+	switch list := r.data.payloads; {
+	case len(list) == 1:
+		e.Payloads = list
+	case at < len(list):
+		e.Payloads = list[at : at+1 : at+1]
+	}
+	if at < len(r.taskIDs) {
+		e.TaskIDs = r.taskIDs[at : at+1 : at+1]
+	}
+	return e, r.arrived
 }
 
 // Owner returns the owner of a job.
@@ -146,9 +147,7 @@ func (s *Store) Owner(id sched.JobID) string {
 // Drop removes a job.
 func (s *Store) Drop(id sched.JobID) {
 	if j := s.jobs[id]; j != nil {
-		for i := range j.ranges {
-			s.bytes -= j.ranges[i].bytes
-		}
+		j.each(s.release)
 		delete(s.jobs, id)
 	}
 }

@@ -25,7 +25,7 @@ func TestPutReplaces(t *testing.T) {
 		s.Put(tasksOf(0, 10, "all"))
 		s.Put(tasksOf(3, 1, "one"))
 	}
-	if n := len(s.jobs[id].ranges); n != 2 {
+	if n := len(s.jobs[id].list); n != 2 {
 		t.Errorf("ten messages about two ranges are kept as %d", n)
 	}
 	e, arrived := s.Of(sched.AttemptID{Job: id, Task: 3, Attempt: 2})
