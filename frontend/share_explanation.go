@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shares"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -38,7 +39,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 			slots += g.Slots
 		}
 	}
-	t := shareTree{owners: api.SumOwners(counted), slots: slots, owner: e.Status.Owner}
+	t := shareTree{groups: counted, owners: api.SumOwners(counted), slots: slots, owner: e.Status.Owner}
 	t.long = e.Status.Class == sched.Long.String()
 	if o := t.find(t.owner); o != nil && o.QueuedShort == 0 && o.QueuedLong > 0 {
 		t.long = true // masters have found out that its tasks are long
@@ -47,7 +48,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 		return
 	}
 	levels, ahead := t.levels()
-	if !t.shared() && (len(waits) == 0 || t.atMax(levels) == nil) {
+	if !t.shared() && (len(waits) == 0 || t.limited(levels) == nil) {
 		return
 	}
 	e.Owners, e.Ahead = levels, ahead
@@ -59,7 +60,8 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 
 // shareTree holds the owners of some groups, as one of these owners sees them.
 type shareTree struct {
-	owners []api.OwnerShare // each after its parent, the whole first
+	groups []api.GroupOwners
+	owners []api.OwnerShare // of all groups, each after its parent, the whole first
 	slots  int
 	long   bool // its job waits among long tasks
 	owner  string
@@ -98,6 +100,50 @@ func (t *shareTree) lead(o *api.OwnerShare) (lead float64, waiting int) {
 	return o.LeadShort, o.QueuedShort
 }
 
+// groupsWhere returns in how many groups tasks of an owner wait, and in how many of those the owner
+// is as stated.
+func (t *shareTree) groupsWhere(owner string, is func(o *api.OwnerShare, workers int) bool) (wait, are int) {
+	for i := range t.groups {
+		g := &t.groups[i]
+		for k := range g.Owners {
+			o := &g.Owners[k]
+			if o.Owner != owner || o.QueuedShort+o.QueuedLong == 0 {
+				continue
+			}
+			if wait++; is(o, g.Slots) {
+				are++
+			}
+		}
+	}
+	return wait, are
+}
+
+// atMax reports whether an owner has as many of a group's workers as its max allows.
+func atMax(o *api.OwnerShare, workers int) bool {
+	return o.Max > 0 && o.RunningShort+o.RunningLong >= shares.MostOf(o.Max, workers)
+}
+
+// belowMin reports whether an owner has fewer of a group's workers than its min.
+func belowMin(o *api.OwnerShare, workers int) bool {
+	return o.RunningShort+o.RunningLong < shares.LeastOf(o.Min, workers)
+}
+
+// isBefore reports whether another owner of the same level is served before one: its tasks wait, no
+// max keeps them waiting, and it is less ahead, or has less than its min.
+func (t *shareTree) isBefore(other, o *api.OwnerShare) bool {
+	theirs, waiting := t.lead(other)
+	if wait, capped := t.groupsWhere(other.Owner, atMax); waiting == 0 || wait == capped {
+		return false
+	}
+	_, first := t.groupsWhere(other.Owner, belowMin)
+	_, ownFirst := t.groupsWhere(o.Owner, belowMin)
+	if (first > 0) != (ownFirst > 0) {
+		return first > 0
+	}
+	lead, _ := t.lead(o)
+	return theirs < lead
+}
+
 // levels returns the levels of the owner, and the owners of these levels that are served
 // before it, the first first.
 func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
@@ -109,12 +155,10 @@ func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
 			break
 		}
 		levels = append(levels, *o)
-		lead, _ := t.lead(o)
 		from := len(ahead)
 		for i := range t.owners {
 			other := &t.owners[i]
-			theirs, waiting := t.lead(other)
-			if other.Owner != "" && other.Owner != path && parentOf(other.Owner) == above && waiting > 0 && theirs < lead {
+			if other.Owner != "" && other.Owner != path && parentOf(other.Owner) == above && t.isBefore(other, o) {
 				ahead = append(ahead, *other)
 			}
 		}
@@ -130,14 +174,25 @@ func (t *shareTree) levels() (levels, ahead []api.OwnerShare) {
 
 func parentOf(owner string) string { return owner[:max(0, strings.LastIndexByte(owner, '/'))] }
 
-// atMax returns the first level that has as many slots as its limit allows, nil when none has.
-func (t *shareTree) atMax(levels []api.OwnerShare) *api.OwnerShare {
+// limit is a max that keeps tasks waiting.
+type limit struct {
+	owner     *api.OwnerShare // of all groups
+	wait, are int             // groups in which tasks of the owner wait, and in which it is at its max
+}
+
+// limited returns the first level that is at its max in all groups where its tasks wait, or else the
+// first that is so in one of them; nil when none is.
+func (t *shareTree) limited(levels []api.OwnerShare) (first *limit) {
 	for i := range levels {
-		if l := &levels[i]; l.Max > 0 && float64(l.RunningShort+l.RunningLong) >= l.Max*float64(t.slots)-1 {
-			return l
+		l := &limit{owner: &levels[i]}
+		if l.wait, l.are = t.groupsWhere(l.owner.Owner, atMax); l.are > 0 && (first == nil || l.are == l.wait) {
+			first = l
+		}
+		if first != nil && first.are == first.wait {
+			break
 		}
 	}
-	return nil
+	return first
 }
 
 // sentence describes the owner's share, and which owners are served before it if its tasks
@@ -163,9 +218,13 @@ func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string 
 	if !waits {
 		return b.String()
 	}
-	if l := t.atMax(levels); l != nil {
-		fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.Owner, 100*l.Max)
+	switch l := t.limited(levels); {
+	case l == nil:
+	case l.are == l.wait:
+		fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.owner.Owner, 100*l.owner.Max)
 		return b.String()
+	default:
+		fmt.Fprintf(&b, " In %d of the %d groups where its tasks wait, owner %q has as many slots as its max of %g%% allows.", l.are, l.wait, l.owner.Owner, 100*l.owner.Max)
 	}
 	if len(ahead) == 0 {
 		b.WriteString(" No other owner is served before it.")

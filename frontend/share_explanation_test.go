@@ -93,6 +93,40 @@ func TestExplainMax(t *testing.T) {
 	}
 }
 
+// A max counts in each group by itself, and holds for one worker at least. An owner that is at its
+// max is served before nobody, one with less than its min before the others.
+func TestExplainLimits(t *testing.T) {
+	news := func(most float64, running int) api.OwnerShare {
+		return api.OwnerShare{Owner: "news", Weight: 1, Max: most, RunningShort: running, QueuedShort: 5, LeadShort: 4}
+	}
+	group := func(number int, owners ...api.OwnerShare) api.GroupOwners {
+		return api.GroupOwners{Group: number, Reachable: true, Fair: true, Slots: 10, Owners: append([]api.OwnerShare{{RunningShort: 10, QueuedShort: 20}}, owners...)}
+	}
+	capped := api.OwnerShare{Owner: "capped", Weight: 1, Max: 0.5, RunningShort: 5, QueuedShort: 5}
+	promised := api.OwnerShare{Owner: "promised", Weight: 1, Min: 0.25, RunningShort: 2, QueuedShort: 5, LeadShort: 9}
+	const max10, max25, max50 = `"news" has as many slots as its max of 10% allows: more`, `"news" has as many slots as its max of 25% allows: more`, `"news" has as many slots as its max of 50% allows: more`
+	for _, c := range []struct {
+		name       string
+		groups     []api.GroupOwners
+		want, none string
+	}{
+		{"one worker, and none runs", []api.GroupOwners{group(0, news(0.1, 0), promised)}, "1 owner is served before it", "its max"},
+		{"one worker", []api.GroupOwners{group(0, news(0.1, 1), promised)}, max10, "served before it"},
+		{"one less", []api.GroupOwners{group(0, news(0.5, 4), promised)}, "1 owner is served before it", "its max"},
+		{"as many", []api.GroupOwners{group(0, news(0.5, 5), promised)}, max50, "served before it"},
+		{"2 of 2.5 in each group", []api.GroupOwners{group(0, news(0.25, 2), promised), group(1, news(0.25, 2), promised)}, max25, "served before it"},
+		{"in one group", []api.GroupOwners{group(0, news(0.25, 2), promised), group(1, news(0.25, 1), promised)}, `In 1 of the 2 groups where its tasks wait, owner "news" has as many slots as its max of 25% allows.`, ": more"},
+		{"the other is at its max", []api.GroupOwners{group(0, news(0, 1), capped)}, "No other owner is served before it.", "capped"},
+		{"the other has less than its min", []api.GroupOwners{group(0, news(0, 1), promised)}, `1 owner is served before it: "promised"`, "No other"},
+	} {
+		queued := []int{1, 1}[:len(c.groups)]
+		got := strings.Join(explained("news", "short", c.groups, queued...).Why, "\n")
+		if !strings.Contains(got, c.want) || strings.Contains(got, c.none) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
 // TestExplainOneOwner: where there is one owner, and where shares do not count, the
 // explanation does not mention shares.
 func TestExplainOneOwner(t *testing.T) {

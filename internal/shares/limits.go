@@ -65,12 +65,22 @@ func (t *Tree) SetWorkers(count int) {
 func (t *Tree) setLimits(n *Node) {
 	in := n.inner
 	if in.limit, in.minimum = 0, 0; in.share != nil {
-		if in.share.Max > 0 {
-			in.limit = max(1, int32(in.share.Max*float64(t.workers)+slack))
-		}
-		in.minimum = int32(math.Ceil(in.share.Min*float64(t.workers) - slack))
+		in.limit, in.minimum = int32(MostOf(in.share.Max, t.workers)), int32(LeastOf(in.share.Min, t.workers)) //nolint:gosec // at most the workers
 	}
 	t.limit(n)
+}
+
+// MostOf returns how many of a group's workers a max allows, one at least; 0 for no max.
+func MostOf(most float64, workers int) int {
+	if most <= 0 {
+		return 0
+	}
+	return max(1, int(most*float64(workers)+slack))
+}
+
+// LeastOf returns below how many of a group's workers an owner with a min is served first.
+func LeastOf(least float64, workers int) int {
+	return int(math.Ceil(least*float64(workers) - slack))
 }
 
 // limit compares what a node runs with its max and its min.
