@@ -27,10 +27,11 @@ type announcement struct {
 // queues hold nothing for it. For a general worker both are empty then; a reserved
 // one counts although long tasks wait, since it may not take them (without these
 // notices short jobs of the ngo trace take 3 % longer). A slot that belongs
-// to one application is not offered.
+// to one application is not offered, and neither is one that takes nothing, because its node
+// drains or cannot be reached: the notice would replace that of a worker which does.
 func (x *transfer) becameIdle(w *worker, out *sched.Actions) {
 	n := len(x.others)
-	if n == 0 || w.fixed {
+	if n == 0 || !w.spare() {
 		return
 	}
 	first := x.draws.IntN(n)
@@ -43,6 +44,9 @@ func (x *transfer) becameIdle(w *worker, out *sched.Actions) {
 		x.offer(w, x.others[second], out)
 	}
 }
+
+// spare reports whether the worker may serve tasks of other groups when it is idle.
+func (w *worker) spare() bool { return !w.fixed && len(w.service.Names) > 0 }
 
 // offer announces an idle worker to another master, unless its flag is set already.
 func (x *transfer) offer(w *worker, to int32, out *sched.Actions) {
@@ -76,7 +80,7 @@ func (x *transfer) offerAgain(to sched.Addr, out *sched.Actions) {
 	}
 	var spare *worker
 	for _, w := range x.workers {
-		if w == nil || !w.Listed() || w.fixed {
+		if w == nil || !w.Listed() || !w.spare() {
 			continue
 		}
 		if spare == nil || (spare.reserved && !w.reserved) {

@@ -129,3 +129,22 @@ func TestOmittedNoticesChangeNothing(t *testing.T) {
 		})
 	})
 }
+
+// The notice of a worker whose node drains, or cannot be reached, would replace that of one that
+// takes tasks.
+func TestWorkerThatServesNothingIsNotSpare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGroups(t, 1, 2)
+		for w := range 2 { // known to each other
+			g.post(letter{to: masterAt(1), from: masterAt(0), m: sched.Message{Kind: sched.Spare, Serves: []string{""}}})
+			g.post(letter{to: masterAt(1), m: sched.Message{Kind: sched.WorkerServes, Peer: workerAt(w), Serves: []string{}}})
+			x, ok := g.masters[0].hooks.(*extension)
+			if !ok {
+				t.Fatal("the policy has no extension")
+			}
+			if p := &x.peers[1]; p.flag[sched.Short] && len(p.serves) == 0 {
+				t.Fatalf("with %d workers that drain, a worker that serves nothing is taken for spare", w+1)
+			}
+		}
+	})
+}
