@@ -66,11 +66,8 @@ func newMetrics(now func() sched.Time) *metrics {
 	m.GaugeFuncs("oldest_wait_seconds", "How long the first waiting task has waited.", class, func(c int) float64 {
 		return waited(e.snapshot.Load().Oldest[c], now())
 	})
-	m.GaugeFuncs("idle_workers", "Idle workers.", kind, func(k int) float64 { return float64(max(0, e.snapshot.Load().Idle[k])) })
-	m.GaugeFuncs("busy_workers", "Busy workers.", kind, func(k int) float64 {
-		s := e.snapshot.Load()
-		return float64(s.Workers[k] - max(0, s.Idle[k]))
-	})
+	m.GaugeFuncs("idle_workers", "Idle workers that take tasks: their nodes can be reached and do not drain.", kind, func(k int) float64 { return float64(max(0, e.snapshot.Load().Idle[k])) })
+	m.GaugeFuncs("busy_workers", "Busy workers.", kind, func(k int) float64 { return float64(e.snapshot.Load().Busy[k]) })
 	m.GaugeFunc("epoch", "Epoch this master works under.", func() float64 { return float64(e.snapshot.Load().epoch) })
 	m.GaugeFunc("payload_bytes", "Bytes of the payloads of tasks that are queued or run, estimated.", func() float64 { return float64(e.snapshot.Load().payloads) })
 	m.GaugeFunc("nodes", "Nodes that are registered.", func() float64 { return float64(e.snapshot.Load().nodes) })

@@ -17,16 +17,13 @@ func (o *owner) state() api.MasterState {
 		OldestShort: waited(t.Oldest[sched.Short], now), OldestLong: waited(t.Oldest[sched.Long], now),
 		Launches: t.Launches, Lost: t.Lost, RefusedLaunch: t.Refused,
 	}
-	nodes, idle, all := o.nodes.Status(o.core.view.WorkerView)
+	nodes, idle, busy := o.nodes.Status(o.core.view.WorkerView)
 	s.Nodes = nodes
-	for k := range idle {
-		if t.Idle[k] != sched.Unknown {
-			idle[k] = t.Idle[k] * o.policy.SlotsPerWorker()
-		}
-	}
 	s.IdleGeneral, s.IdleReserved = idle[sched.General], idle[sched.Reserved]
-	s.Workers = all[sched.General] + all[sched.Reserved]
-	s.BusyGeneral, s.BusyReserved = all[sched.General]-s.IdleGeneral, all[sched.Reserved]-s.IdleReserved
+	s.BusyGeneral, s.BusyReserved = busy[sched.General], busy[sched.Reserved]
+	for i := range nodes {
+		s.Workers += nodes[i].Slots
+	}
 	o.showDaemons(&s)
 	return s
 }
@@ -59,12 +56,13 @@ const viewTasks = 100
 func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 	view, now := o.core.view, o.core.clock.Now()
 	t, held := view.Totals(), view.Share(job, viewTasks)
+	serving, idle := view.Serving(app)
 	v := wire.JobView{Share: api.GroupShare{
 		Group: o.cfg.Group, Reachable: true,
 		AheadShort: t.Queued[sched.Short], AheadLong: t.Queued[sched.Long],
-		IdleGeneral: max(0, t.Idle[sched.General]), IdleReserve: max(0, t.Idle[sched.Reserved]),
+		IdleGeneral: max(0, idle[sched.General]), IdleReserve: max(0, idle[sched.Reserved]),
 		OldestShort: waited(t.Oldest[sched.Short], now), OldestLong: waited(t.Oldest[sched.Long], now),
-		Serving: view.Serving(app), Queued: held.Queued, Running: held.Running,
+		Serving: serving, Queued: held.Queued, Running: held.Running,
 	}}
 	v.Share.OldestWait = max(v.Share.OldestShort, v.Share.OldestLong)
 	for _, r := range held.Tasks {

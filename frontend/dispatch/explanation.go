@@ -170,8 +170,8 @@ func (e *explanations) queueSentence(class sched.Class, g *api.GroupShare) strin
 	case api.WaitsForBackend:
 		return fmt.Sprintf("%s: %s for a worker that serves its application; none there does now. Its tasks are distributed over other groups if none comes.", w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"))
 	case api.WaitsAtLimit:
-		return fmt.Sprintf("%s: %s although %s: its owner has as many slots as its max allows (a later sentence then says so); or its master has just started, and its nodes report first what they run, for a second at most; or the idle workers do not serve its application.",
-			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), sched.Count(w.Idle[sched.General]+w.Idle[sched.Reserved], "worker is idle", "workers are idle"))
+		return fmt.Sprintf("%s: %s although %s: its owner has as many slots as its max allows (a later sentence then says so); or its master has just started, and its nodes report first what they run, for a second at most.",
+			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), sched.Count(w.Idle[sched.General]+w.Idle[sched.Reserved], "worker that serves it is idle", "workers that serve it are idle"))
 	}
 	return e.opts.Policy.Explain(&w)
 }

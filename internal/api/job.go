@@ -188,8 +188,8 @@ type GroupShare struct {
 	Running     int     `json:"running"`       // tasks of the job that run
 	AheadShort  int     `json:"ahead_short"`   // tasks in the short queue of the group
 	AheadLong   int     `json:"ahead_long"`    // tasks in the long queue of the group
-	IdleGeneral int     `json:"idle_general"`  // idle workers that take all tasks
-	IdleReserve int     `json:"idle_reserved"` // idle workers that take short tasks only
+	IdleGeneral int     `json:"idle_general"`  // idle workers that serve the job's application and take all tasks
+	IdleReserve int     `json:"idle_reserved"` // idle workers that serve it and take short tasks only
 	Serving     int     `json:"serving"`       // workers that serve the job's application
 	OldestWait  float64 `json:"oldest_wait"`   // seconds that the first task of the group has waited, of any class
 	OldestShort float64 `json:"oldest_short"`  // the same, of the short ones
@@ -263,7 +263,7 @@ type MasterState struct {
 	IdleReserved  int     `json:"idle_reserved"` // idle workers that take short tasks only
 	BusyGeneral   int     `json:"busy_general"`  // busy workers that take all tasks
 	BusyReserved  int     `json:"busy_reserved"` // busy workers that take short tasks only
-	Workers       int     `json:"workers"`       // all of its workers
+	Workers       int     `json:"workers"`       // all of its workers, with those that take nothing: their nodes drain, say
 	Launches      uint64  `json:"launches"`      // tasks that workers accepted
 	Lost          uint64  `json:"lost"`          // launches that were lost with their node
 	RefusedLaunch uint64  `json:"refused"`       // launches that a worker refused

@@ -49,8 +49,12 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		if n := int(got.Launches); n != want.running && n != 6 {
 			t.Errorf("%s: %d launches", spec, n)
 		}
-		if s := m.Serves(); len(s) != 1 || s[0] != "" || m.Serving("") != 4 || m.Serving("other") != 0 {
-			t.Errorf("%s: serves %q with %d and %d workers", spec, s, m.Serving(""), m.Serving("other"))
+		workers, idle := m.Serving("")
+		if others, _ := m.Serving("other"); workers != 4 || others != 0 || idle != want.idle {
+			t.Errorf("%s: %d workers serve, and %d another application; %v are idle", spec, workers, others, idle)
+		}
+		if s := m.Serves(); len(s) != 1 || s[0] != "" {
+			t.Errorf("%s: serves %q", spec, s)
 		}
 		j := m.Share(job, 2)
 		if j.Queued != want.queued || j.Running != want.running || len(j.Tasks) != min(2, want.running) {

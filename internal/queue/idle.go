@@ -14,7 +14,10 @@ type Idler struct {
 // Listed reports whether the worker is in an idle list.
 func (e *Idler) Listed() bool { return e.list != nil }
 
-type idleList struct{ first, last *Idler }
+type idleList struct {
+	first, last *Idler
+	count       int
+}
 
 // PushIdle puts the worker at the tail of the idle workers of its service and
 // kind.
@@ -28,6 +31,7 @@ func (x *Index) PushIdle(e *Idler, s *Service, k sched.WorkerKind) {
 		e.list.first = e
 	}
 	e.list.last = e
+	e.list.count++
 	x.idle[k]++
 }
 
@@ -47,8 +51,27 @@ func (x *Index) RemoveIdle(e *Idler) {
 	} else {
 		l.last = e.prev
 	}
+	l.count--
 	x.idle[e.kind]--
 	e.list, e.prev, e.next = nil, nil, nil
+}
+
+// IdleOf returns how many idle workers of the kind serve the application.
+func (x *Index) IdleOf(app string, k sched.WorkerKind) (idle int) {
+	if a := x.apps[app]; a != nil {
+		for _, s := range a.services {
+			idle += s.idle[k].count
+		}
+	}
+	return idle
+}
+
+// Unused returns how many idle workers of the kind serve nothing.
+func (x *Index) Unused(k sched.WorkerKind) int {
+	if s := x.services[serviceKey(nil)]; s != nil {
+		return s.idle[k].count
+	}
+	return 0
 }
 
 // TakeIdle removes and returns the worker of that kind that has been idle longest among

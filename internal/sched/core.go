@@ -50,8 +50,9 @@ type (
 		Totals() GroupTotals
 		// Serves returns the applications that a live worker serves, sorted.
 		Serves() []string
-		// Serving returns the number of workers that serve the application.
-		Serving(app string) int
+		// Serving returns the number of workers that serve the application, and how many of
+		// them are idle, Unknown as in GroupTotals.Idle.
+		Serving(app string) (workers int, idle [NumWorkerKinds]int)
 		WorkerView(worker Addr) WorkerView
 		// Share returns what the group holds of a job, with at most that many of the
 		// tasks at workers, in order of launch.

@@ -53,7 +53,8 @@ type GroupTotals struct {
 	Queued   [NumClasses]int  // tasks that wait for a worker
 	Oldest   [NumClasses]Time // since when the first of them waits, Unknown without one
 	Workers  [NumWorkerKinds]int
-	Idle     [NumWorkerKinds]int // Unknown where workers get tasks from others as well
+	Idle     [NumWorkerKinds]int // that take tasks; Unknown where workers get tasks from others as well
+	Busy     [NumWorkerKinds]int // all where Idle is Unknown; the others take nothing now: their node drains, say
 	Launches uint64
 	Lost     uint64 // attempts whose worker was lost
 	Refused  uint64 // launches that a worker refused

@@ -211,13 +211,14 @@ func TestGap(t *testing.T) {
 
 func TestWhy(t *testing.T) {
 	for _, c := range []struct {
-		queued, workers, idle int
-		reserved              bool
-		want                  string
+		queued, workers, idle, busy int
+		reserved                    bool
+		want                        string
 	}{
-		{0, 4, 0, false, ""}, {1, 0, 0, false, "no worker"}, {1, 4, 1, false, "a limit"}, {1, 4, 0, true, "reserved for short"}, {1, 4, 0, false, "all 4 workers are busy"}, {1, 1, 0, false, "only worker"},
+		{0, 4, 0, 4, false, ""}, {1, 0, 0, 0, false, "no worker"}, {1, 4, 1, 3, false, "a limit"}, {1, 4, 0, 3, true, "reserved for short"}, {1, 4, 0, 4, false, "all 4 workers are busy"}, {1, 1, 0, 1, false, "only worker"},
+		{1, 4, 0, 3, false, "all workers that take tasks are busy; the nodes of others drain"}, {1, 4, 0, 0, false, "no worker takes tasks: the nodes drain"}, {1, 1, 0, 0, false, "no worker takes tasks"},
 	} {
-		if got := why(&api.MasterState{Workers: c.workers}, c.queued, c.idle, c.reserved); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+		if got := why(&api.MasterState{Workers: c.workers, BusyGeneral: c.busy}, c.queued, c.idle, c.reserved); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

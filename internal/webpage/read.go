@@ -96,6 +96,7 @@ func groupRows(groups []api.MasterState) []groupRow {
 // why returns why tasks of a class wait at a group where some number of workers that may take
 // them are idle, "" when none wait. reserved is set when others are idle that may not.
 func why(g *api.MasterState, queued, idle int, reserved bool) string {
+	busy := g.BusyGeneral + g.BusyReserved
 	switch {
 	case queued == 0:
 		return ""
@@ -105,8 +106,12 @@ func why(g *api.MasterState, queued, idle int, reserved bool) string {
 		return "workers are idle: a limit of the owner, the start of the master or the application keeps the tasks from them"
 	case reserved:
 		return "the idle workers are reserved for short tasks"
-	case g.Workers == 1:
+	case g.Workers == 1 && busy == 1:
 		return "its only worker is busy"
+	case busy == 0:
+		return "no worker takes tasks: the nodes drain, or cannot be reached"
+	case busy < g.Workers:
+		return "all workers that take tasks are busy; the nodes of others drain, or cannot be reached"
 	}
 	return "all " + strconv.Itoa(g.Workers) + " workers are busy"
 }

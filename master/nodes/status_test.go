@@ -1,10 +1,13 @@
 package nodes_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -28,7 +31,7 @@ func TestStatusOfSlots(t *testing.T) {
 		t.Fatal(a, err)
 	}
 	known := []int{0, sched.Unknown, 1, 2, 0} // attempts that the core knows, by worker
-	list, idle, all := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID], Reserved: w.ID < 2} })
+	list, idle, busy := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID], Reserved: w.ID < 2} })
 	if len(list) != 1 {
 		t.Fatalf("%d nodes are shown", len(list))
 	}
@@ -39,11 +42,47 @@ func TestStatusOfSlots(t *testing.T) {
 	if want := ([sched.NumWorkerKinds]int{sched.General: 1, sched.Reserved: 1}); idle != want {
 		t.Errorf("idle are %v, want %v", idle, want)
 	}
-	if want := ([sched.NumWorkerKinds]int{sched.General: 3, sched.Reserved: 2}); all != want {
-		t.Errorf("there are %v, want %v", all, want)
+	if want := ([sched.NumWorkerKinds]int{sched.General: 2, sched.Reserved: 1}); busy != want {
+		t.Errorf("busy are %v, want %v", busy, want)
 	}
 	known[0] = 1
 	if list, _, _ := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID]} }); list[0].SlotUse != "b-s1l-l0.-" {
 		t.Errorf("a task was launched at the first: %s", list[0].SlotUse)
+	}
+}
+
+// Slots that are free are idle while their node takes tasks: not while it drains or cannot be reached.
+func TestIdleSlots(t *testing.T) {
+	for _, p := range []sched.Policy{pigeon.Policy(), sparrow.Policy(sparrow.Defaults())} {
+		g := newGroup(p)
+		h := hello("a", 1, "h:1", 0, 0, 0)
+		h.Slots[0].Running = sched.AttemptID{Job: sched.JobID{Lo: 1}, Attempt: 1}
+		if a, err := g.Hello(h); err != nil || a.Problem != "" {
+			t.Fatal(a, err)
+		}
+		expect := func(when string, free int) {
+			t.Helper()
+			_, idle, busy := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: sched.Unknown} })
+			if idle[sched.General] != free || busy[sched.General] != 1 {
+				t.Errorf("%s: %s: %v slots are idle and %v busy, want %d and 1", p.Name, when, idle, busy, free)
+			}
+			totals := g.View().Totals()
+			if serving, unused := g.View().Serving(""); totals.Idle[sched.General] != free || unused[sched.General] != free || totals.Busy[sched.General] != 1 || (free > 0) != (serving == 3) {
+				t.Errorf("%s: %s: the view is %+v; %d workers serve, %v of them idle", p.Name, when, totals, serving, unused)
+			}
+		}
+		expect("up", 2)
+		ref := wire.Ref{Role: sched.Worker, Name: "a"}
+		for up, free := range map[link.Status]int{link.Down: 0, link.Up: 2} {
+			g.LinkState(ref, link.State{Status: up, Err: errors.New("no answer")})
+			expect(up.String(), free)
+		}
+		g.LinkState(ref, link.State{Status: link.Up})
+		s := &wire.Snapshot{Sender: ref, Incarnation: 1, Slots: h.Slots}
+		for i, draining := range []bool{true, false} {
+			s.Sequence, s.Draining = uint64(i)+1, draining //nolint:gosec // 0 and 1
+			g.Snapshot(s)
+			expect(map[bool]string{true: "draining", false: "resumed"}[draining], map[bool]int{true: 0, false: 2}[draining])
+		}
 	}
 }

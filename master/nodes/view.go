@@ -9,10 +9,11 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Status lists the registered nodes for users, and counts their slots by kind. Where workers
-// receive tasks from others than this master, the node's last report counts. A worker of
-// several slots may be busy in some of them, and hold more attempts than it has slots.
-func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.Node, idle, all [sched.NumWorkerKinds]int) {
+// Status lists the registered nodes for users, and counts their slots by kind: those that run
+// something, and of the others those that take tasks. Where workers receive tasks from others than
+// this master, the node's last report counts. A worker of several slots may be busy in some of
+// them, and hold more attempts than it has slots.
+func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.Node, idle, busy [sched.NumWorkerKinds]int) {
 	list = make([]api.Node, 0, len(t.byName))
 	each := t.cfg.Policy.SlotsPerWorker()
 	for _, n := range t.sorted() {
@@ -23,17 +24,19 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 			if w.Tasks == sched.Unknown {
 				w.Tasks = n.slots[slot].busy
 			}
-			kind, busy := sched.General, min(w.Tasks, each)
+			kind, runs := sched.General, min(w.Tasks, each)
 			if w.Reserved {
 				kind = sched.Reserved
 				v.Reserved += each
 			}
 			v.Slots += each
-			v.Busy += busy
-			all[kind] += each
-			idle[kind] += each - busy
+			v.Busy += runs
+			busy[kind] += runs
+			if v.State == api.StateUp {
+				idle[kind] += each - runs
+			}
 			v.Apps = n.servesNow(slot)
-			if busy > 0 {
+			if runs > 0 {
 				v.Owners = append(v.Owners, n.slots[slot].owners...)
 			}
 		}
@@ -42,7 +45,7 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 		v.SlotUse = n.use(workers, each, v.Owners)
 		list = append(list, v)
 	}
-	return list, idle, all
+	return list, idle, busy
 }
 
 // use describes the use of a node's slots, of which each of its workers has the given number: how
@@ -86,7 +89,10 @@ func (v View) Totals() (t sched.GroupTotals) {
 	for _, n := range v.nodes.byName {
 		for _, s := range n.slots {
 			t.Workers[sched.General]++
-			if s.busy == 0 {
+			switch {
+			case s.busy > 0:
+				t.Busy[sched.General]++
+			case n.up && !n.draining:
 				t.Idle[sched.General]++
 			}
 		}
@@ -107,16 +113,19 @@ func (v View) Serves() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Serving counts the slots that serve an application.
-func (v View) Serving(app string) (workers int) {
+// Serving counts the slots that serve an application, and those of them that are idle.
+func (v View) Serving(app string) (workers int, idle [sched.NumWorkerKinds]int) {
 	for _, n := range v.nodes.byName {
-		for _, s := range n.slots {
-			if slices.Contains(s.serves, app) {
-				workers++
+		for slot, s := range n.slots {
+			if !slices.Contains(n.servesNow(slot), app) {
+				continue
+			}
+			if workers++; s.busy == 0 {
+				idle[sched.General]++
 			}
 		}
 	}
-	return workers
+	return workers, idle
 }
 
 // WorkerView returns nothing beyond what the nodes report.

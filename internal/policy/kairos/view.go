@@ -21,7 +21,11 @@ func (s *Master) Totals() sched.GroupTotals {
 	}
 	t.Workers[sched.General] = s.alive
 	for _, n := range s.nodes {
-		if n != nil && len(n.tasks) == 0 {
+		switch {
+		case n == nil:
+		case len(n.tasks) > 0:
+			t.Busy[sched.General]++
+		case !n.leaving:
 			t.Idle[sched.General]++
 		}
 	}
@@ -36,12 +40,12 @@ func (s *Master) Serves() []string {
 	return s.service.Names
 }
 
-// Serving returns how many nodes serve the application.
-func (s *Master) Serving(app string) int {
+// Serving returns how many nodes serve the application, and how many of them are idle.
+func (s *Master) Serving(app string) (nodes int, idle [sched.NumWorkerKinds]int) {
 	if app == "" {
-		return s.alive
+		return s.alive, s.Totals().Idle
 	}
-	return 0
+	return 0, idle
 }
 
 // WorkerView returns what this master knows of a node.

@@ -21,6 +21,7 @@ func (s *Master) Totals() sched.GroupTotals {
 	}
 	reserved := s.reserved()
 	t.Workers[sched.General], t.Workers[sched.Reserved] = s.alive-reserved, reserved
+	t.Busy = t.Workers
 	for _, w := range s.workers {
 		if w != nil {
 			t.Queued[sched.Long] += len(w.assigned)
@@ -32,12 +33,15 @@ func (s *Master) Totals() sched.GroupTotals {
 // Serves returns the applications that long jobs may name, sorted.
 func (s *Master) Serves() []string { return s.serves }
 
-// Serving returns how many workers serve the application.
-func (s *Master) Serving(app string) int {
-	if slices.Contains(s.serves, app) {
-		return s.alive
+// Serving returns how many workers serve the application; how many of them are idle is not known.
+func (s *Master) Serving(app string) (workers int, idle [sched.NumWorkerKinds]int) {
+	for k := range idle {
+		idle[k] = sched.Unknown
 	}
-	return 0
+	if slices.Contains(s.serves, app) {
+		workers = s.alive
+	}
+	return workers, idle
 }
 
 // WorkerView returns what is known of a worker. One that drains is in no partition.

@@ -57,13 +57,14 @@ func (s *Master) Totals() sched.GroupTotals {
 			t.Oldest[c] = since
 		}
 	}
-	for k := range t.Idle {
-		t.Idle[k] = s.index.Idle(sched.WorkerKind(k))
-	}
 	for _, w := range s.workers {
 		if w != nil {
 			t.Workers[w.kind()]++
 		}
+	}
+	for k := range t.Idle {
+		kind := sched.WorkerKind(k)
+		t.Idle[k], t.Busy[k] = s.index.Idle(kind)-s.index.Unused(kind), t.Workers[k]-s.index.Idle(kind)
 	}
 	return t
 }
@@ -71,12 +72,15 @@ func (s *Master) Totals() sched.GroupTotals {
 // Serves returns the applications that a live worker serves, sorted.
 func (s *Master) Serves() []string { return s.index.Served() }
 
-// Serving returns how many workers serve the application.
-func (s *Master) Serving(app string) int {
+// Serving returns how many workers serve the application, and how many of them are idle.
+func (s *Master) Serving(app string) (workers int, idle [sched.NumWorkerKinds]int) {
 	if a := s.index.Find(app); a != nil {
-		return a.Workers
+		workers = a.Workers
 	}
-	return 0
+	for k := range idle {
+		idle[k] = s.index.IdleOf(app, sched.WorkerKind(k))
+	}
+	return workers, idle
 }
 
 // Contended reports whether tasks of other applications or owners wait that are as urgent
