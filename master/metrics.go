@@ -63,7 +63,7 @@ func newMetrics(now func() sched.Time) *metrics {
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })
-	m.GaugeFuncs("oldest_wait_seconds", "How long the first waiting task has waited.", class, func(c int) float64 {
+	m.GaugeFuncs("oldest_wait_seconds", "How long the task has waited that has waited longest.", class, func(c int) float64 {
 		return waited(e.snapshot.Load().Oldest[c], now())
 	})
 	m.GaugeFuncs("idle_workers", "Idle workers that take tasks: their nodes can be reached and do not drain.", kind, func(k int) float64 { return float64(max(0, e.snapshot.Load().Idle[k])) })

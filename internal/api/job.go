@@ -191,7 +191,7 @@ type GroupShare struct {
 	IdleGeneral int     `json:"idle_general"`  // idle workers that serve the job's application and take all tasks
 	IdleReserve int     `json:"idle_reserved"` // idle workers that serve it and take short tasks only
 	Serving     int     `json:"serving"`       // workers that serve the job's application
-	OldestWait  float64 `json:"oldest_wait"`   // seconds that the first task of the group has waited, of any class
+	OldestWait  float64 `json:"oldest_wait"`   // seconds that the task of the group has waited that has waited longest, of any class
 	OldestShort float64 `json:"oldest_short"`  // the same, of the short ones
 	OldestLong  float64 `json:"oldest_long"`   // the same, of the long ones
 

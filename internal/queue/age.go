@@ -32,7 +32,9 @@ func (x *Index) PushByAge(c sched.Class, since sched.Time, j *Job, first, count,
 	}
 	// The lane has the order of runs of equal number.
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: since, seq: next.seq, prev: at, next: next}
-	next.prev = r
+	if next.prev = r; l.tail == next {
+		l.tail = r
+	}
 	if at != nil {
 		at.next = r
 	} else {

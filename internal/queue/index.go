@@ -176,12 +176,12 @@ func (x *Index) OthersWait(app, owner string, c sched.Class) bool {
 // Idle returns how many workers of the kind are idle.
 func (x *Index) Idle(k sched.WorkerKind) int { return x.idle[k] }
 
-// Oldest returns when the first waiting task of the class was queued; false when
-// none waits. It looks at every application and owner: for reports, not for decisions.
+// Oldest returns since when the task of the class waits that has waited longest; false when
+// none waits. A task that was put to the head hides none that waits behind it. It looks at every application and owner: for reports, not for decisions.
 func (x *Index) Oldest(c sched.Class) (since sched.Time, found bool) {
 	for _, a := range x.order {
 		a.roots[c].each(func(k *lane) {
-			if r := k.first; !found || r.Since < since {
+			if r := k.oldest(); !found || r.Since < since {
 				since, found = r.Since, true
 			}
 		})

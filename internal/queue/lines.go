@@ -23,6 +23,7 @@ type lane struct {
 	line        *line
 	place       *place
 	first, last *Run
+	tail        *Run     // the first that was not put to the head, nil if there is none
 	ranking     *ranking // nil for a class without an order
 }
 
@@ -130,6 +131,19 @@ func (x *Index) dropLines(a *App) {
 			n.Waits = kept
 		}
 	})
+}
+
+// oldest returns the run of a lane that has waited longest: the first of those at the tail, or the
+// last of those that were put to the head.
+func (k *lane) oldest() *Run {
+	head := k.last
+	if k.tail != nil {
+		head = k.tail.prev
+	}
+	if k.tail == nil || head != nil && head.Since < k.tail.Since {
+		return head
+	}
+	return k.tail
 }
 
 // laneOf returns the job's lane in the queue of the class, and makes it.

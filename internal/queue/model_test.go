@@ -280,6 +280,11 @@ func (m *model) check(t *rapid.T) {
 		if found != (len(q) > 0) {
 			t.Fatalf("Oldest returns %d, %v with %d tasks waiting", oldest, found, len(q))
 		}
+		for i := range q {
+			if q[i].since < oldest {
+				t.Fatalf("Oldest returns %d, and task %d of job %v has waited since %d", oldest, q[i].n, q[i].job.ID, q[i].since)
+			}
+		}
 	}
 	for k := range sched.NumWorkerKinds {
 		want := 0

@@ -81,6 +81,9 @@ func (x *Index) PushTailAs(c sched.Class, now sched.Time, j *Job, first, count, 
 		l.first = r
 	}
 	l.last = r
+	if l.tail == nil {
+		l.tail = r
+	}
 	x.enter(r)
 	if was == nil {
 		x.filled(l)
@@ -184,6 +187,9 @@ func (x *Index) shrink(r *Run, n int32) {
 	}
 	j := r.Job
 	l := j.line.lanes[r.Class]
+	if l.tail == r {
+		l.tail = r.next
+	}
 	if r.prev != nil {
 		r.prev.next = r.next
 	} else {

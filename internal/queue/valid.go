@@ -77,14 +77,21 @@ func (p *place) valid() (tasks int, err error) {
 		if k.first == nil {
 			err = fmt.Errorf("nothing waits in a lane of owner %q", p.node().Path())
 		}
+		var tail *Run
 		for r := k.first; r != nil; r = r.next {
 			tasks += int(r.Count)
+			if tail == nil && r.seq >= 0 {
+				tail = r
+			}
 			if r.Job.line != k.line || r.Class != p.class || (r.next == nil) != (r == k.last) {
 				err = fmt.Errorf("a run is in the wrong lane of owner %q", p.node().Path())
 			}
 			if r == r.Job.runs { // once for each job
 				err = cmp.Or(err, r.Job.valid())
 			}
+		}
+		if k.tail != tail {
+			err = fmt.Errorf("the tail of a lane of owner %q is not where it should be", p.node().Path())
 		}
 	})
 	if p.more != nil {

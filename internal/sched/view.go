@@ -51,7 +51,7 @@ type TaskView struct {
 // reserved workers leaves the second of a pair at zero.
 type GroupTotals struct {
 	Queued   [NumClasses]int  // tasks that wait for a worker
-	Oldest   [NumClasses]Time // since when the first of them waits, Unknown without one
+	Oldest   [NumClasses]Time // since when the one waits that has waited longest, Unknown without one
 	Workers  [NumWorkerKinds]int
 	Idle     [NumWorkerKinds]int // that take tasks; Unknown where workers get tasks from others as well
 	Busy     [NumWorkerKinds]int // all where Idle is Unknown; the others take nothing now: their node drains, say
