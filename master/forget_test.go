@@ -23,7 +23,7 @@ func TestGonePeersAreForgotten(t *testing.T) {
 	master.ForgetAfter(m, 200*time.Millisecond)
 	daemontest.Run(t, m)
 	f := daemontest.Frontend(t, "f", m.Addr())
-	first := f.Register(wire.Hello{})
+	first := f.Register(wire.Hello{Token: 7})
 	f.Send(daemontest.Tasks(1, 1))
 	for i := range 20 {
 		n := daemontest.Node(t, fmt.Sprint("n", i), m.Addr())
@@ -31,7 +31,11 @@ func TestGonePeersAreForgotten(t *testing.T) {
 		n.Send()
 	}
 	daemontest.Await(t, "all are forgotten", func() bool { links, senders := master.Known(m); return links == 0 && senders == 0 })
-	if again := f.Register(wire.Hello{}); again.Registration == first.Registration {
+	again := f.Hello(wire.Hello{Token: 3}) // the store of leaderships was made anew
+	if !again.Accepted {
+		t.Errorf("a frontend that was forgotten is refused for a token of its former life: %s", again.Problem)
+	}
+	if again.Registration == first.Registration {
 		t.Error("a frontend that was forgotten is not told that its messages were dropped")
 	}
 }

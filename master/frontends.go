@@ -153,6 +153,7 @@ func (f *frontends) forget(after time.Duration) []string {
 	names := f.registry.Forget(sched.Time(after), f.now())
 	for _, name := range names {
 		delete(f.silent, name)
+		delete(f.tokens, name) // those of a new store of leaderships begin again
 		f.links.Remove(frontendRef(name))
 		delete(f.byName, name)
 	}
