@@ -68,6 +68,10 @@ func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobV
 	return wire.JobView{}, nil
 }
 
+func (g *countingGroup) RunningAttempts(context.Context, sched.JobID, int32) ([]api.TaskStatus, error) {
+	return nil, nil
+}
+
 func (g *countingGroup) ForgetNode(context.Context, string) (bool, error) { return false, nil }
 
 func (g *countingGroup) GroupOwners(context.Context) (api.GroupOwners, error) {

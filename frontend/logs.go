@@ -107,17 +107,21 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 		return "", &api.Error{Problem: api.NotFound, What: "the node that ran it is not known any more: its job has too many tasks for that, or was accepted by an earlier version", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
-	for _, v := range srv.owner.dispatch.JobViews(ctx, id, at.app) {
-		for _, t := range v.Tasks {
-			if t.Task == r.Task {
-				node, _, _ = strings.Cut(t.Node, "/")
-				return node, nil
-			}
+	attempts, silent := srv.owner.dispatch.RunningAttempts(ctx, id, at.app, r.Task)
+	for i := range attempts {
+		if node == "" || attempts[i].Attempt == r.Attempt {
+			node, _, _ = strings.Cut(attempts[i].Node, "/")
 		}
 	}
-	if at.state.Ended() {
+	switch {
+	case node != "":
+		return node, nil
+	case at.state.Ended():
 		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no node has reported that it ran, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "`pigeon explain` shows why its job ended"}
+	case len(silent) > 0:
+		return "", &api.Error{Problem: api.NotReady, What: fmt.Sprintf("it runs in no group whose master answers, and the masters of some groups do not: %s", strings.Trim(fmt.Sprint(silent), "[]")), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+			Tried: "finding its node", Next: "try again when they answer; `pigeon nodes --groups` shows the masters"}
 	}
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
 }

@@ -202,6 +202,28 @@ func TestTaskLog(t *testing.T) {
 	}
 }
 
+// The output of a task is found however many tasks of its job run; while a master does not answer,
+// a task that runs in its group is not said to wait.
+func TestLogOfOneOfManyTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.master()
+	const tasks = 120 // more than an explanation lists
+	w.node(0, tasks)
+	f := w.frontend()
+	w.submit(f, sleeps("many", tasks, time.Hour))
+	daemontest.Await(t, "all run", func() bool { s, err := f.Status(t.Context(), "many"); return err == nil && s.Running == tasks })
+	for task := range tasks {
+		if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "many", Task: task, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), "only programs have outputs") {
+			t.Fatalf("task %d: %v", task, err)
+		}
+	}
+	m.process.Stop()
+	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "many", Task: 1, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), "the masters of some groups do not: 0") {
+		t.Errorf("without the master: %v", err)
+	}
+}
+
 // TestLogOfACancelledJob: what the tasks of a cancelled job wrote is found where they ran, and the
 // explanation says where that was.
 func TestLogOfACancelledJob(t *testing.T) {

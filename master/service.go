@@ -99,6 +99,15 @@ func (m *Master) ForgetNode(ctx context.Context, name string) (bool, error) {
 	return a.forgotten, errors.Join(err, a.err)
 }
 
+// RunningAttempts returns the attempts of a task that run or are suspended in the group.
+func (m *Master) RunningAttempts(ctx context.Context, job sched.JobID, task int32) ([]api.TaskStatus, error) {
+	const tried = "finding where a task runs"
+	if !m.standing.leads() {
+		return nil, m.standing.refusal(tried)
+	}
+	return daemon.Ask(ctx, m.mailbox, tried, func() []api.TaskStatus { return m.owner.runningAttempts(job, task) })
+}
+
 // RunningTasks returns how many tasks of each of the jobs run in the group.
 func (m *Master) RunningTasks(ctx context.Context, list []sched.JobID) ([]int32, error) {
 	const tried = "counting the running tasks of jobs"

@@ -65,16 +65,35 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 		Serving: serving, Queued: held.Queued, Running: held.Running,
 	}}
 	v.Share.OldestWait = max(v.Share.OldestShort, v.Share.OldestLong)
-	for _, r := range held.Tasks {
-		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
-		if ref, ok := o.addrs.Ref(r.Worker); ok {
-			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
-		}
-		if r.Since != sched.Unknown {
-			t.Seconds = (now - r.Since).Seconds()
-			t.Started = float64(time.Now().UnixMicro())/1e6 - t.Seconds
-		}
-		v.Tasks = append(v.Tasks, t)
+	for i := range held.Tasks {
+		v.Tasks = append(v.Tasks, o.taskStatus(&held.Tasks[i]))
 	}
 	return v
+}
+
+// taskStatus describes an attempt at a worker.
+func (o *owner) taskStatus(r *sched.TaskView) api.TaskStatus {
+	t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
+	if r.Suspended {
+		t.State = "suspended"
+	}
+	if ref, ok := o.addrs.Ref(r.Worker); ok {
+		t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
+	}
+	if r.Since != sched.Unknown {
+		t.Seconds = (o.core.clock.Now() - r.Since).Seconds()
+		t.Started = float64(time.Now().UnixMicro())/1e6 - t.Seconds
+	}
+	return t
+}
+
+// runningAttempts returns the attempts of a task that are at workers.
+func (o *owner) runningAttempts(job sched.JobID, task int32) (list []api.TaskStatus) {
+	held := o.core.view.Share(job, sched.MaxTasks)
+	for i := range held.Tasks {
+		if r := &held.Tasks[i]; r.Task == task {
+			list = append(list, o.taskStatus(r))
+		}
+	}
+	return list
 }

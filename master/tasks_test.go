@@ -1,6 +1,7 @@
 package master_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -437,5 +438,26 @@ func TestRunningJobs(t *testing.T) {
 		if err != nil || r.More || !slices.Equal(got, want) {
 			t.Errorf("jobs %v of %s run, want %v; more: %v, %v", got, name, want, r.More, err)
 		}
+	}
+}
+
+// A master finds where a task runs, however many tasks of its job do.
+func TestRunningAttempts(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(120, 1)})
+	f.Send(daemontest.Tasks(1, 121))
+	for _, it := range n.AwaitGot(sched.Launch, 120) {
+		list, err := f.Master().RunningAttempts(t.Context(), it.Msg.Job, it.Msg.First)
+		if err != nil || len(list) != 1 || list[0].Task != int(it.Msg.First) || list[0].Attempt != 1 || list[0].State != "running" || list[0].Node != fmt.Sprintf("n1/%d", it.To.Slot) {
+			t.Fatalf("task %d at slot %d: %+v, %v", it.Msg.First, it.To.Slot, list, err)
+		}
+	}
+	if list, err := f.Master().RunningAttempts(t.Context(), sched.JobID{Lo: 1}, 120); err != nil || len(list) != 0 {
+		t.Errorf("of a task that waits: %+v, %v", list, err)
 	}
 }

@@ -601,6 +601,8 @@ service PeerService {
   TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)
   // Frontend to master.
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
+  // The attempts of a task that run or are suspended in the group: a jobView does not list all.
+  list<published.TTaskStatus> runningAttempts(1: TJobId job, 2: i32 task) throws (1: published.TPigeonException e)
   // How many tasks of each of the jobs run in the group, in their order; 1,000 jobs at most.
   list<i32> runningTasks(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
   // Which jobs of the frontend of that name have tasks that run in the group; it lists 10,000

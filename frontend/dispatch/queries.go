@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,34 @@ func (q *queries) JobViews(ctx context.Context, job sched.JobID, app string) []w
 		v.Share.Group, v.Share.Reachable = m.group, err == nil
 		return v
 	})
+}
+
+// RunningAttempts returns the attempts of a task that run or are suspended in the groups whose
+// masters answer, and the groups whose masters do not. app is the job's application, for masters of
+// an earlier version, which list some tasks of the job only.
+func (q *queries) RunningAttempts(ctx context.Context, job sched.JobID, app string, task int) (list []api.TaskStatus, silent []int) {
+	if q.masters.opts.Policy.NewMaster == nil {
+		return nil, nil
+	}
+	type answer struct {
+		list []api.TaskStatus
+		err  error
+	}
+	answers := query(ctx, q.masters, func(ctx context.Context, m *master) (a answer) {
+		a.list, a.err = m.peer.Current().RunningAttempts(ctx, job, int32(task)) //nolint:gosec // below the number of tasks
+		if e, told := errors.AsType[*api.Error](a.err); told && e.Problem != api.NotReady {
+			var v wire.JobView
+			v, a.err = m.peer.Current().JobView(ctx, job, app)
+			a.list = slices.DeleteFunc(v.Tasks, func(t api.TaskStatus) bool { return t.Task != task })
+		}
+		return a
+	})
+	for g := range answers {
+		if list = append(list, answers[g].list...); answers[g].err != nil {
+			silent = append(silent, q.masters.list[g].group)
+		}
+	}
+	return list, silent
 }
 
 // RunningTasks returns how many tasks of each of the jobs run in every group, by group; nil

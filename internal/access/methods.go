@@ -38,7 +38,7 @@ var methods = map[string]map[string]Action{
 	},
 	PeerService: {
 		"deliver": ExchangeMessages, "hello": Register, "snapshot": SendSnapshots, "reports": ReportResults, "inventory": ReportResults,
-		"roll": FollowMembers, "jobView": QueryMasters, "runningTasks": QueryMasters, "runningJobs": QueryMasters, "forgetNode": QueryMasters, "masterState": QueryMasters,
+		"roll": FollowMembers, "jobView": QueryMasters, "runningAttempts": QueryMasters, "runningTasks": QueryMasters, "runningJobs": QueryMasters, "forgetNode": QueryMasters, "masterState": QueryMasters,
 		"groupOwners": QueryMasters, "taskLog": OrderNodes, "taskInput": OrderNodes, "orderExecutors": OrderNodes, "holdings": OrderNodes, "drain": OrderNodes,
 		"filePiece": FetchFiles,
 	},

@@ -44,6 +44,7 @@ type JobView struct {
 type TaskView struct {
 	Task, Attempt int32
 	Worker        Addr
+	Suspended     bool // it continues after another task that runs there
 	Since         Time // its start if it had run without pauses, Unknown where the core does not know; for a worker that registered with it, not before that
 }
 

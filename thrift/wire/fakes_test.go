@@ -186,6 +186,10 @@ func (p *fakePeer) RunningTasks(_ context.Context, jobs []sched.JobID) ([]int32,
 	return make([]int32, len(jobs)), p.note("running %v", jobs)
 }
 
+func (p *fakePeer) RunningAttempts(_ context.Context, job sched.JobID, task int32) ([]api.TaskStatus, error) {
+	return []api.TaskStatus{filled[api.TaskStatus]()}, p.note("attempts %v %d", job, task)
+}
+
 func (p *fakePeer) RunningJobs(_ context.Context, frontend string) (wire.RunningJobs, error) {
 	return filled[wire.RunningJobs](), p.note("jobs of %s", frontend)
 }

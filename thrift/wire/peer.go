@@ -51,6 +51,9 @@ type GroupViewer interface {
 	// JobView returns what the group holds of a job; app is the job's application,
 	// for a job of which it holds nothing.
 	JobView(ctx context.Context, job sched.JobID, app string) (JobView, error)
+	// RunningAttempts returns the attempts of a task that run or are suspended in the group. A
+	// JobView does not list those of all tasks.
+	RunningAttempts(ctx context.Context, job sched.JobID, task int32) ([]api.TaskStatus, error)
 	// RunningTasks returns how many tasks of each of the jobs run in the group, in their
 	// order.
 	RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error)
@@ -189,6 +192,14 @@ func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]i
 	}
 	n, err := h.ports.Group.RunningTasks(ctx, mapped(jobs, jobIDFrom))
 	return n, refusal(err)
+}
+
+func (h peerHandler) RunningAttempts(ctx context.Context, job *peer.TJobId, task int32) ([]*published.TTaskStatus, error) {
+	if h.ports.Group == nil {
+		return nil, refusal(notHere("master"))
+	}
+	list, err := h.ports.Group.RunningAttempts(ctx, jobIDFrom(job), task)
+	return mapped(list, taskStatusTo), refusal(err)
 }
 
 func (h peerHandler) RunningJobs(ctx context.Context, frontend string) (*peer.TRunningJobs, error) {

@@ -82,6 +82,14 @@ func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (
 	return jobViewFrom(v), err
 }
 
+// RunningAttempts returns the attempts of a task that run or are suspended in a master's group.
+func (p *PeerClient) RunningAttempts(ctx context.Context, job sched.JobID, task int32) ([]api.TaskStatus, error) {
+	list, err := invoke(ctx, p.caller, "asking a master where a task runs", func(ctx context.Context, c thrift.TClient) ([]*published.TTaskStatus, error) {
+		return peer.NewPeerServiceClient(c).RunningAttempts(ctx, jobIDTo(job), task)
+	})
+	return mapped(list, taskStatusFrom), err
+}
+
 // RunningTasks returns how many tasks of each of the jobs run in a master's group.
 func (p *PeerClient) RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error) {
 	n, err := invoke(ctx, p.caller, "asking a master for the running tasks of jobs", func(ctx context.Context, c thrift.TClient) ([]int32, error) {

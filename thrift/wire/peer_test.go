@@ -59,6 +59,9 @@ func TestPeerClient(t *testing.T) {
 	view, err := c.JobView(ctx, job, "app")
 	must(t, err)
 	equal(t, "view", view, filled[wire.JobView]())
+	attempts, err := c.RunningAttempts(ctx, job, 5)
+	must(t, err)
+	equal(t, "attempts", attempts, []api.TaskStatus{filled[api.TaskStatus]()})
 	running, err := c.RunningJobs(ctx, "f")
 	must(t, err)
 	equal(t, "running", running, filled[wire.RunningJobs]())
@@ -119,6 +122,7 @@ func TestPortsNotServed(t *testing.T) {
 		"hello":    func() error { _, err := c.Hello(ctx, &wire.Hello{Sender: node}); return err },
 		"snapshot": func() error { _, err := c.Snapshot(ctx, &wire.Snapshot{Sender: node}); return err },
 		"running":  func() error { _, err := c.RunningTasks(ctx, []sched.JobID{{}}); return err },
+		"attempts": func() error { _, err := c.RunningAttempts(ctx, sched.JobID{}, 0); return err },
 		"jobs":     func() error { _, err := c.RunningJobs(ctx, ""); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },

@@ -249,6 +249,11 @@ func TestSuspendedTasksRun(t *testing.T) {
 	if len(jobs) != 2 || jobs[0] != 2 || jobs[1] != 1 {
 		t.Errorf("jobs %v run, want 2 and then 1, which it suspended", jobs)
 	}
+	for job, suspended := range map[uint64]bool{1: true, 2: false} {
+		if share := r.master.Share(sched.JobID{Lo: job}, 9); share.Running != 1 || len(share.Tasks) != 1 || share.Tasks[0].Worker != worker(0) || share.Tasks[0].Suspended != suspended {
+			t.Errorf("of job %d there is %+v", job, share)
+		}
+	}
 }
 
 // The assumed start of a task, its attained service ago, leaves out the time for which it was

@@ -123,8 +123,8 @@ func (s *Master) Running() iter.Seq2[sched.JobID, sched.Addr] {
 	}
 }
 
-// Share returns the group's share of a job, with at most that many of the running tasks,
-// in order of launch.
+// Share returns the group's share of a job, with at most that many of the running tasks, in order
+// of launch, and of those that are suspended.
 func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued, v.Running = s.Job(id)
 	j := s.jobs[id]
@@ -133,6 +133,19 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	}
 	for w := s.workers.running(j); w != nil && len(v.Tasks) < most; w = w.next {
 		v.Tasks = append(v.Tasks, sched.TaskView{Task: w.task, Attempt: w.attempt, Worker: w.addr, Since: w.bill.begun()})
+	}
+	if s.hooks.suspended(j) == 0 {
+		return v
+	}
+	for _, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		for _, h := range w.held {
+			if h.job == j && len(v.Tasks) < most {
+				v.Tasks = append(v.Tasks, sched.TaskView{Task: h.task, Attempt: h.attempt, Worker: w.addr, Suspended: true, Since: sched.Unknown})
+			}
+		}
 	}
 	return v
 }

@@ -18146,6 +18146,10 @@ type PeerService interface {
 	//  - App
 	JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error)
 	// Parameters:
+	//  - Job
+	//  - Task
+	RunningAttempts(ctx context.Context, job *TJobId, task int32) (_r []*published.TTaskStatus, _err error)
+	// Parameters:
 	//  - Jobs
 	RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error)
 	// Parameters:
@@ -18388,13 +18392,15 @@ func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string
 }
 
 // Parameters:
-//   - Jobs
-func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
-	var _args106 PeerServiceRunningTasksArgs
-	_args106.Jobs = jobs
-	var _result108 PeerServiceRunningTasksResult
+//   - Job
+//   - Task
+func (p *PeerServiceClient) RunningAttempts(ctx context.Context, job *TJobId, task int32) (_r []*published.TTaskStatus, _err error) {
+	var _args106 PeerServiceRunningAttemptsArgs
+	_args106.Job = job
+	_args106.Task = task
+	var _result108 PeerServiceRunningAttemptsResult
 	var _meta107 thrift.ResponseMeta
-	_meta107, _err = p.Client_().Call(ctx, "runningTasks", &_args106, &_result108)
+	_meta107, _err = p.Client_().Call(ctx, "runningAttempts", &_args106, &_result108)
 	p.SetLastResponseMeta_(_meta107)
 	if _err != nil {
 		return
@@ -18408,13 +18414,13 @@ func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_
 }
 
 // Parameters:
-//   - Frontend
-func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_r *TRunningJobs, _err error) {
-	var _args109 PeerServiceRunningJobsArgs
-	_args109.Frontend = frontend
-	var _result111 PeerServiceRunningJobsResult
+//   - Jobs
+func (p *PeerServiceClient) RunningTasks(ctx context.Context, jobs []*TJobId) (_r []int32, _err error) {
+	var _args109 PeerServiceRunningTasksArgs
+	_args109.Jobs = jobs
+	var _result111 PeerServiceRunningTasksResult
 	var _meta110 thrift.ResponseMeta
-	_meta110, _err = p.Client_().Call(ctx, "runningJobs", &_args109, &_result111)
+	_meta110, _err = p.Client_().Call(ctx, "runningTasks", &_args109, &_result111)
 	p.SetLastResponseMeta_(_meta110)
 	if _err != nil {
 		return
@@ -18424,8 +18430,28 @@ func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_
 		return _r, _result111.E
 	}
 
-	if _ret112 := _result111.GetSuccess(); _ret112 != nil {
-		return _ret112, nil
+	return _result111.GetSuccess(), nil
+}
+
+// Parameters:
+//   - Frontend
+func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_r *TRunningJobs, _err error) {
+	var _args112 PeerServiceRunningJobsArgs
+	_args112.Frontend = frontend
+	var _result114 PeerServiceRunningJobsResult
+	var _meta113 thrift.ResponseMeta
+	_meta113, _err = p.Client_().Call(ctx, "runningJobs", &_args112, &_result114)
+	p.SetLastResponseMeta_(_meta113)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result114.E != nil:
+		return _r, _result114.E
+	}
+
+	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
+		return _ret115, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "runningJobs failed: unknown result")
 }
@@ -18433,28 +18459,11 @@ func (p *PeerServiceClient) RunningJobs(ctx context.Context, frontend string) (_
 // Parameters:
 //   - Name
 func (p *PeerServiceClient) ForgetNode(ctx context.Context, name string) (_r bool, _err error) {
-	var _args113 PeerServiceForgetNodeArgs
-	_args113.Name = name
-	var _result115 PeerServiceForgetNodeResult
-	var _meta114 thrift.ResponseMeta
-	_meta114, _err = p.Client_().Call(ctx, "forgetNode", &_args113, &_result115)
-	p.SetLastResponseMeta_(_meta114)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result115.E != nil:
-		return _r, _result115.E
-	}
-
-	return _result115.GetSuccess(), nil
-}
-
-func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args116 PeerServiceMasterStateArgs
-	var _result118 PeerServiceMasterStateResult
+	var _args116 PeerServiceForgetNodeArgs
+	_args116.Name = name
+	var _result118 PeerServiceForgetNodeResult
 	var _meta117 thrift.ResponseMeta
-	_meta117, _err = p.Client_().Call(ctx, "masterState", &_args116, &_result118)
+	_meta117, _err = p.Client_().Call(ctx, "forgetNode", &_args116, &_result118)
 	p.SetLastResponseMeta_(_meta117)
 	if _err != nil {
 		return
@@ -18464,28 +18473,45 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 		return _r, _result118.E
 	}
 
-	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
-		return _ret119, nil
+	return _result118.GetSuccess(), nil
+}
+
+func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
+	var _args119 PeerServiceMasterStateArgs
+	var _result121 PeerServiceMasterStateResult
+	var _meta120 thrift.ResponseMeta
+	_meta120, _err = p.Client_().Call(ctx, "masterState", &_args119, &_result121)
+	p.SetLastResponseMeta_(_meta120)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result121.E != nil:
+		return _r, _result121.E
+	}
+
+	if _ret122 := _result121.GetSuccess(); _ret122 != nil {
+		return _ret122, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
 
 func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGroupOwners, _err error) {
-	var _args120 PeerServiceGroupOwnersArgs
-	var _result122 PeerServiceGroupOwnersResult
-	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "groupOwners", &_args120, &_result122)
-	p.SetLastResponseMeta_(_meta121)
+	var _args123 PeerServiceGroupOwnersArgs
+	var _result125 PeerServiceGroupOwnersResult
+	var _meta124 thrift.ResponseMeta
+	_meta124, _err = p.Client_().Call(ctx, "groupOwners", &_args123, &_result125)
+	p.SetLastResponseMeta_(_meta124)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result122.E != nil:
-		return _r, _result122.E
+	case _result125.E != nil:
+		return _r, _result125.E
 	}
 
-	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
-		return _ret123, nil
+	if _ret126 := _result125.GetSuccess(); _ret126 != nil {
+		return _ret126, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "groupOwners failed: unknown result")
 }
@@ -18496,25 +18522,25 @@ func (p *PeerServiceClient) GroupOwners(ctx context.Context) (_r *published.TGro
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args124 PeerServiceTaskLogArgs
-	_args124.Attempt = attempt
-	_args124.Stream = stream
-	_args124.Offset = offset
-	_args124.Limit = limit
-	var _result126 PeerServiceTaskLogResult
-	var _meta125 thrift.ResponseMeta
-	_meta125, _err = p.Client_().Call(ctx, "taskLog", &_args124, &_result126)
-	p.SetLastResponseMeta_(_meta125)
+	var _args127 PeerServiceTaskLogArgs
+	_args127.Attempt = attempt
+	_args127.Stream = stream
+	_args127.Offset = offset
+	_args127.Limit = limit
+	var _result129 PeerServiceTaskLogResult
+	var _meta128 thrift.ResponseMeta
+	_meta128, _err = p.Client_().Call(ctx, "taskLog", &_args127, &_result129)
+	p.SetLastResponseMeta_(_meta128)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result126.E != nil:
-		return _r, _result126.E
+	case _result129.E != nil:
+		return _r, _result129.E
 	}
 
-	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
-		return _ret127, nil
+	if _ret130 := _result129.GetSuccess(); _ret130 != nil {
+		return _ret130, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -18523,23 +18549,23 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 //   - Attempt
 //   - Input
 func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, input *published.TInput) (_r *published.TInputReply, _err error) {
-	var _args128 PeerServiceTaskInputArgs
-	_args128.Attempt = attempt
-	_args128.Input = input
-	var _result130 PeerServiceTaskInputResult
-	var _meta129 thrift.ResponseMeta
-	_meta129, _err = p.Client_().Call(ctx, "taskInput", &_args128, &_result130)
-	p.SetLastResponseMeta_(_meta129)
+	var _args131 PeerServiceTaskInputArgs
+	_args131.Attempt = attempt
+	_args131.Input = input
+	var _result133 PeerServiceTaskInputResult
+	var _meta132 thrift.ResponseMeta
+	_meta132, _err = p.Client_().Call(ctx, "taskInput", &_args131, &_result133)
+	p.SetLastResponseMeta_(_meta132)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result130.E != nil:
-		return _r, _result130.E
+	case _result133.E != nil:
+		return _r, _result133.E
 	}
 
-	if _ret131 := _result130.GetSuccess(); _ret131 != nil {
-		return _ret131, nil
+	if _ret134 := _result133.GetSuccess(); _ret134 != nil {
+		return _ret134, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
@@ -18547,22 +18573,22 @@ func (p *PeerServiceClient) TaskInput(ctx context.Context, attempt *TAttempt, in
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args132 PeerServiceOrderExecutorsArgs
-	_args132.Order = order
-	var _result134 PeerServiceOrderExecutorsResult
-	var _meta133 thrift.ResponseMeta
-	_meta133, _err = p.Client_().Call(ctx, "orderExecutors", &_args132, &_result134)
-	p.SetLastResponseMeta_(_meta133)
+	var _args135 PeerServiceOrderExecutorsArgs
+	_args135.Order = order
+	var _result137 PeerServiceOrderExecutorsResult
+	var _meta136 thrift.ResponseMeta
+	_meta136, _err = p.Client_().Call(ctx, "orderExecutors", &_args135, &_result137)
+	p.SetLastResponseMeta_(_meta136)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result134.E != nil:
-		return _r, _result134.E
+	case _result137.E != nil:
+		return _r, _result137.E
 	}
 
-	if _ret135 := _result134.GetSuccess(); _ret135 != nil {
-		return _ret135, nil
+	if _ret138 := _result137.GetSuccess(); _ret138 != nil {
+		return _ret138, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
@@ -18573,25 +18599,25 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args136 PeerServiceHoldingsArgs
-	_args136.Frontend = frontend
-	_args136.Incarnation = incarnation
-	_args136.Version = version
-	_args136.WaitMillis = waitMillis
-	var _result138 PeerServiceHoldingsResult
-	var _meta137 thrift.ResponseMeta
-	_meta137, _err = p.Client_().Call(ctx, "holdings", &_args136, &_result138)
-	p.SetLastResponseMeta_(_meta137)
+	var _args139 PeerServiceHoldingsArgs
+	_args139.Frontend = frontend
+	_args139.Incarnation = incarnation
+	_args139.Version = version
+	_args139.WaitMillis = waitMillis
+	var _result141 PeerServiceHoldingsResult
+	var _meta140 thrift.ResponseMeta
+	_meta140, _err = p.Client_().Call(ctx, "holdings", &_args139, &_result141)
+	p.SetLastResponseMeta_(_meta140)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result138.E != nil:
-		return _r, _result138.E
+	case _result141.E != nil:
+		return _r, _result141.E
 	}
 
-	if _ret139 := _result138.GetSuccess(); _ret139 != nil {
-		return _ret139, nil
+	if _ret142 := _result141.GetSuccess(); _ret142 != nil {
+		return _ret142, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
@@ -18599,22 +18625,22 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *TDrainReply, _err error) {
-	var _args140 PeerServiceDrainArgs
-	_args140.Order = order
-	var _result142 PeerServiceDrainResult
-	var _meta141 thrift.ResponseMeta
-	_meta141, _err = p.Client_().Call(ctx, "drain", &_args140, &_result142)
-	p.SetLastResponseMeta_(_meta141)
+	var _args143 PeerServiceDrainArgs
+	_args143.Order = order
+	var _result145 PeerServiceDrainResult
+	var _meta144 thrift.ResponseMeta
+	_meta144, _err = p.Client_().Call(ctx, "drain", &_args143, &_result145)
+	p.SetLastResponseMeta_(_meta144)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result142.E != nil:
-		return _r, _result142.E
+	case _result145.E != nil:
+		return _r, _result145.E
 	}
 
-	if _ret143 := _result142.GetSuccess(); _ret143 != nil {
-		return _ret143, nil
+	if _ret146 := _result145.GetSuccess(); _ret146 != nil {
+		return _ret146, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drain failed: unknown result")
 }
@@ -18624,24 +18650,24 @@ func (p *PeerServiceClient) Drain(ctx context.Context, order *TDrainOrder) (_r *
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args144 PeerServiceFilePieceArgs
-	_args144.Sha256 = sha256
-	_args144.Offset = offset
-	_args144.Limit = limit
-	var _result146 PeerServiceFilePieceResult
-	var _meta145 thrift.ResponseMeta
-	_meta145, _err = p.Client_().Call(ctx, "filePiece", &_args144, &_result146)
-	p.SetLastResponseMeta_(_meta145)
+	var _args147 PeerServiceFilePieceArgs
+	_args147.Sha256 = sha256
+	_args147.Offset = offset
+	_args147.Limit = limit
+	var _result149 PeerServiceFilePieceResult
+	var _meta148 thrift.ResponseMeta
+	_meta148, _err = p.Client_().Call(ctx, "filePiece", &_args147, &_result149)
+	p.SetLastResponseMeta_(_meta148)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result146.E != nil:
-		return _r, _result146.E
+	case _result149.E != nil:
+		return _r, _result149.E
 	}
 
-	if _ret147 := _result146.GetSuccess(); _ret147 != nil {
-		return _ret147, nil
+	if _ret150 := _result149.GetSuccess(); _ret150 != nil {
+		return _ret150, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -18666,26 +18692,27 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self148 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self148.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self148.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self148.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self148.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self148.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
-	self148.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self148.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self148.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
-	self148.processorMap["runningJobs"] = &peerServiceProcessorRunningJobs{handler: handler}
-	self148.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
-	self148.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self148.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
-	self148.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self148.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
-	self148.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self148.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self148.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
-	self148.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self148
+	self151 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self151.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self151.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self151.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self151.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self151.processorMap["inventory"] = &peerServiceProcessorInventory{handler: handler}
+	self151.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self151.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self151.processorMap["runningAttempts"] = &peerServiceProcessorRunningAttempts{handler: handler}
+	self151.processorMap["runningTasks"] = &peerServiceProcessorRunningTasks{handler: handler}
+	self151.processorMap["runningJobs"] = &peerServiceProcessorRunningJobs{handler: handler}
+	self151.processorMap["forgetNode"] = &peerServiceProcessorForgetNode{handler: handler}
+	self151.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self151.processorMap["groupOwners"] = &peerServiceProcessorGroupOwners{handler: handler}
+	self151.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self151.processorMap["taskInput"] = &peerServiceProcessorTaskInput{handler: handler}
+	self151.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self151.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self151.processorMap["drain"] = &peerServiceProcessorDrain{handler: handler}
+	self151.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self151
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18698,12 +18725,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x149 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x152 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x149.Write(ctx, oprot)
+	x152.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x149
+	return false, x152
 
 }
 
@@ -18712,7 +18739,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err153 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18762,21 +18789,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc154 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc154.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err153 != nil {
+				return false, thrift.WrapTException(_write_err153)
 			}
 			return true, err
 		}
@@ -18785,19 +18812,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err153 != nil {
+		return false, thrift.WrapTException(_write_err153)
 	}
 	return true, err
 }
@@ -18807,7 +18834,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err155 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18857,21 +18884,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc156 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc156.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err155 != nil {
+				return false, thrift.WrapTException(_write_err155)
 			}
 			return true, err
 		}
@@ -18880,19 +18907,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err155 != nil {
+		return false, thrift.WrapTException(_write_err155)
 	}
 	return true, err
 }
@@ -18902,7 +18929,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err157 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18952,21 +18979,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc158 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc158.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err157 != nil {
+				return false, thrift.WrapTException(_write_err157)
 			}
 			return true, err
 		}
@@ -18975,19 +19002,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err157 != nil {
+		return false, thrift.WrapTException(_write_err157)
 	}
 	return true, err
 }
@@ -18997,7 +19024,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err159 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19047,21 +19074,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc160 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc160.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err159 != nil {
+				return false, thrift.WrapTException(_write_err159)
 			}
 			return true, err
 		}
@@ -19070,19 +19097,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err159 != nil {
+		return false, thrift.WrapTException(_write_err159)
 	}
 	return true, err
 }
@@ -19092,7 +19119,7 @@ type peerServiceProcessorInventory struct {
 }
 
 func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err161 error
 	args := PeerServiceInventoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19142,21 +19169,21 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
+			_exc162 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing inventory: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc162.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err161 != nil {
+				return false, thrift.WrapTException(_write_err161)
 			}
 			return true, err
 		}
@@ -19165,19 +19192,19 @@ func (p *peerServiceProcessorInventory) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "inventory", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err161 != nil {
+		return false, thrift.WrapTException(_write_err161)
 	}
 	return true, err
 }
@@ -19187,7 +19214,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err163 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19237,21 +19264,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err163 != nil {
+				return false, thrift.WrapTException(_write_err163)
 			}
 			return true, err
 		}
@@ -19260,19 +19287,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err163 != nil {
+		return false, thrift.WrapTException(_write_err163)
 	}
 	return true, err
 }
@@ -19282,7 +19309,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err165 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19332,21 +19359,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc166 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc166.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err165 != nil {
+				return false, thrift.WrapTException(_write_err165)
 			}
 			return true, err
 		}
@@ -19355,19 +19382,114 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err165 != nil {
+		return false, thrift.WrapTException(_write_err165)
+	}
+	return true, err
+}
+
+type peerServiceProcessorRunningAttempts struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorRunningAttempts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err167 error
+	args := PeerServiceRunningAttemptsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "runningAttempts", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceRunningAttemptsResult{}
+	if retval, err2 := p.handler.RunningAttempts(ctx, args.Job, args.Task); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc168 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningAttempts: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "runningAttempts", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc168.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
+			}
+			if _write_err167 != nil {
+				return false, thrift.WrapTException(_write_err167)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "runningAttempts", thrift.REPLY, seqId); err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
+	}
+	if _write_err167 != nil {
+		return false, thrift.WrapTException(_write_err167)
 	}
 	return true, err
 }
@@ -19377,7 +19499,7 @@ type peerServiceProcessorRunningTasks struct {
 }
 
 func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err169 error
 	args := PeerServiceRunningTasksArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19427,21 +19549,21 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
+			_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningTasks: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err169 != nil {
+				return false, thrift.WrapTException(_write_err169)
 			}
 			return true, err
 		}
@@ -19450,19 +19572,19 @@ func (p *peerServiceProcessorRunningTasks) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningTasks", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err169 != nil {
+		return false, thrift.WrapTException(_write_err169)
 	}
 	return true, err
 }
@@ -19472,7 +19594,7 @@ type peerServiceProcessorRunningJobs struct {
 }
 
 func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err171 error
 	args := PeerServiceRunningJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19522,21 +19644,21 @@ func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningJobs: "+err2.Error())
+			_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing runningJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err171 != nil {
+				return false, thrift.WrapTException(_write_err171)
 			}
 			return true, err
 		}
@@ -19545,19 +19667,19 @@ func (p *peerServiceProcessorRunningJobs) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "runningJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err171 != nil {
+		return false, thrift.WrapTException(_write_err171)
 	}
 	return true, err
 }
@@ -19567,7 +19689,7 @@ type peerServiceProcessorForgetNode struct {
 }
 
 func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err173 error
 	args := PeerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19617,21 +19739,21 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err173 != nil {
+				return false, thrift.WrapTException(_write_err173)
 			}
 			return true, err
 		}
@@ -19640,19 +19762,19 @@ func (p *peerServiceProcessorForgetNode) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err173 != nil {
+		return false, thrift.WrapTException(_write_err173)
 	}
 	return true, err
 }
@@ -19662,7 +19784,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err175 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19712,21 +19834,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err175 != nil {
+				return false, thrift.WrapTException(_write_err175)
 			}
 			return true, err
 		}
@@ -19735,19 +19857,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err175 != nil {
+		return false, thrift.WrapTException(_write_err175)
 	}
 	return true, err
 }
@@ -19757,7 +19879,7 @@ type peerServiceProcessorGroupOwners struct {
 }
 
 func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err172 error
+	var _write_err177 error
 	args := PeerServiceGroupOwnersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19807,21 +19929,21 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
+			_exc178 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing groupOwners: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := _exc178.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if _write_err172 != nil {
-				return false, thrift.WrapTException(_write_err172)
+			if _write_err177 != nil {
+				return false, thrift.WrapTException(_write_err177)
 			}
 			return true, err
 		}
@@ -19830,19 +19952,19 @@ func (p *peerServiceProcessorGroupOwners) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "groupOwners", thrift.REPLY, seqId); err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if _write_err172 != nil {
-		return false, thrift.WrapTException(_write_err172)
+	if _write_err177 != nil {
+		return false, thrift.WrapTException(_write_err177)
 	}
 	return true, err
 }
@@ -19852,7 +19974,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err179 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19902,21 +20024,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc180 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc180.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err179 != nil {
+				return false, thrift.WrapTException(_write_err179)
 			}
 			return true, err
 		}
@@ -19925,19 +20047,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err179 != nil {
+		return false, thrift.WrapTException(_write_err179)
 	}
 	return true, err
 }
@@ -19947,7 +20069,7 @@ type peerServiceProcessorTaskInput struct {
 }
 
 func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err176 error
+	var _write_err181 error
 	args := PeerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19997,21 +20119,21 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc182 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := _exc182.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if _write_err176 != nil {
-				return false, thrift.WrapTException(_write_err176)
+			if _write_err181 != nil {
+				return false, thrift.WrapTException(_write_err181)
 			}
 			return true, err
 		}
@@ -20020,19 +20142,19 @@ func (p *peerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if _write_err176 != nil {
-		return false, thrift.WrapTException(_write_err176)
+	if _write_err181 != nil {
+		return false, thrift.WrapTException(_write_err181)
 	}
 	return true, err
 }
@@ -20042,7 +20164,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err183 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20092,21 +20214,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc184 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := _exc184.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if _write_err178 != nil {
-				return false, thrift.WrapTException(_write_err178)
+			if _write_err183 != nil {
+				return false, thrift.WrapTException(_write_err183)
 			}
 			return true, err
 		}
@@ -20115,19 +20237,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err183 != nil {
+		return false, thrift.WrapTException(_write_err183)
 	}
 	return true, err
 }
@@ -20137,7 +20259,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err180 error
+	var _write_err185 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20187,21 +20309,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc186 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := _exc186.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if _write_err180 != nil {
-				return false, thrift.WrapTException(_write_err180)
+			if _write_err185 != nil {
+				return false, thrift.WrapTException(_write_err185)
 			}
 			return true, err
 		}
@@ -20210,19 +20332,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if _write_err180 != nil {
-		return false, thrift.WrapTException(_write_err180)
+	if _write_err185 != nil {
+		return false, thrift.WrapTException(_write_err185)
 	}
 	return true, err
 }
@@ -20232,7 +20354,7 @@ type peerServiceProcessorDrain struct {
 }
 
 func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err182 error
+	var _write_err187 error
 	args := PeerServiceDrainArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20282,21 +20404,21 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
+			_exc188 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drain: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := _exc188.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if _write_err182 != nil {
-				return false, thrift.WrapTException(_write_err182)
+			if _write_err187 != nil {
+				return false, thrift.WrapTException(_write_err187)
 			}
 			return true, err
 		}
@@ -20305,19 +20427,19 @@ func (p *peerServiceProcessorDrain) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drain", thrift.REPLY, seqId); err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if _write_err182 != nil {
-		return false, thrift.WrapTException(_write_err182)
+	if _write_err187 != nil {
+		return false, thrift.WrapTException(_write_err187)
 	}
 	return true, err
 }
@@ -20327,7 +20449,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err184 error
+	var _write_err189 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20377,21 +20499,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc190 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := _exc190.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if _write_err184 != nil {
-				return false, thrift.WrapTException(_write_err184)
+			if _write_err189 != nil {
+				return false, thrift.WrapTException(_write_err189)
 			}
 			return true, err
 		}
@@ -20400,19 +20522,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if _write_err184 != nil {
-		return false, thrift.WrapTException(_write_err184)
+	if _write_err189 != nil {
+		return false, thrift.WrapTException(_write_err189)
 	}
 	return true, err
 }
@@ -22404,6 +22526,331 @@ func (p *PeerServiceJobViewResult) String() string {
 }
 
 // Attributes:
+//   - Job
+//   - Task
+type PeerServiceRunningAttemptsArgs struct {
+	Job  *TJobId `thrift:"job,1" db:"job" json:"job"`
+	Task int32   `thrift:"task,2" db:"task" json:"task"`
+}
+
+func NewPeerServiceRunningAttemptsArgs() *PeerServiceRunningAttemptsArgs {
+	return &PeerServiceRunningAttemptsArgs{}
+}
+
+var PeerServiceRunningAttemptsArgs_Job_DEFAULT *TJobId
+
+func (p *PeerServiceRunningAttemptsArgs) GetJob() *TJobId {
+	if !p.IsSetJob() {
+		return PeerServiceRunningAttemptsArgs_Job_DEFAULT
+	}
+	return p.Job
+}
+
+func (p *PeerServiceRunningAttemptsArgs) GetTask() int32 {
+	return p.Task
+}
+func (p *PeerServiceRunningAttemptsArgs) IsSetJob() bool {
+	return p.Job != nil
+}
+
+func (p *PeerServiceRunningAttemptsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Job = &TJobId{}
+	if err := p.Job.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Job), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "runningAttempts_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "job", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:job: ", p), err)
+	}
+	if err := p.Job.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Job), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:job: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRunningAttemptsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:task: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.task (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:task: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRunningAttemptsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRunningAttemptsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceRunningAttemptsResult struct {
+	Success []*published.TTaskStatus    `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceRunningAttemptsResult() *PeerServiceRunningAttemptsResult {
+	return &PeerServiceRunningAttemptsResult{}
+}
+
+var PeerServiceRunningAttemptsResult_Success_DEFAULT []*published.TTaskStatus
+
+func (p *PeerServiceRunningAttemptsResult) GetSuccess() []*published.TTaskStatus {
+	return p.Success
+}
+
+var PeerServiceRunningAttemptsResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceRunningAttemptsResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceRunningAttemptsResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceRunningAttemptsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*published.TTaskStatus, 0, size)
+	p.Success = tSlice
+	for i := 0; i < size; i++ {
+		_elem191 := &published.TTaskStatus{}
+		if err := _elem191.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem191), err)
+		}
+		p.Success = append(p.Success, _elem191)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "runningAttempts_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRunningAttemptsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Success {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRunningAttemptsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRunningAttemptsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRunningAttemptsResult(%+v)", *p)
+}
+
+// Attributes:
 //   - Jobs
 type PeerServiceRunningTasksArgs struct {
 	Jobs []*TJobId `thrift:"jobs,1" db:"jobs" json:"jobs"`
@@ -22463,11 +22910,11 @@ func (p *PeerServiceRunningTasksArgs) ReadField1(ctx context.Context, iprot thri
 	tSlice := make([]*TJobId, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem186 := &TJobId{}
-		if err := _elem186.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem186), err)
+		_elem192 := &TJobId{}
+		if err := _elem192.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem192), err)
 		}
-		p.Jobs = append(p.Jobs, _elem186)
+		p.Jobs = append(p.Jobs, _elem192)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -22612,13 +23059,13 @@ func (p *PeerServiceRunningTasksResult) ReadField0(ctx context.Context, iprot th
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem187 int32
+		var _elem193 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem187 = v
+			_elem193 = v
 		}
-		p.Success = append(p.Success, _elem187)
+		p.Success = append(p.Success, _elem193)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
