@@ -232,6 +232,7 @@ func TestPageInChromium(t *testing.T) {
 		return err
 	}))
 	b.Await(rowsNow+` === 1 && document.querySelector("#job-count").textContent === "1 of 6 jobs"`, whole)
+	checkStates(t, b)
 	// A click explains a job, and its attempts' output is read.
 	b.Click("#job-list [data-index='0']")
 	b.Await(`document.querySelectorAll("#why li").length === 2 && document.querySelectorAll("#why tbody tr").length === 3`, whole)
@@ -266,6 +267,15 @@ func checkToolbars(t *testing.T, b *chromiumtest.Tab) {
 	}
 	if n := b.Text(`document.querySelectorAll(".bar #job-filter, .bar #job-state, .bar #legend").length`); n != "3" {
 		t.Errorf("%s of 3 controls are in a toolbar", n)
+	}
+}
+
+// checkStates checks that jobs can be filtered by each state that one has.
+func checkStates(t *testing.T, b *chromiumtest.Tab) {
+	t.Helper()
+	want := fmt.Sprint(api.States())
+	if got := b.Text(`"[" + [...document.querySelectorAll("#job-state option")].map(o => o.value).filter(v => v).join(" ") + "]"`); got != want {
+		t.Errorf("jobs can be filtered by the states %s, want %s", got, want)
 	}
 }
 
