@@ -213,6 +213,7 @@ func TestPageInChromium(t *testing.T) {
 		t.Errorf("the label of the map is %q", label)
 	}
 	checkToolbars(t, b)
+	checkBars(t, b)
 	// By owner, the legend names the owners.
 	b.Click("input[value=owner]")
 	b.Await(`document.querySelector("#legend").textContent.includes("research/alice")`, whole)
@@ -267,6 +268,20 @@ func checkToolbars(t *testing.T, b *chromiumtest.Tab) {
 	}
 	if n := b.Text(`document.querySelectorAll(".bar #job-filter, .bar #job-state, .bar #legend").length`); n != "3" {
 		t.Errorf("%s of 3 controls are in a toolbar", n)
+	}
+}
+
+// checkBars checks that the bar of each job is drawn: all of it is within its cell, and no part of
+// the cell's content is cut off.
+func checkBars(t *testing.T, b *chromiumtest.Tab) {
+	t.Helper()
+	cut := b.Text(`[...document.querySelectorAll("#job-list .row")].filter(r => r.style.display !== "none").map(r => {
+		const bar = r.querySelector(".progress"), cell = bar.closest("[role=gridcell]"), own = bar.getBoundingClientRect(), all = cell.getBoundingClientRect();
+		const within = own.left >= all.left - 1 && own.right <= all.right + 1 && own.top >= all.top - 1 && own.bottom <= all.bottom + 1;
+		return within && own.width > 20 && own.height > 2 && cell.scrollWidth <= cell.clientWidth ? "" : JSON.stringify([own, all]);
+	}).filter(x => x).join("; ")`)
+	if cut != "" {
+		t.Errorf("bars of jobs are not shown in their cells: %s", cut)
 	}
 }
 

@@ -39,5 +39,5 @@ function progress(j) {
   const part = (n, color) => n && j.tasks ? el("i", { style: { width: `${100 * n / j.tasks}%`, background: `var(--${color})` } }) : null;
   const text = `${count(j.completed + j.failed)} / ${count(j.tasks)}`;
   return el("span", { title: `${j.completed} completed, ${j.failed} failed, ${j.running} running of ${j.tasks}` },
-    text, el("span", { class: "progress", "aria-hidden": "true" }, part(j.completed, "good"), part(j.failed, "bad"), part(j.running, "short")));
+    el("span", { class: "tasks" }, text), el("span", { class: "progress", "aria-hidden": "true" }, part(j.completed, "good"), part(j.failed, "bad"), part(j.running, "short")));
 }
