@@ -72,7 +72,7 @@ func TestPageOfALiveCluster(t *testing.T) {
 	}
 	b.Click("#job-list [data-key='frontend-0/training']")
 	b.Await(`document.querySelector("#why .why")?.textContent.includes("wait")`, whole)
-	if got := text(b, "#panel"); !strings.Contains(got, "training (train model)") || !strings.Contains(got, "It runs for research/alice.") {
+	if got := text(b, "#panel"); !strings.Contains(got, "training (train model)") || !strings.Contains(got, "It runs for research/alice.") || strings.Contains(got, "null") {
 		t.Errorf("the panel shows %q", got)
 	}
 	b.Click("#panel-close")

@@ -6,9 +6,15 @@ export function el(tag, attributes = {}, ...children) {
     if (name === "style") Object.assign(e.style, value);
     else e.setAttribute(name, value === true ? "" : value);
   }
-  e.append(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
+  put(e, ...children);
   return e;
 }
+
+// put replaces the children of an element. null and undefined are no child, as in el.
+export function put(e, ...children) {
+  e.replaceChildren(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
+}
+
 export const byId = id => document.getElementById(id);
 
 // setText changes an element only when its text is another one, so that readers are not told twice.

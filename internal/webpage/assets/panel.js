@@ -1,4 +1,4 @@
-import { el, byId, get } from "./dom.js";
+import { el, byId, get, put } from "./dom.js";
 import { count, seconds, plural } from "./drawing/format.js";
 import { drawLog } from "./log.js";
 import { Chart } from "./chart.js";
@@ -29,7 +29,7 @@ export class Panel {
   // drawElsewhere shows what is known of a job of another frontend, and where it is explained.
   drawElsewhere(job, page) {
     const there = page ? el("a", { id: "elsewhere", href: `${page}#job=${encodeURIComponent(job.job)}`, rel: "noopener noreferrer" }, `the page of frontend ${job.frontend}`) : null;
-    this.why.replaceChildren(
+    put(this.why,
       el("p", { class: "soft" }, facts(job)),
       el("p", {}, `Frontend ${job.frontend} has this job, and this page shows the names and states of its jobs only. It is explained by `, there, there ? " and by: " : "", `pigeon explain ${job.job}`));
   }
@@ -46,7 +46,7 @@ export class Panel {
       this.draw(job, e, signal);
       if (!e.status.ended) this.timer = setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
     } catch (e) {
-      if (!signal.aborted) this.why.replaceChildren(el("p", { class: "bad", role: "alert" }, e.message));
+      if (!signal.aborted) put(this.why, el("p", { class: "bad", role: "alert" }, e.message));
     }
   }
 
@@ -54,7 +54,7 @@ export class Panel {
     const s = e.status, held = this.why.contains(document.activeElement) ? document.activeElement.dataset.task : undefined;
     const done = e.completed_tasks || [], tasks = [...(e.tasks || []), ...done].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
     const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
-    this.why.replaceChildren(
+    put(this.why,
       el("p", { class: "soft" }, facts(s)),
       el("h3", {}, s.ended ? "How it ended" : "Why it waits"), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
       tasks.length ? el("h3", {}, "Attempts") : null,
