@@ -71,6 +71,12 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	awaitEvent(t, f, api.EventJobFailed, "fails")
+	absent := script("absent", "", "")
+	absent.Tasks[0].Payload.Exec.Argv = []string{"/nonexistent/program"}
+	w.submit(f, absent)
+	if e = awaitEvent(t, f, api.EventTaskFailed, "absent"); strings.Contains(e.Message, "exit status") {
+		t.Errorf("a program that was not found has an exit status: %s", e.Message)
+	}
 	awaitEvent(t, f, api.EventJobReleased, "after")
 	awaitEvent(t, f, api.EventJobStarted, "after") // by the inventory of its node
 	if _, err := f.Cancel(t.Context(), "after"); err != nil {

@@ -116,7 +116,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		if api.State(t.State).Ended() || t.Seconds > 0 {
 			elapsed = fmt.Sprintf("%.3f s", t.Seconds)
 		}
-		if elapsed != "-" && t.State != string(api.StateRunning) {
+		if t.Exit != 0 || t.State == string(api.StateCompleted) { // 0 of any other: none is known
 			exit = strconv.Itoa(t.Exit)
 		}
 		reason := t.Reason

@@ -16,6 +16,8 @@ func TestExplainTasks(t *testing.T) {
 		{Task: 2, Attempt: 2, State: "failed", Node: "b", Seconds: 0.25, Exit: 3, Reason: "exit status 3"},
 		{Task: 3, Attempt: 1, State: "queued"},
 		{Task: 4, Attempt: 1, State: "running", Node: "a", Seconds: 2.5},
+		{Task: 5, Attempt: 1, State: "cancelled", Node: "a", Seconds: 0.5},
+		{Task: 6, Attempt: 1, State: "failed", Node: "a", Reason: "its program was not found"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +29,8 @@ func TestExplainTasks(t *testing.T) {
 		"2 2 failed b 0.250 s 3 exit status 3",
 		"3 1 queued - -",
 		"4 1 running a 2.500 s -",
+		"5 1 cancelled a 0.500 s -",
+		"6 1 failed a 0.000 s - its program was not found",
 	}
 	var got []string
 	for line := range strings.Lines(strings.TrimSpace(out.String())) {

@@ -131,7 +131,10 @@ func attemptEvent(j *Job, m *sched.Message, report *wire.Item, attempt int32, ev
 	}
 	if report != nil && m.Outcome == sched.Failed {
 		e.Reason = codeOf(report.Code).String()
-		how = fmt.Sprintf(" after %.3f s with exit status %d", report.Elapsed.Seconds(), report.Exit)
+		how = fmt.Sprintf(" after %.3f s", report.Elapsed.Seconds())
+		if report.Exit != 0 { // a program that could not be started has none
+			how += fmt.Sprintf(" with exit status %d", report.Exit)
+		}
 	}
 	if e.Reason != "" {
 		how += ", " + e.Reason
