@@ -40,3 +40,21 @@ func namesFirst(what string) cobra.PositionalArgs {
 		return namesAtLeastOne(what)(cmd, args[:min(1, len(args))])
 	}
 }
+
+// namesTwo checks those of a verb that takes two; what is their plural.
+func namesTwo(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fmt.Errorf("name two %s, not %d: %s", what, len(args), usage(cmd))
+		}
+		return nil
+	}
+}
+
+// flagsOnly checks those of a verb that takes none.
+func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes flags only, and %q is none", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

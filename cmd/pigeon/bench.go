@@ -99,7 +99,7 @@ func benchLatency() *cobra.Command {
 		Short: "Submit single tasks to an idle cluster, one after another",
 		Example: `  pigeon bench latency
   pigeon bench latency --samples 10000 --isolation process -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	f := addBenchFlags(cmd, 12)
@@ -148,7 +148,7 @@ func benchLaunch() *cobra.Command {
 		Example: `  pigeon bench launch                                    zero-length sleeps
   pigeon bench launch --backend exec --tasks 2000 --workers 48
   pigeon bench launch --duration 1s --workers 12000 --tasks 100000 -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	f := addBenchFlags(cmd, 120)
@@ -235,7 +235,7 @@ func benchTable() *cobra.Command {
 own, and prints their medians and spreads as a table of Markdown. What the table does
 not have, go test -bench measures: make bench does both.`,
 		Example: "  pigeon bench table --runs 5 > table.md",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	runs := cmd.Flags().Int("runs", 5, "of every measure")
 	only := cmd.Flags().String("only", "", "measures whose name holds this")

@@ -19,7 +19,7 @@ its removal is reported, because the node keeps --log-limit in all. The exit sta
 a task failed or an output was cut.`,
 		Example: `  pigeon bench outputs                        10,000 tasks of 10 MB: 100 GB are written
   pigeon bench outputs --tasks 200 -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o outputs.Options

@@ -33,7 +33,7 @@ installs what there is.`,
 		Example: `  pigeon bench reuther                                  a quarter of an hour
   pigeon bench reuther --peers floor,pigeon --durations 0s --rounds 5
   pigeon bench reuther --work 5s --durations 100ms,1s --rounds 1 --out out/reuther`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	fs := cmd.Flags()

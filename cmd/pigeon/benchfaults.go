@@ -26,7 +26,7 @@ that repeats it, and the exit status is then 1.`,
 		Example: `  pigeon bench faults                                   a minute, all policies
   pigeon bench faults --for 0 --total 10000000
   pigeon bench faults --policy kairos --fault-kinds all`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o check.Options

@@ -15,7 +15,7 @@ func benchSim() *cobra.Command {
 		Short: "Measure the simulator: time and memory of every policy, as Markdown",
 		Example: `  pigeon bench sim --traces ../shared/traces
   pigeon bench sim --runs 5 > speed.md`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	traces := cmd.Flags().String("traces", ".", "folder of ngo_90.tr and goog_sub.tr")
 	runs := cmd.Flags().Int("runs", 3, "runs of each; the median counts")

@@ -24,7 +24,7 @@ alongside a long job (sharing), and alongside 10,000 short tasks of another pers
   pigeon bench spark --only waves,trip --repeats 5
   pigeon bench spark --only people
   pigeon bench spark --only waves --variant spark.pigeon.lease=false`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	fs := cmd.Flags()
 	var o spark.Options

@@ -52,7 +52,7 @@ and histories is kept then.`,
   pigeon bench chaos --seed 7 --faults 31 -o json      the first 31 faults of a programme
   pigeon bench chaos --binary /opt/pigeon/bin/pigeon   daemons of another version
   pigeon bench chaos --report out/chaos/results.jsonl  the page from results`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	f, fs := &chaosFlags{}, cmd.Flags()

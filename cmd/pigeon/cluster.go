@@ -29,7 +29,7 @@ files into a folder; 'apply' brings them to the hosts over ssh and starts the da
 
 ssh is the program of that name: a user's own ~/.ssh/config, agent and known_hosts hold. What
 is done stays done: a command that failed on some hosts is repeated.`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	cmd.AddCommand(clusterPlan(), clusterApply(), clusterUpgrade(), clusterStatus(), clusterRemove(), clusterReady(), clusterAnswer())
 	return cmd
@@ -121,7 +121,7 @@ security: tls the folder authority has the cluster's own authority, which issues
 for each daemon; certificates are kept until a month before their end. The same inventory
 gives the same files. Nothing is sent to the hosts.`,
 		Example: "  pigeon cluster plan inventory.yaml\n  pigeon cluster plan inventory.yaml --out plan && git -C plan diff",
-		Args:    cobra.ExactArgs(1),
+		Args:    namesOne("host inventory"),
 	}
 	f := addPlanFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -162,7 +162,7 @@ func changes(n int, of string) string {
 
 // hostsVerb makes a verb that works on the hosts of an inventory.
 func hostsVerb(use, short, long, example string, work func(ctx context.Context, c *clusters.Cluster) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: namesOne("host inventory")}
 	f := addPlanFlags(cmd).addHostFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := f.open(cmd, args[0])

@@ -48,7 +48,7 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
   pigeon compare --policies pigeon,hawk --traces a.tr --live --hosts inventory.yaml   on other machines, over ssh
   pigeon compare results out/ec2 out/weight > results.md  one page of several comparisons`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	fs := cmd.Flags()
@@ -248,7 +248,7 @@ how each was made, what the published figures are and where ours differ, and why
 With --beside the page is short, and each comparison gets a page of its own there.`,
 		Example: `  pigeon compare results out/ec2 out/yahoo > results.md
   pigeon compare results --beside docs/results --see docs/results-live.md out/results/* > docs/results.md`,
-		Args: cobra.MinimumNArgs(1),
+		Args: namesAtLeastOne("folder"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			page.Folders = dirs
 			var text bytes.Buffer // nothing is printed of a page that fails

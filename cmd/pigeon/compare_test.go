@@ -74,7 +74,7 @@ func TestCompareRefusals(t *testing.T) {
 		"--policies pigeon --out " + file:                    "--out",
 		"more":                                               "more",
 		"results " + dir:                                     "manifest.json",
-		"results":                                            "requires at least 1",
+		"results":                                            "name a f",
 	} {
 		words := append([]string{"compare"}, strings.Fields(args)...)
 		if !strings.Contains(args, "--out") && !strings.HasPrefix(args, "results") {

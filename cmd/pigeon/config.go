@@ -34,7 +34,7 @@ func configRoles(roles []role) *cobra.Command {
 		Use:     "roles",
 		Short:   "List what has a configuration, one name a line",
 		Example: "  pigeon config roles",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, r := range roles {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), r.name); err != nil {
@@ -52,7 +52,7 @@ func configShow(r role, roles []role) *cobra.Command {
 		Short: "Show the settings of " + r.name,
 		Example: fmt.Sprintf(`  pigeon config show %[1]s
   pigeon config show %[1]s --config configs/%[1]s.yaml -o json`, r.name),
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	addConfigFlags(cmd, r.flags)
@@ -94,7 +94,7 @@ func configCheck(r role) *cobra.Command {
 		Use:     r.name + " FILE...",
 		Short:   "Check files of " + r.name + "; flags and environment do not count",
 		Example: fmt.Sprintf("  pigeon config check %[1]s configs/%[1]s.yaml", r.name),
-		Args:    cobra.MinimumNArgs(1),
+		Args:    namesAtLeastOne("file"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			var problems []error
 			for _, file := range files {
@@ -127,7 +127,7 @@ those of the flags, else of the file that --config names, else the defaults; the
 does not count. With --config of an earlier version it adds the settings that are new.`,
 		Example: fmt.Sprintf(`  pigeon config write %[1]s > %[1]s.yaml
   pigeon config write %[1]s --config old.yaml > %[1]s.yaml`, r.name),
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	addConfigFlags(cmd, r.flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

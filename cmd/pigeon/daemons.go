@@ -76,7 +76,7 @@ type reloader interface {
 
 func (v daemonVerb[C]) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: v.name, GroupID: groupCluster, Short: v.short, Args: cobra.NoArgs, Example: v.example,
+		Use: v.name, GroupID: groupCluster, Short: v.short, Args: flagsOnly, Example: v.example,
 		Long: v.long + `
 
 Every setting is a flag, an environment variable and a key of the YAML file, in

@@ -79,7 +79,7 @@ folder gets an authority, certificates and a token for you, made once and then k
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports
   pigeon dev --listen 10.0.0.5:20503 --secure ~/pigeon-secrets   for other machines too`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	newLog := addLogFlags(cmd.Flags(), "warn")

@@ -29,7 +29,7 @@ status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor --frontend 127.0.0.1:20503
   pigeon doctor -o json | grep -v '"status":"good"'`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	addClientFlags(cmd)

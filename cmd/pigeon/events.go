@@ -34,7 +34,7 @@ said on standard error.`,
 		Example: `  pigeon events --since 10m
   pigeon events -f --type node,group
   pigeon events --job 01K --type attempt -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o eventsOptions

@@ -38,7 +38,7 @@ Cutting off needs network namespaces: root, or a machine that allows user namesp
 Without them that is left out, and the output says so.`,
 		Example: `  pigeon bench failover
   pigeon bench failover --runs 3 --kinds master-crash,nats-lost -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o failover.Options
@@ -116,7 +116,7 @@ With --spark, Spark applications run alongside the other work, by the Spark that
 		Example: `  pigeon bench rolling
   pigeon bench rolling --spark 2
   pigeon bench rolling --nodes 3 --longest 5s --quiet 10s --standbys=false`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o failover.RollingOptions

@@ -20,7 +20,7 @@ owners of the weights 1, 2 and 4 that always have work. Prints the medians of se
 runs.`,
 		Example: `  pigeon bench fair
   pigeon bench fair --runs 5 --window 1m --policy pigeon-x -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o fairness.Options

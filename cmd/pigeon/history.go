@@ -29,7 +29,7 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
   pigeon history --since 24h --by owner,day
   pigeon history --jobs --state failed --owner team
   pigeon history --export jobs.parquet --since 2026-01-01`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o historyOptions

@@ -103,7 +103,7 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"config show lorry --wait 3", exitUsage, "", "unit"},
 		{"config show lorry --config " + bad, exitUsage, "", `"wait"`},
 		{"config show lorry --config absent.yaml", exitUsage, "", "absent.yaml"},
-		{"config check lorry", exitUsage, "", "requires at least 1"},
+		{"config check lorry", exitUsage, "", "name a f"},
 		{"config check lorry " + bad, exitUsage, "", "line 1"},
 		{"trace inspect", exitUsage, "", "gen:NAME"},
 		{"trace inspect absent.tr", exitUsage, "", "absent.tr"},

@@ -17,7 +17,7 @@ func manCommand() *cobra.Command {
 		Long: `Writes a manual page for each verb into a folder, which is made if it is missing. Packages
 have them already.`,
 		Example: `  pigeon man ~/.local/share/man/man1 && man pigeon-submit`,
-		Args:    cobra.ExactArgs(1),
+		Args:    namesOne("folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return writeManual(cmd.Root(), args[0], currentVersion())
 		},

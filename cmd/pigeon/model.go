@@ -29,7 +29,7 @@ paper's figures 3 and 4 are drawn.`,
 		Example: `  pigeon model
   pigeon model --group-sizes 40,100 --loads 0.7,0.95 -o json
   pigeon model --simulate 10000 --out out/model          compared with simulation, in some minutes`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var m compare.Model

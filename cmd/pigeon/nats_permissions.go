@@ -25,7 +25,7 @@ func natsPermissionsCommand() *cobra.Command {
 certificates, each with the permissions of its role and name, as pigeon nats does by itself.
 The server's tls section must have ca_file, verify: true and verify_and_map: true.`,
 		Example: `  pigeon nats permissions --frontends f1,f2 --masters 0,1 --nodes n1,n2,n3 > users.conf`,
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(nodes)+len(frontends)+len(masters) == 0 {
 				return wrongUse(errors.New("there is nobody to admit; name --nodes, --frontends and --masters"))

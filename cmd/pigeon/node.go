@@ -7,7 +7,7 @@ func nodeCommand() *cobra.Command {
 		Use:     "node",
 		GroupID: groupCluster,
 		Short:   "Drain nodes, resume them, or stop showing those that are gone",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	cmd.AddCommand(nodeDrainCommand(), nodeResumeCommand(), nodeForgetCommand())
 	return cmd

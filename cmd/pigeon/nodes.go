@@ -26,7 +26,7 @@ forget_after, a setting of masters. A second table shows frontends and masters t
 not up. With --groups, the groups: their queues and workers. The exit status is 1 when no
 master can be reached.`,
 		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	groups := cmd.Flags().Bool("groups", false, "groups instead of nodes")

@@ -24,7 +24,7 @@ daemons of a cluster prove to each other who they are. Certificates of your own 
 as well: they name whom they are for by the URI pigeon://CLUSTER/ROLE/NAME, or by the subject
 O=CLUSTER, OU=ROLE, CN=NAME. The name of a frontend or a node is its id, that of a master its
 group. Daemons read their certificates, and the list of revoked ones, again when they change.`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	cmd.AddCommand(pkiInitCommand(), pkiIssueCommand(), pkiRenewCommand(), pkiRevokeCommand(), pkiShowCommand())
 	return cmd

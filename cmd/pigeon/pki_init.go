@@ -18,7 +18,7 @@ func pkiInitCommand() *cobra.Command {
 secret, its key ca.key, and crl.pem, the list of revoked certificates. Anyone who has ca.key can
 impersonate every daemon and user of the cluster: keep the folder on one machine, and a backup of it.`,
 		Example: "  pigeon pki init\n  pigeon pki init --dir pki --cluster prod",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	dir := addAuthorityFlag(cmd)

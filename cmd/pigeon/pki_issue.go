@@ -24,7 +24,7 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 		Example: `  pigeon pki issue --role frontend --name frontend-0 --host f0.example.org --host 10.0.0.1
   pigeon pki issue --role master --name 0 --out /etc/pigeon/tls
   pigeon pki issue --role client --name alice --ttl 30d`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	dir := addAuthorityFlag(cmd)

@@ -51,7 +51,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
   pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs
   pigeon replay --hosts inventory.yaml --trace jobs.tr --compare-sim   on other machines, over ssh
   pigeon replay --via spark --drivers 3 --workers 8 --groups 2 --jobs 200   Spark jobs of three applications`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	fs := cmd.Flags()

@@ -88,6 +88,7 @@ a master gives a task to a worker as soon as one is idle.`,
 	root.SetCompletionCommandGroupID(groupSelf)
 	root.SetFlagErrorFunc(explainFlag)
 	refuseUnknownVerbs(root)
+	helpOnKnownVerbs(root)
 	return root
 }
 
@@ -125,6 +126,28 @@ func refuseUnknownVerbs(cmd *cobra.Command) {
 			return cmd.Help()
 		}
 		return wrongUse(unknownVerb(cmd, args[0]))
+	}
+}
+
+// helpOnKnownVerbs has "pigeon help WORD" name the verb that was perhaps meant: cobra shows the help
+// of what was found before the unknown word.
+func helpOnKnownVerbs(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || help == root {
+		return
+	}
+	help.Example = "  pigeon help node drain"
+	help.RunE = func(_ *cobra.Command, words []string) error {
+		cmd, rest, err := root.Find(words)
+		if err != nil {
+			return wrongUse(err)
+		}
+		if len(rest) > 0 {
+			return wrongUse(unknownVerb(cmd, rest[0]))
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
 	}
 }
 

@@ -39,7 +39,7 @@ second of long ones. An owner's figures contain those of all owners below it. Th
 over the groups, each of which is shared separately. The quotas follow, and settings
 that could not be read again.`,
 		Example: "  pigeon shares\n  pigeon shares --by-group\n  pigeon shares --group 1 -o json",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	byGroup := cmd.Flags().Bool("by-group", false, "each group by itself")

@@ -46,7 +46,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
   pigeon sim --policy pigeon --policy sparrow --watch both.html
   pigeon sim --faults 7 --policy kairos --workers 12
   pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	flags := addExperimentFlags(cmd.Flags())

@@ -24,7 +24,7 @@ growing, by its slope over the second half of the run, when a task failed, or wh
 too short to tell.`,
 		Example: `  pigeon bench soak                          10,000,000 tasks, some minutes
   pigeon bench soak --for 30s -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	var o soak.Options

@@ -279,7 +279,7 @@ func TestSparkRefuses(t *testing.T) {
 		{"flag without value", "4.1.4", "", "", "submit --frontend", []string{"--frontend", "value"}},
 		{"cluster mode", "4.1.4", "", "", "submit --master pigeon://h:1 --deploy-mode cluster job.jar", []string{"--deploy-mode cluster", "spark-pigeon://h:1", "leave"}},
 		{"setup of a line that is not served", "4.1.4", "", "", "setup --version 4.4.0 /absent/x", []string{"4.4.0", "3.5"}},
-		{"setup without a folder", "4.1.4", "", "", "setup", []string{"1 arg"}},
+		{"setup without a folder", "4.1.4", "", "", "setup", []string{"name a folder"}},
 		{"an unknown word", "4.1.4", "", "", "submt", []string{`"submit"`}},
 	} {
 		u := newSparkUser(t, c.version, saysAll)

@@ -27,7 +27,7 @@ into it, a whole Spark of 400 MB from PyPI (pip's settings apply). A DIR that ha
 already is left as it is; one that was interrupted is completed.`,
 		Example: `  pigeon spark setup ./spark && . ./spark/bin/activate && pigeon spark sql
   pigeon spark setup --version 3.5.9 ./spark35`,
-		Args: cobra.ExactArgs(1),
+		Args: namesOne("folder"),
 	}
 	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1, 4.2 or 4.3 (mode coarse only)")
 	python := cmd.Flags().String("python", "python3", "interpreter that the environment is made of")

@@ -31,7 +31,7 @@ func tokenCommand() *cobra.Command {
 		Long: `Changes the file of access tokens that frontends, and the HTTP pages of all daemons, accept
 (their setting tokens_file). The file has hashes: the token itself is shown once, when it is
 made. Daemons read the file again when it changes.`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	cmd.AddCommand(tokenCreateCommand(), tokenListCommand(), tokenRevokeCommand())
 	return cmd
@@ -99,7 +99,7 @@ goes to standard output, or with --out to a file of mode 0600; nobody can show i
 user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/token.`,
 		Example: `  pigeon token create --user alice --role user --ttl 90d --out alice.token
   pigeon token create --user ci --role user --file ./tokens -o json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	file := addTokensFlag(cmd)
@@ -174,7 +174,7 @@ func absentFile(path string) error {
 
 func tokenListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tokens of a file, without their secrets", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tokens of a file, without their secrets", Args: flagsOnly,
 		Example: "  pigeon token list\n  pigeon token list --file ./tokens -o json",
 	}
 	output := addOutput(cmd)
@@ -191,7 +191,7 @@ func tokenListCommand() *cobra.Command {
 
 func tokenRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "revoke ID...", Short: "Revoke tokens", Args: cobra.MinimumNArgs(1),
+		Use: "revoke ID...", Short: "Revoke tokens", Args: namesAtLeastOne("token"),
 		Long: `Revokes tokens by their ids. Daemons read the file again within seconds, and refuse the next
 call with such a token, on open connections too. Jobs that it submitted go on.`,
 		Example: "  pigeon token revoke 0123456789ab\n  pigeon token revoke --file ./tokens 0123456789ab",

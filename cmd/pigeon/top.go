@@ -81,7 +81,7 @@ draining: tasks run on both. On a terminal it is drawn again each second until C
 lines that do not fit are counted; elsewhere one picture follows the other. With -o json,
 one object for each.`,
 		Example: "  pigeon top\n  pigeon top --once\n  pigeon top --every 5s -o json",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	once := cmd.Flags().Bool("once", false, "show it once")

@@ -36,7 +36,7 @@ func traceList() *cobra.Command {
 		Long: `Lists the published traces that the comparisons of this repository use, where each
 comes from, whether the folder has it, byte for byte, and the generator that resembles it.`,
 		Example: "  pigeon trace list\n  pigeon trace list --dir traces -o json",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	dir := addTracesFolder(cmd)
@@ -74,7 +74,7 @@ func traceFetch() *cobra.Command {
 has the known size and SHA-256. One that is there already is not fetched again. The network
 is used as HTTPS_PROXY says; --from names a mirror.`,
 		Example: "  pigeon trace fetch ngo_50 ngo_70 ngo_90\n  pigeon trace fetch nyh_70 --dir traces",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    namesAtLeastOne("published trace"),
 	}
 	dir := addTracesFolder(cmd)
 	from := cmd.Flags().String("from", published.Source, "where files of GitHub's repositories are, OWNER/NAME/COMMIT/PATH below it")
@@ -112,7 +112,7 @@ func traceDistance() *cobra.Command {
 the times between jobs over their mean: 0 for equal distributions, 1 for ones that do not
 overlap.`,
 		Example: "  pigeon trace distance traces/ngo_90.tr gen:ec2,burst=true\n  pigeon trace distance gen:exp gen:uniform -o json",
-		Args:    cobra.ExactArgs(2),
+		Args:    namesTwo("traces"),
 	}
 	output := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -55,7 +55,7 @@ func versionCommand() *cobra.Command {
 		GroupID: groupSelf,
 		Short:   "Show what this binary was built from",
 		Example: "  pigeon version -o json",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

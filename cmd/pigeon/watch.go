@@ -37,7 +37,7 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 		Example: `  pigeon sim --policy pigeon --policy sparrow --watch both.html   without a history in between
   pigeon watch pigeon.jsonl sparrow.jsonl --out both.html
   pigeon watch live.jsonl --speedup 10`,
-		Args: cobra.RangeArgs(1, watch.MaxRecordings),
+		Args: namesAtLeastOne("history"),
 	}
 	var f watchFlags
 	fs := cmd.Flags()

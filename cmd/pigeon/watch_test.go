@@ -46,7 +46,7 @@ func TestWatchRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"watch":                               "between 1 and 4",
+		"watch":                               "name a history",
 		"watch absent.jsonl":                  "absent.jsonl",
 		"watch " + empty:                      "no task that ran",
 		"watch x --cutoff 0s":                 "--cutoff",

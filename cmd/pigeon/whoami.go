@@ -31,7 +31,7 @@ this machine the kernel says whose process calls; frontends on other machines ar
 (--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).
 What each role may do is in docs/security.md.`,
 		Example: "  pigeon whoami\n  pigeon whoami --frontend f0.example.org:20503 --tls-ca ca.pem --token-file token",
-		Args:    cobra.NoArgs,
+		Args:    flagsOnly,
 	}
 	output := addOutput(cmd)
 	addClientFlags(cmd)
