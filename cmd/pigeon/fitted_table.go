@@ -12,6 +12,7 @@ type column struct {
 	head   string
 	least  int // characters to which it may be cut; 0: it is never cut
 	leaves int // columns with the lowest number above 0 are left out first where there is no room; 0: it stays
+	last   int // characters to which it is cut when no other column may be cut or left out any more; 0: it is not
 }
 
 // fitted is a table that fits the width of a terminal. Elsewhere nothing is cut.
@@ -63,12 +64,22 @@ func (f *fitted) fit(width int) []int {
 		}
 		i := f.leaving(widths)
 		if i < 0 {
+			f.cutLast(widths, width)
 			break
 		}
 		widths[i] = 0
 		f.grow(widths, width)
 	}
 	return widths
+}
+
+// cutLast cuts what is cut last, so that it does not hide the columns behind it.
+func (f *fitted) cutLast(widths []int, width int) {
+	for i, c := range f.columns {
+		if c.last > 0 && widths[i] > c.last {
+			widths[i] = max(widths[i]-max(0, total(widths)-width), c.last)
+		}
+	}
 }
 
 // grow gives columns that were cut the room that another one has left.

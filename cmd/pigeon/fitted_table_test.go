@@ -47,6 +47,23 @@ func TestStatusTableFits(t *testing.T) {
 	}
 }
 
+// The id of one job that is longer than the terminal is wide does not hide where the others stand.
+func TestStatusTableWithALongID(t *testing.T) {
+	list := []api.Status{
+		{Job: strings.Repeat("k", 200), Owner: "bob", Class: "short", State: api.StateFailed, Tasks: 1, Failed: 1, Seconds: 1.5},
+		{Job: "01M832RR45W1ABQPW75C0HRZVM", Owner: "team/alice", Class: "long", State: api.StateRunning, Tasks: 1000, Completed: 7, Running: 12},
+	}
+	var out strings.Builder
+	if err := printStatusTable(&out, list, terminal{width: 80}, time.Unix(100, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"kkkkkk…  failed ", "01M832RR45W1ABQPW75C0HRZVM ", " running ", " 7/1000 "} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is not shown:\n%s", part, out.String())
+		}
+	}
+}
+
 func TestAges(t *testing.T) {
 	now := time.Unix(10_000_000, 0)
 	for ago, want := range map[time.Duration]string{-time.Minute: "0s", 59 * time.Second: "59s", 61 * time.Second: "1m", 47 * time.Hour: "47h", 72 * time.Hour: "3d"} {

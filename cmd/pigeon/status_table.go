@@ -10,10 +10,11 @@ import (
 )
 
 // printStatusTable prints a line for each job. On a narrow terminal names are cut, and columns
-// that matter less are left out.
+// that matter less are left out. Keys are cut last, to the length of an id, since the beginning of
+// one names its job too.
 func printStatusTable(out io.Writer, list []api.Status, screen terminal, now time.Time) error {
 	table := fitted{painted: 5, columns: []column{
-		{head: "JOB"}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 7}, {head: "OWNER", least: 6, leaves: 8}, {head: "CLASS", leaves: 5}, {head: "STATE"},
+		{head: "JOB", last: wholeID}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 7}, {head: "OWNER", least: 6, leaves: 8}, {head: "CLASS", leaves: 5}, {head: "STATE"},
 		{head: "DONE"}, {head: "RUNNING", leaves: 2}, {head: "FAILED", leaves: 3}, {head: "AGE"}, {head: "TOOK", leaves: 4}, {head: "SUBMITTED", leaves: 1},
 	}}
 	for i := range list {
