@@ -56,8 +56,11 @@ func (s *staged) add(argument string, errs io.Writer) error {
 	}
 	from, name := argument, ""
 	if at := strings.LastIndexByte(argument, '='); at >= 0 {
-		if from, name = argument[:at], argument[at+1:]; name == "" {
+		switch from, name = argument[:at], argument[at+1:]; {
+		case name == "":
 			return errors.New("there is no name behind =; give one, or leave out the =")
+		case from == "": // a variable that a script has not set
+			return errors.New("there is no file or folder before =; name one, . for this folder")
 		}
 	}
 	info, err := os.Lstat(filepath.Clean(from))

@@ -48,6 +48,7 @@ func TestStage(t *testing.T) {
 		{[]string{"pair=of=pair"}, "pair"},
 		{[]string{"in/../in/b"}, "b/c"},
 		{[]string{"pair=of"}, "--stage pair=of: lstat pair: no such file"},
+		{[]string{"=t"}, "--stage =t: there is no file or folder before =; name one, . for this folder"},
 		{[]string{"tool="}, "there is no name behind ="},
 		{[]string{"in/link"}, "links are not followed"},
 		{[]string{"/dev/null"}, "it is no regular file"},
