@@ -157,8 +157,11 @@ func (f *jobFile) add(key, value *yaml.Node) error {
 		case "command", "arguments":
 			f.command = append(f.command, v.text)
 		case "script":
-			if f.script = v.text; !strings.HasPrefix(f.script, "#!") {
+			switch f.script = v.text; {
+			case !strings.HasPrefix(f.script, "#!"):
 				return f.fault(value, "the first line of the script does not name its interpreter; begin it with #!/bin/sh or the like")
+			case endsInReturn([]byte(f.script)):
+				return f.fault(value, "the first line of the script ends in a carriage return, and no node has an interpreter of such a name; end its lines with \\n alone")
 			}
 		case "env":
 			f.env = append(f.env, v.text)

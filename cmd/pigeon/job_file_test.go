@@ -228,6 +228,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 		"command: [a]\n---\ncommand: [b]\n":                         "more than one document",
 		"command: [a]\nscript: \"#!/bin/sh\"\n":                     "a command and a script",
 		"script: echo\n":                                            "line 1: the first line of the script does not name its interpreter",
+		"script: \"#!/bin/sh -e\\r\\ntrue\\r\\n\"\n":                "line 1: the first line of the script ends in a carriage return",
 		"command: [a]\narguments: [b]\n":                            "line 2: arguments are those of a script",
 		"name: x\n":                                                 "no program to run",
 		"command: [a]\nsleep: 1s\n":                                 "both --sleep and a program",
@@ -256,6 +257,8 @@ func TestMistakesInScripts(t *testing.T) {
 		"#!/bin/sh\n#PIGEON --tasks\n":              "line 2: flag needs an argument",
 		"#PIGEON --tasks 2\necho\n":                 "its first line does not name its interpreter",
 		"#!/bin/sh\n" + strings.Repeat("#", 262144): "more than 262144 bytes",
+		"#!/bin/sh\r\n#PIGEON --name x\r\ntrue\r\n": "job.sh, line 1: it ends in a carriage return, as in files from Windows, and no node has an interpreter \"/bin/sh\\r\"; remove those at the ends of all lines",
+		"\ufeff#!/bin/sh\ntrue\n":                   "job.sh, line 1: it begins with a byte order mark before #!, and no node finds its interpreter so; save the file without one",
 	} {
 		_, _, err := asked(t, "", write(t, "job.sh", text))
 		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {

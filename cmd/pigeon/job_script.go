@@ -46,12 +46,24 @@ func findScript(cmd *cobra.Command, argv []string) (*jobScript, error) {
 	}
 	s := &jobScript{path: path, text: text}
 	switch isScript := bytes.HasPrefix(text, []byte("#!")); {
+	case isScript && endsInReturn(text):
+		interpreter, _, _ := bytes.Cut(text[len("#!"):], []byte("\n"))
+		return nil, fmt.Errorf("%s, line 1: it ends in a carriage return, as in files from Windows, and no node has an interpreter %q; remove those at the ends of all lines, for instance by sed -i 's/\\r$//'", path, interpreter)
 	case isScript:
 		return s, checkScript(path, text)
+	case bytes.HasPrefix(text, []byte("\ufeff#!")):
+		return nil, fmt.Errorf("%s, line 1: it begins with a byte order mark before #!, and no node finds its interpreter so; save the file without one", path)
 	case bytes.HasPrefix(text, []byte(scriptMark)) || bytes.Contains(text, []byte("\n"+scriptMark)):
 		return nil, fmt.Errorf("%s has lines of %s, and its first line does not name its interpreter; begin it with #!/bin/sh or the like", path, scriptMark)
 	}
 	return nil, nil //nolint:nilnil // a program
+}
+
+// endsInReturn reports whether the first line of a script ends in a carriage return, which a system
+// takes for a part of the interpreter's name or argument.
+func endsInReturn(text []byte) bool {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.HasSuffix(first, []byte("\r"))
 }
 
 // apply sets the flags of the script's head that were not set before, and keeps its variables. The head ends with the
