@@ -25,7 +25,7 @@ stopped: its executors end, and its driver receives the reason.`,
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
-		return withCluster(cmd, func(c *clusterClient) error {
+		return ordering(cmd, func(c *clusterClient) error {
 			jobs, err := c.jobIDs(cmd.Context(), jobs)
 			if err != nil {
 				return err

@@ -37,7 +37,7 @@ status 1 when something is bad.`,
 		out := cmd.OutOrStdout()
 		cluster, err := clusterChecks(cmd)
 		if err != nil {
-			return err
+			return unlessInterrupted(cmd, "interrupted", err)
 		}
 		checks := append(doctor.Checks(defaultNeeds()), cluster...)
 		worst, err := doctor.Run(cmd.Context(), checks, func(f doctor.Finding) error {
@@ -51,7 +51,7 @@ status 1 when something is bad.`,
 			return err
 		})
 		if cmd.Context().Err() != nil {
-			return errors.Join(errors.New("the checks were interrupted"), err)
+			return unlessInterrupted(cmd, "interrupted; not all checks were made", errors.Join(cmd.Context().Err(), err))
 		}
 		if err != nil {
 			return err

@@ -57,7 +57,7 @@ said on standard error.`,
 		if err := o.check(); err != nil {
 			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) error {
+		return asking(cmd, func(c *clusterClient) error {
 			err := newEventReader(c, &o, cmd.OutOrStdout(), cmd.ErrOrStderr(), *output).run(cmd.Context())
 			switch {
 			case isBrokenPipe(err):

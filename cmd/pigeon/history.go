@@ -55,7 +55,11 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 		if err := o.check(time.Now(), fs.Changed("by"), fs.Changed("limit")); err != nil {
 			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return o.show(cmd, c, *output) })
+		report := "interrupted"
+		if o.export != "" {
+			report += "; " + o.export + " was not written"
+		}
+		return unlessInterrupted(cmd, report, withCluster(cmd, func(c *clusterClient) error { return o.show(cmd, c, *output) }))
 	}
 	return cmd
 }

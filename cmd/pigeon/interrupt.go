@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
@@ -61,6 +63,27 @@ func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status in
 // exit status as an error.
 func left(w io.Writer, id string) error {
 	fmt.Fprintf(w, "interrupted; job %s goes on. 'pigeon logs -f %s' follows it, 'pigeon cancel %s' ends it\n", id, id, id)
+	return silentError{exitInterrupted}
+}
+
+// asking is withCluster for verbs that only ask: a user who interrupts one knows why there is
+// no answer.
+func asking(cmd *cobra.Command, use func(*clusterClient) error) error {
+	return unlessInterrupted(cmd, "interrupted", withCluster(cmd, use))
+}
+
+// ordering is withCluster for verbs that change something, and may do so again.
+func ordering(cmd *cobra.Command, use func(*clusterClient) error) error {
+	return unlessInterrupted(cmd, "interrupted; it may have been done all the same: the same command again makes sure", withCluster(cmd, use))
+}
+
+// unlessInterrupted returns the error of a verb. Where its user has interrupted it, it reports this
+// instead, and returns the exit status.
+func unlessInterrupted(cmd *cobra.Command, report string, err error) error {
+	if _, said := errors.AsType[silentError](err); said || err == nil || context.Cause(cmd.Context()) == nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), report)
 	return silentError{exitInterrupted}
 }
 

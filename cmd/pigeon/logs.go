@@ -161,7 +161,7 @@ again; the output of the new attempt follows from its beginning.`,
 		if *output == outputJSON {
 			t.write, t.skip, t.again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
 		}
-		return withCluster(cmd, func(c *clusterClient) error {
+		return asking(cmd, func(c *clusterClient) error {
 			err := t.run(cmd.Context(), c, *wait)
 			switch {
 			case isBrokenPipe(err):

@@ -267,7 +267,7 @@ func TestRunIsTheProgram(t *testing.T) {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	cancel()
-	if code := run(ctx, []string{"doctor"}, strings.NewReader(""), &out, &errs); code != exitFailed || !strings.Contains(errs.String(), "canceled") {
+	if code := run(ctx, []string{"doctor"}, strings.NewReader(""), &out, &errs); code != exitInterrupted || !strings.HasPrefix(errs.String(), "interrupted") {
 		t.Errorf("cancelled: %d %s", code, errs.String())
 	}
 }

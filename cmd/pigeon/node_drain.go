@@ -36,7 +36,7 @@ application now, a warning names it.`,
 		if err := checkDrain(o); err != nil {
 			return wrongUse(err)
 		}
-		return withCluster(cmd, func(c *clusterClient) error {
+		return ordering(cmd, func(c *clusterClient) error {
 			if *wait {
 				return newDrainWait(cmd, c, *output).drain(names, o)
 			}
@@ -81,7 +81,7 @@ func nodeResumeCommand() *cobra.Command {
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		return withCluster(cmd, func(c *clusterClient) (err error) {
+		return ordering(cmd, func(c *clusterClient) (err error) {
 			for _, name := range names {
 				var d api.NodeDrain
 				e := c.Any(cmd.Context(), func(ctx context.Context, f *frontends.Frontend) (err error) {

@@ -44,6 +44,9 @@ func newDrainWait(cmd *cobra.Command, c *clusterClient, output outputFormat) *dr
 func (w *drainWait) drain(names []string, o api.DrainOrder) error {
 	for _, name := range names {
 		d, err := w.cluster.drainNode(w.cmd.Context(), name, o)
+		if err != nil && w.cmd.Context().Err() != nil {
+			return err
+		}
 		if err != nil {
 			w.fail(err)
 			continue

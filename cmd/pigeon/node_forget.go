@@ -28,7 +28,7 @@ registered is not forgotten; stop its node monitor first.`,
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		return withCluster(cmd, func(c *clusterClient) (err error) {
+		return ordering(cmd, func(c *clusterClient) (err error) {
 			for _, name := range names {
 				err = errors.Join(err, forgetNode(cmd, c, name, *output))
 			}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -51,20 +49,6 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) er
 			return silentError{exitInterrupted}
 		}
 	}
-}
-
-// asking is withCluster for verbs that only ask: a user who interrupts one knows why there is
-// no answer.
-func asking(cmd *cobra.Command, use func(*clusterClient) error) error {
-	err := withCluster(cmd, use)
-	if _, said := errors.AsType[silentError](err); said {
-		return err
-	}
-	if err != nil && context.Cause(cmd.Context()) != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted")
-		return silentError{exitInterrupted}
-	}
-	return err
 }
 
 // screenOf returns what a verb's output can show, also while it is drawn into a buffer.

@@ -49,7 +49,7 @@ that could not be read again.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var groups []api.GroupOwners
 		var page sharesPage
-		err := withCluster(cmd, func(c *clusterClient) (err error) {
+		err := asking(cmd, func(c *clusterClient) (err error) {
 			groups, page, err = c.shares(cmd.Context())
 			return err
 		})

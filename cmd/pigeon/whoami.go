@@ -36,7 +36,7 @@ What each role may do is in docs/security.md.`,
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return withCluster(cmd, func(c *clusterClient) error {
+		return asking(cmd, func(c *clusterClient) error {
 			return c.Each(cmd.Context(), func(f *frontends.Frontend) error {
 				p, err := c.whoAmI(cmd.Context(), f)
 				if err != nil {
