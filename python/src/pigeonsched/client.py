@@ -10,7 +10,7 @@ from typing import Any, Optional, TypeVar, Union
 from pigeonsched import progress as progress_bar
 from pigeonsched.errors import Problem, PigeonError
 from pigeonsched.links import BlockingNetwork, run_blocking
-from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile
+from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile, check_whole, text_of
 from pigeonsched.session import JobSession, Session
 from pigeonsched.settings import Settings, load
 
@@ -26,9 +26,10 @@ def commands_of(command: Union[Sequence[str], Sequence[Command]], tasks: int, en
     if commands:
         _check_commands(commands, len(command), tasks, env)
         return commands
-    argv = [str(a) for a in command]
+    argv = [text_of(a, "an argument") for a in command]
     if not argv or not argv[0]:
         raise PigeonError("there is no program to run", tried="reading what to submit; nothing was sent", advice='give its arguments, such as ["echo", "hello"]', problem=Problem.INVALID)
+    check_whole("tasks", tasks, 32)
     return [Command(argv, env or {})] * tasks
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import operator
 from collections.abc import Mapping, Sequence
-from typing import Optional
+from typing import Any, Optional
+
+from pigeonsched.errors import PigeonError, Problem
 
 ENDED = frozenset({"completed", "failed", "cancelled"})
 
@@ -67,6 +71,51 @@ class JobOptions:
     memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
     cpus: float = 0.0  # processors; 0: no limit of its own
     time_limit: float = 0.0  # 0: no limit of its own
+
+    def __post_init__(self) -> None:
+        for name, bits in {"priority": 32, "retries": 32, "max_running": 32, "memory": 64}.items():
+            check_whole(name, getattr(self, name), bits)
+        for name in ("max_disconnect", "cpus", "time_limit"):
+            check_number(name, getattr(self, name))
+        if self.estimate is not None:
+            check_number("estimate", self.estimate)
+
+
+def check_whole(name: str, value: Any, bits: int) -> None:
+    """Refuses what is no whole number, or none that can be sent."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: give a whole number{', of bytes' if name == 'memory' else ''}") from None
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise _refused(f"{name} is {number}, which has more than {bits} bits")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Refuses what is no number that can be sent as so many seconds, or processors."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} is {value!r}: give a number{'' if name == 'cpus' else ', of seconds'}")
+    if not math.isfinite(value) or abs(value) * 1e9 >= 1 << 63:
+        raise _refused(f"{name} is {value}, which no job can have")
+
+
+def text_of(value: Any, what: str) -> str:
+    """Returns an argument or variable of a program as text. str() of bytes and of None is not what was meant."""
+    if value is None or isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{what} is {value!r}: give text")
+    return str(value)
+
+
+def variable(name: Any, value: Any) -> str:
+    """Returns a variable of an environment as systems write it."""
+    key = text_of(name, "the name of a variable")
+    if not key or "=" in key:
+        raise _refused(f"{key!r} is no name of a variable")
+    return f"{key}={text_of(value, 'variable ' + key)}"
+
+
+def _refused(what: str) -> PigeonError:
+    return PigeonError(what, tried="reading what to submit; nothing was sent", advice="correct it and submit again", problem=Problem.INVALID)
 
 
 @dataclasses.dataclass(frozen=True)

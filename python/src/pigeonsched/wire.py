@@ -15,7 +15,7 @@ from pigeonsched.gen.identity import IdentityService
 from pigeonsched.gen.published import SchedulerService
 from pigeonsched.gen.published import ttypes as generated
 from pigeonsched.links import MAX_FRAME, FrameError
-from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece
+from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece, check_number, text_of, variable
 from pigeonsched.staging import StagedFile
 
 types: Any = generated  # the compiler writes no annotations
@@ -134,14 +134,15 @@ def staged_file(f: StagedFile) -> Any:
 def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str, stage: Sequence[StagedFile] = ()) -> Any:
     """Returns a job of these programs, one for each task, or without them of tasks that sleep."""
     if commands:
-        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=list(c.argv), env=[f"{k}={v}" for k, v in c.env.items()], dir=options.dir)) for i, c in enumerate(commands)]
+        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=[text_of(a, "an argument") for a in c.argv], env=[variable(k, v) for k, v in c.env.items()], dir=options.dir)) for i, c in enumerate(commands)]
     else:
+        check_number("the sleep", sleep)
         specs = [types.TTaskSpec(taskId=str(i), sleepNanos=nanos(sleep)) for i in range(tasks)]
     r = types.TSchedulingRequest(
         app="",
         tasks=specs,
         user=types.TUserGroupInfo(user=user, group="", priority=0),
-        description=" ".join(commands[0].argv)[:1024] if commands else None,
+        description=" ".join(map(str, commands[0].argv))[:1024] if commands else None,
         idempotencyKey=options.key,
         jobClass=options.job_class,
         estimateNanos=None if options.estimate is None else nanos(options.estimate),
