@@ -14,7 +14,7 @@ func (s *summary) describe(j *Job) string {
 		of = fmt.Sprintf("one job of %s, in which a task took %s on average", j.describe(), seconds(s.median))
 	}
 	if s.failures > 0 {
-		of += "; " + sched.Count(int(s.failures), "of its tasks has failed, which does not count", "of its tasks have failed, which do not count")
+		of += "; " + sched.Count(int(s.failures), "task of this work has failed, which does not count", "tasks of this work have failed, which do not count")
 	}
 	return "learned from " + of
 }

@@ -117,13 +117,13 @@ func TestWhenAJobCounts(t *testing.T) {
 		}
 	}
 	run(l, 0, job("y"), sched.Second)
-	if d := l.Decide(0, job("y")); !strings.Contains(d.Reason, "; 1 of its tasks has failed, which does not count") {
+	if d := l.Decide(0, job("y")); !strings.Contains(d.Reason, "; 1 task of this work has failed, which does not count") {
 		t.Errorf("one failure: %q", d.Reason)
 	}
 	again := l.Begin(job("y"), &d)
 	l.TaskEnded(0, &again, sched.Second, false, true)
 	l.JobEnded(&again)
-	if d := l.Decide(0, job("y")); !strings.Contains(d.Reason, "; 2 of its tasks have failed, which do not count") {
+	if d := l.Decide(0, job("y")); !strings.Contains(d.Reason, "; 2 tasks of this work have failed, which do not count") {
 		t.Errorf("two failures: %q", d.Reason)
 	}
 }
