@@ -79,6 +79,12 @@ func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
 	}
 }
 
+// unwritten is the error of a copy whose reader has a fault: a full disk, a closed pipe.
+type unwritten struct{ err error }
+
+func (e unwritten) Error() string { return fmt.Sprintf("output could not be written: %v", e.err) }
+func (e unwritten) Unwrap() error { return e.err }
+
 // copyNew copies what the task has written since the last call. All output of an ended job
 // must be there: the client looks for it as long as it retries.
 func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool) error {
@@ -102,7 +108,7 @@ func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("output could not be written: %w", err)
+			return unwritten{err}
 		}
 		t.offset += int64(len(piece.Data)) + piece.Missing
 	}

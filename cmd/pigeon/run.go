@@ -213,7 +213,11 @@ func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput, obse
 		}
 		for _, t := range outputs {
 			must := s.State.Ended() && t.hasOutput(ctx, job, s.State)
-			if err := t.copyNew(ctx, job, must); err != nil && (must || !hasProblem(err, api.NotReady, api.NotFound)) {
+			err := t.copyNew(ctx, job, must)
+			if _, here := errors.AsType[unwritten](err); here {
+				return s, err
+			}
+			if err != nil && (must || !hasProblem(err, api.NotReady, api.NotFound)) {
 				return s, fmt.Errorf("its output could not be read: %w", err)
 			}
 		}
