@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +136,26 @@ func TestSimShowsViolations(t *testing.T) {
 	for _, part := range []string{"VIOLATED", " was lost", "that concern the job, by their own clocks:\n", "distributor 0 <- shell: Submit job=" + sched.NewJobID("frontend-0", "10").String(), "The last steps of the cores:\n", "pigeon sim --faults 1 --fault-kinds loss,", "--only-faults 3,5 --jobs 4 --policy hawk", "--workers=12"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is missing in\n%s", part, out)
+		}
+	}
+}
+
+// The command of a violation can be pasted into a shell, whatever the names of its files are.
+func TestFaultCommandIsOfAShell(t *testing.T) {
+	cmd := &cobra.Command{}
+	e := addExperimentFlags(cmd.Flags())
+	addFaultFlags(cmd.Flags())
+	if err := cmd.Flags().Parse([]string{"--faults", "1", "--trace", "my jobs/$x's.tr", "--share", "team a/bob=2,max=0.5", "--group-sizes", "6,4"}); err != nil {
+		t.Fatal(err)
+	}
+	got := faultCommand(cmd.Flags(), &experiment.Run{Description: &e.desc, Policy: "pigeon:weight=2"}, &sim.Faults{Seed: 1, Kinds: sim.CrashNode}, 3)
+	out, err := exec.Command("sh", "-c", `pigeon() { printf '%s\n' "$@"; }; `+got).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"--trace=my jobs/$x's.tr", "--share=team a/bob=2,max=0.5", "--group-sizes=6,4", "pigeon:weight=2"} {
+		if !slices.Contains(strings.Split(string(out), "\n"), word) {
+			t.Errorf("a shell reads the command %s without the word %q:\n%s", got, word, out)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
@@ -217,7 +218,7 @@ func printChecks(out io.Writer, r *sim.Report) {
 	}
 }
 
-// faultCommand returns the command that makes a run with faults again.
+// faultCommand returns the command that makes a run with faults again, as a shell reads it.
 func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs int) string {
 	words := []string{"pigeon", "sim", "--faults", strconv.FormatUint(f.Seed, 10), "--fault-kinds", f.Kinds.String()}
 	if f.Only != nil {
@@ -225,15 +226,18 @@ func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs in
 	}
 	words = append(words, "--jobs", strconv.Itoa(jobs), "--policy", run.Policy)
 	fs.Visit(func(given *pflag.Flag) {
-		if list, ok := given.Value.(pflag.SliceValue); ok && given.Name == shareFlag {
-			for _, s := range list.GetSlice() {
-				words = append(words, "--"+given.Name+"="+s)
-			}
+		if slices.Contains([]string{"faults", "fault-kinds", "only-faults", "jobs", "policy"}, given.Name) {
 			return
 		}
-		if !slices.Contains([]string{"faults", "fault-kinds", "only-faults", "jobs", "policy"}, given.Name) {
-			words = append(words, "--"+given.Name+"="+strings.Trim(given.Value.String(), "[]"))
+		values := []string{given.Value.String()}
+		if list, ok := given.Value.(pflag.SliceValue); ok {
+			if values = list.GetSlice(); given.Name != shareFlag { // a value of which contains commas
+				values = []string{strings.Join(values, ",")}
+			}
+		}
+		for _, v := range values {
+			words = append(words, "--"+given.Name+"="+v)
 		}
 	})
-	return strings.Join(words, " ")
+	return shellwords.Join(words)
 }
