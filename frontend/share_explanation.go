@@ -39,7 +39,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 			slots += g.Slots
 		}
 	}
-	t := shareTree{groups: counted, owners: api.SumOwners(counted), slots: slots, owner: e.Status.Owner}
+	t := shareTree{limits: limitsIn(counted), owners: api.SumOwners(counted), slots: slots, owner: e.Status.Owner}
 	t.long = e.Status.Class == sched.Long.String()
 	if o := t.find(t.owner); o != nil && o.QueuedShort == 0 && o.QueuedLong > 0 {
 		t.long = true // masters have found out that its tasks are long
@@ -60,7 +60,7 @@ func explainShares(e *api.Explanation, groups []api.GroupOwners, views []wire.Jo
 
 // shareTree holds the owners of some groups, as one of these owners sees them.
 type shareTree struct {
-	groups []api.GroupOwners
+	limits map[string]limits
 	owners []api.OwnerShare // of all groups, each after its parent, the whole first
 	slots  int
 	long   bool // its job waits among long tasks
@@ -100,22 +100,35 @@ func (t *shareTree) lead(o *api.OwnerShare) (lead float64, waiting int) {
 	return o.LeadShort, o.QueuedShort
 }
 
-// groupsWhere returns in how many groups tasks of an owner wait, and in how many of those the owner
-// is as stated.
-func (t *shareTree) groupsWhere(owner string, is func(o *api.OwnerShare, workers int) bool) (wait, are int) {
-	for i := range t.groups {
-		g := &t.groups[i]
+// limits tells where the limits of an owner count.
+type limits struct {
+	wait     int // groups in which tasks of the owner wait
+	atMax    int // of those, the ones in which it is at its max,
+	belowMin int // and in which it has less than its min
+}
+
+// limitsIn compares the limits of all owners with what they run in each group, as its master does.
+func limitsIn(groups []api.GroupOwners) map[string]limits {
+	all := map[string]limits{}
+	for i := range groups {
+		g := &groups[i]
 		for k := range g.Owners {
 			o := &g.Owners[k]
-			if o.Owner != owner || o.QueuedShort+o.QueuedLong == 0 {
+			if o.QueuedShort+o.QueuedLong == 0 {
 				continue
 			}
-			if wait++; is(o, g.Slots) {
-				are++
+			l := all[o.Owner]
+			l.wait++
+			if atMax(o, g.Slots) {
+				l.atMax++
 			}
+			if belowMin(o, g.Slots) {
+				l.belowMin++
+			}
+			all[o.Owner] = l
 		}
 	}
-	return wait, are
+	return all
 }
 
 // atMax reports whether an owner has as many of a group's workers as its max allows.
@@ -132,13 +145,12 @@ func belowMin(o *api.OwnerShare, workers int) bool {
 // max keeps them waiting, and it is less ahead, or has less than its min.
 func (t *shareTree) isBefore(other, o *api.OwnerShare) bool {
 	theirs, waiting := t.lead(other)
-	if wait, capped := t.groupsWhere(other.Owner, atMax); waiting == 0 || wait == capped {
+	its, own := t.limits[other.Owner], t.limits[o.Owner]
+	if waiting == 0 || its.wait == its.atMax {
 		return false
 	}
-	_, first := t.groupsWhere(other.Owner, belowMin)
-	_, ownFirst := t.groupsWhere(o.Owner, belowMin)
-	if (first > 0) != (ownFirst > 0) {
-		return first > 0
+	if (its.belowMin > 0) != (own.belowMin > 0) {
+		return its.belowMin > 0
 	}
 	lead, _ := t.lead(o)
 	return theirs < lead
@@ -176,19 +188,19 @@ func parentOf(owner string) string { return owner[:max(0, strings.LastIndexByte(
 
 // limit is a max that keeps tasks waiting.
 type limit struct {
-	owner     *api.OwnerShare // of all groups
-	wait, are int             // groups in which tasks of the owner wait, and in which it is at its max
+	owner *api.OwnerShare // of all groups
+	limits
 }
 
 // limited returns the first level that is at its max in all groups where its tasks wait, or else the
 // first that is so in one of them; nil when none is.
 func (t *shareTree) limited(levels []api.OwnerShare) (first *limit) {
 	for i := range levels {
-		l := &limit{owner: &levels[i]}
-		if l.wait, l.are = t.groupsWhere(l.owner.Owner, atMax); l.are > 0 && (first == nil || l.are == l.wait) {
+		l := &limit{&levels[i], t.limits[levels[i].Owner]}
+		if l.atMax > 0 && (first == nil || l.atMax == l.wait) {
 			first = l
 		}
-		if first != nil && first.are == first.wait {
+		if first != nil && first.atMax == first.wait {
 			break
 		}
 	}
@@ -220,11 +232,11 @@ func (t *shareTree) sentence(levels, ahead []api.OwnerShare, waits bool) string 
 	}
 	switch l := t.limited(levels); {
 	case l == nil:
-	case l.are == l.wait:
+	case l.atMax == l.wait:
 		fmt.Fprintf(&b, " Owner %q has as many slots as its max of %g%% allows: more of its tasks start when some of them end.", l.owner.Owner, 100*l.owner.Max)
 		return b.String()
 	default:
-		fmt.Fprintf(&b, " In %d of the %d groups where its tasks wait, owner %q has as many slots as its max of %g%% allows.", l.are, l.wait, l.owner.Owner, 100*l.owner.Max)
+		fmt.Fprintf(&b, " In %d of the %d groups where its tasks wait, owner %q has as many slots as its max of %g%% allows.", l.atMax, l.wait, l.owner.Owner, 100*l.owner.Max)
 	}
 	if len(ahead) == 0 {
 		b.WriteString(" No other owner is served before it.")
