@@ -96,7 +96,7 @@ func testRun(t *testing.T) {
 		{[]string{"run", "--", "no-such-program"}, exitFailed, "", `"no-such-program" was not found`},
 		{[]string{"run", "--dir", "/no/such/folder", "--", "true"}, exitFailed, "", "/no/such/folder"},
 		{[]string{"run", "--time-limit", "2s", "--", "sh", "-c", "echo on; exec sleep 600"}, 143, "on\n", "it ran for 2s, its time limit"},
-		{[]string{"run", "--memory", "48M", "--", "sh", "-c", "tail /dev/zero 2>/dev/null"}, 1, "", "of the 48M of memory"},
+		{[]string{"run", "--memory", "256M", "--", "sh", "-c", "tail /dev/zero 2>/dev/null"}, 1, "", "of the 256M of memory"},
 		{[]string{"run", "--memory", "5", "--", "true"}, exitUsage, "", "has no unit"},
 		// It fails once, and finds its own trace the second time.
 		{[]string{"run", "--retries", "1", "--dir", dir, "--", "sh", "-c", "if [ -e again ]; then echo ok; else touch again; exit 9; fi"}, 0, "ok\n", ""},

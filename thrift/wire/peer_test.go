@@ -85,7 +85,7 @@ func TestPeerClient(t *testing.T) {
 	must(t, err)
 	equal(t, "drain", drained, filled[wire.DrainReply]())
 	equal(t, "calls", fake.calls(), []string{
-		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "jobs of f", "state", "forget n1", "owners",
+		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), fmt.Sprintf("attempts %v 5", job), "jobs of f", "state", "forget n1", "owners",
 		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()), fmt.Sprintf("input %v %+v", filled[sched.AttemptID](), piece), fmt.Sprintf("drain %+v", filled[wire.DrainOrder]()),
 	})
 }
