@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // newEvents makes the ring of this process's events.
@@ -27,7 +28,7 @@ func (f *Frontend) newEvents() {
 func (f *Frontend) publishStart(rep *journal.Report) {
 	f.events.Publish(api.Event{
 		Type: api.EventFrontendStarted, Severity: api.SeverityInfo,
-		Message: fmt.Sprintf("frontend %s was started, with %d unfinished jobs in its journal; events of the process before are not kept", f.cfg.ID, rep.Jobs),
+		Message: fmt.Sprintf("frontend %s was started, with %s in its journal; events of the process before are not kept", f.cfg.ID, sched.Count(rep.Jobs, "unfinished job", "unfinished jobs")),
 	})
 }
 

@@ -246,12 +246,30 @@ func TestPageInChromium(t *testing.T) {
 	// A job that is opened before the browser has reported the closing of the panel is explained.
 	b.Text(`document.getElementById("panel").close(); document.querySelector("#job-list [data-index='0']").click(); 0`)
 	b.Await(`document.querySelectorAll("#why li").length === 2 && document.getElementById("panel").open`, whole)
+	checkAsksAgain(t, b)
 	if got := b.Text(`window.broken + " " + document.querySelectorAll("img").length + " " + document.querySelectorAll("body script").length`); got != "undefined 0 0" {
 		t.Errorf("a name became markup: %s", got)
 	}
 	if got := b.Text(`performance.getEntriesByType("resource").filter(e => !e.name.startsWith(location.origin)).length`); got != "0" {
 		t.Errorf("%s resources come from elsewhere", got)
 	}
+}
+
+// checkAsksAgain checks that a job is explained although its frontend did not answer once.
+func checkAsksAgain(t *testing.T, b *chromiumtest.Tab) {
+	t.Helper()
+	b.Text(`{
+		const real = window.fetch;
+		window.fetch = (url, options) => {
+			if (!String(url).includes("explain")) return real(url, options);
+			window.fetch = real;
+			return Promise.reject(new Error("the test has no network"));
+		};
+		document.getElementById("panel").close();
+		document.querySelector("#job-list [data-index='0']").click();
+	} 0`)
+	b.Await(`document.querySelector("#why [role=alert]")?.textContent === "the test has no network"`, whole)
+	b.Await(`document.querySelectorAll("#why li").length === 2`, whole)
 }
 
 // checkToolbars checks that nothing above the map and above the list of jobs is cut off: each control is

@@ -26,6 +26,10 @@ func explainOrder(w *sched.Waiting, order string) string {
 		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle%s, and %d short tasks there may go first. The oldest long one waits %.3f s. More workers, or fewer short jobs, would start them sooner.",
 			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], reserved, w.QueuedAll[sched.Short], w.OldestWait)
 	}
-	return fmt.Sprintf("%s: %s among %d short ones, %s; all %d workers that serve it are busy. The oldest short one waits %.3f s.",
-		w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short], order, w.Workers, w.OldestWait)
+	busy := fmt.Sprintf("all %d workers that serve it are busy", w.Workers)
+	if w.Workers == 1 {
+		busy = "the only worker that serves it is busy"
+	}
+	return fmt.Sprintf("%s: %s among %d short ones, %s; %s. The oldest short one waits %.3f s.",
+		w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short], order, busy, w.OldestWait)
 }

@@ -40,14 +40,18 @@ export class Panel {
     this.logged = "";
   }
 
+  // ask explains the job, again and again until it has ended. A frontend that does not answer once may be
+  // starting again.
   async ask(job, signal) {
+    let again = true;
     try {
       const e = await get("explain", { frontend: job.frontend, job: job.job }, signal);
       this.draw(job, e, signal);
-      if (!e.status.ended) this.timer = setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
+      again = !e.status.ended;
     } catch (e) {
       if (!signal.aborted) put(this.why, el("p", { class: "bad", role: "alert" }, e.message));
     }
+    if (again && !signal.aborted) setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
   }
 
   draw(job, e, signal) {
