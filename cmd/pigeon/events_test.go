@@ -138,7 +138,7 @@ func TestEventsVerb(t *testing.T) {
 	start("frontend-b", serve[1], internal)
 	f.await(t, &f.errs, "the frontend at "+serve[1]+" answers again")
 	f.await(t, &f.errs, "frontend frontend-b at "+serve[1]+" is another process than before")
-	f.await(t, &f.out, "frontend frontend-b was started, with 1 unfinished jobs")
+	f.await(t, &f.out, "frontend frontend-b was started, with 1 unfinished job in its journal")
 
 	f.interrupt(t)
 	if status := f.status(t); status != exitInterrupted {
