@@ -28,7 +28,8 @@ type countingGroup struct {
 	more   bool          // whether its answer reports that there are more
 	refuse error         // or its answer
 
-	viewed func() // called before a job is shown; nil: nothing happens then
+	viewed func()           // called before a job is shown; nil: nothing happens then
+	tasks  []api.TaskStatus // of each job that is shown
 }
 
 func (g *countingGroup) answer(runs []sched.JobID, more bool, refuse error) {
@@ -65,7 +66,7 @@ func (g *countingGroup) JobView(context.Context, sched.JobID, string) (wire.JobV
 	if g.viewed != nil {
 		g.viewed()
 	}
-	return wire.JobView{}, nil
+	return wire.JobView{Tasks: g.tasks}, nil
 }
 
 func (g *countingGroup) RunningAttempts(context.Context, sched.JobID, int32) ([]api.TaskStatus, error) {

@@ -3,8 +3,10 @@ package frontend_test
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -66,5 +68,20 @@ func TestMasterThatDoesNotKnowTasks(t *testing.T) {
 	}
 	if n := m.unknown.Load(); n != 1 {
 		t.Errorf("the master received %d messages that it does not know, want the first one only", n)
+	}
+}
+
+// A master of a version that cannot be asked for one task is asked for the tasks of its job.
+func TestLogAtAMasterThatCannotFindATask(t *testing.T) {
+	w, group := newWorld(t), &countingGroup{tasks: []api.TaskStatus{{Task: 1, Attempt: 1, State: "running", Node: "n1/0"}, {Task: 2, Attempt: 1, State: "running", Node: "n2/0"}}}
+	earlier := wire.PeerProcessor(wire.PeerPorts{Group: group}, daemontest.Codec())
+	delete(earlier.ProcessorMap(), "runningAttempts")
+	w.masters = []string{servertest.Start(t, earlier, server.Options{MaxFrame: wire.MaxBatchBytes, Security: servertest.Anybody()}).Addr().String()}
+	f := w.frontend()
+	w.submit(f, sleeps("job", 3, time.Hour))
+	for task, want := range []string{"it has not started yet", `"n1"`, `"n2"`} {
+		if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: task, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("task %d: %v, want %s in it", task, err, want)
+		}
 	}
 }

@@ -4,13 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
-)
 
-// otherUser is a user who is not root; no account is needed.
-const otherUser = 65_534
+	"github.com/pigeon-sched/pigeon/internal/peercred/peercredtest"
+)
 
 // AsUser calls do as a user who is not root: on a thread of its own where this process is. All that is
 // in the folder is given to that user then, and the folders above it become passable.
@@ -27,23 +24,12 @@ func AsUser(t testing.TB, folder string, do func()) {
 	}
 	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil {
-			err = os.Lchown(path, otherUser, otherUser)
+			err = os.Lchown(path, peercredtest.Nobody, peercredtest.Nobody)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := make(chan syscall.Errno)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		_, _, failed := syscall.RawSyscall(syscall.SYS_SETRESUID, otherUser, otherUser, otherUser)
-		if failed == 0 {
-			do()
-		}
-		over <- failed
-	}()
-	if failed := <-over; failed != 0 {
-		t.Fatal(failed)
-	}
+	peercredtest.As(t, peercredtest.Nobody, do)
 }

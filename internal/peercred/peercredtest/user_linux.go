@@ -1,4 +1,4 @@
-// Package peercredtest makes sockets of other users, for tests as root.
+// Package peercredtest makes sockets and files of other users, for tests as root.
 package peercredtest
 
 import (
@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// Nobody is the number of the user nobody, as which tests open sockets.
+// Nobody is the number of the user nobody, as which tests open sockets and change files; no account is needed.
 const Nobody = 65534
 
-// As runs do with another user's rights: the sockets that it opens are that user's. It skips the
-// test where this process may not do so, which takes root.
+// As runs do with another user's rights: the sockets that it opens and the files that
+// it makes are that user's. It skips the test where this process may not do so, which takes root.
 func As(t testing.TB, uid int, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can open sockets of other users")
+		t.Skip("only root can be another user")
 	}
 	ended := make(chan syscall.Errno)
 	go func() {
