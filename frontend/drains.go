@@ -50,7 +50,7 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 	if err != nil {
 		return api.NodeDrain{}, err
 	}
-	d := api.NodeDrain{Node: name, Group: n.Group, State: r.State, Running: r.Running, Results: r.Results}
+	d := api.NodeDrain{Node: name, Group: n.Group, State: r.State, Running: r.Running, Results: r.Results, Reason: r.Reason}
 	if !o.Resume {
 		d.Only = servedOnlyBy(srv.awaitShown(ctx, states, name), n)
 	}

@@ -18,6 +18,9 @@ func (e backendEvents) SlotGone(s app.Slot, reason string) {
 	e.n.do(func() { e.n.owner.workers.RemoveClassic(s, reason) })
 }
 
+// DiskChanged implements backends.Events.
+func (e backendEvents) DiskChanged(fault string) { e.n.do(func() { e.n.diskChanged(fault) }) }
+
 // ServesChanged implements backends.Events.
 func (e backendEvents) ServesChanged() {
 	e.n.do(func() { e.n.owner.workers.SetServes(e.n.backends.Serves()) })

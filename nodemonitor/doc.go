@@ -26,6 +26,7 @@
 //	  staging     the files that are sent with jobs
 //	  grants      the slots on offer to applications for pieces of their work
 //	  executors   the processes of applications that stay on the node
+//	disk          whether the disk of the work folder takes what tasks write
 //	connections   connections by address
 //
 // This package composes them: New opens ports and folders, Run serves. The owner
@@ -45,6 +46,7 @@
 //	this node counts as lost     messages to it are dropped: its workers send their requests again
 //	another node down            messages to it are dropped; the cores receive the remaining members
 //	backend process vanishes     its attempts end as lost and are tried elsewhere, its slot is withdrawn
+//	disk full or broken          nothing new is taken until it is not; what could not begin is given back
 //	node monitor killed          the guard keeps its processes for restart_grace; the next
 //	                             process of the node continues them, and the rest is void
 //	stopped to be restarted      the same, and sleeping tasks and kept results are handed over

@@ -61,7 +61,11 @@ func (d drains) Drain(ctx context.Context, o wire.DrainOrder) (wire.DrainReply, 
 // drainReply returns the state of the node, and what is left there.
 func (n *NodeMonitor) drainReply() wire.DrainReply {
 	kept, _ := n.owner.results.Kept()
-	return wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts(), Results: kept}
+	r := wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts(), Results: kept}
+	if fault := n.owner.diskFault; fault != "" {
+		r.Reason = "its disk does not take what tasks write: " + fault
+	}
+	return r
 }
 
 // drainState returns the node's state by the words of the user interface.
@@ -85,7 +89,8 @@ func (n *NodeMonitor) drain(o wire.DrainOrder) error {
 		d.Deadline = time.Now().Add(o.Deadline)
 	}
 	if err := d.write(n.drainPath()); err != nil {
-		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording in its work folder that it drains; it takes tasks as before", Next: "make room there, or make it writable, and try again"}
+		n.backends.Disk().LookSoon()
+		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording in its work folder that it drains; nothing was changed", Next: "make room there, or make it writable, and try again"}
 	}
 	n.log.Info("the node drains: it takes nothing new", "deadline", d.Deadline, "attempts", n.owner.workers.Attempts())
 	n.applyDrain(d)
@@ -98,9 +103,7 @@ func (n *NodeMonitor) applyDrain(d *drain) {
 	n.endDrainTimer()
 	o := n.owner
 	o.drain = d
-	n.draining.Store(true)
-	o.workers.Drain(fmt.Sprintf("node %s is draining", n.cfg.ID))
-	n.backends.Applications().Drain(true)
+	n.applyNothingNew()
 	if !d.Deadline.IsZero() {
 		d.timer = time.AfterFunc(time.Until(d.Deadline), func() {
 			n.do(func() {
@@ -126,6 +129,12 @@ func (n *NodeMonitor) resume() error {
 	if o.stopping {
 		return &api.Error{Problem: api.Invalid, What: "its node monitor is stopping, and waits for what runs there", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "start its node monitor again; resume the node then if it still drains"}
 	}
+	if o.diskFault != "" {
+		n.backends.Disk().LookSoon() // it may have been mended just now
+	}
+	if o.drain == nil && o.diskFault != "" {
+		return &api.Error{Problem: api.Invalid, What: "it was not told to drain; it takes nothing because the disk of its work folder does not take what tasks write: " + o.diskFault, Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it; its disk is looked at once more", Next: "make room there, or repair it; the node takes tasks again by itself then"}
+	}
 	if o.drain == nil {
 		return &api.Error{Problem: api.Invalid, What: "it is not draining and takes tasks already", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "there is nothing to do"}
 	}
@@ -134,13 +143,8 @@ func (n *NodeMonitor) resume() error {
 	}
 	n.endDrainTimer()
 	o.drain = nil
-	n.draining.Store(false)
-	n.log.Info("the drain is over: the node takes tasks")
-	n.backends.Applications().Drain(false)
-	o.workers.Resume()
-	if o.policy.SingleMaster() {
-		n.registration.RegisterAgain() // its workers receive new numbers
-	}
+	n.log.Info("the drain is over")
+	n.applyNothingNew()
 	return nil
 }
 

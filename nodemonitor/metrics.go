@@ -52,6 +52,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	m.watchDrain(func() bool { return false })
+	m.watchDisk(func() bool { return false })
 	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
@@ -64,8 +65,18 @@ func Metrics() *telemetry.Metrics {
 
 // watchDrain exports whether the node takes nothing new.
 func (m *metrics) watchDrain(draining func() bool) {
-	m.GaugeFunc("draining", "1 while the node takes nothing new: it drains, is drained, or waits for running tasks before it stops.", func() float64 {
+	m.GaugeFunc("draining", "1 while the node takes nothing new: it drains, is drained, waits for running tasks before it stops, or has a faulty disk.", func() float64 {
 		if draining() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// watchDisk exports whether the disk of the work folder is at fault.
+func (m *metrics) watchDisk(faulty func() bool) {
+	m.GaugeFunc("disk_faulty", "1 while the disk of the work folder does not take what tasks write: the node takes nothing new until it does.", func() float64 {
+		if faulty() {
 			return 1
 		}
 		return 0

@@ -66,7 +66,8 @@ type NodeMonitor struct {
 	calls        *connections.Calls
 	endReports   context.CancelFunc
 	draining     atomic.Bool
-	notices      *notices // nil without NATS
+	faulty       atomic.Bool // the disk of the work folder
+	notices      *notices    // nil without NATS
 
 	metrics   *metrics
 	codec     *wire.Codec
@@ -142,6 +143,7 @@ func (n *NodeMonitor) assemble(deps Deps) error {
 		return err
 	}
 	n.takeOver()
+	n.backends.Disk().Look(0) // before the first hello, which says whether the node takes tasks
 	return n.resumeDrain()
 }
 
@@ -156,7 +158,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
 		MaxTaskProcesses: c.MaxTaskProcesses, LongWeight: c.longWeight(), ExecutorLimits: c.ExecutorLimits, Cgroup: c.Cgroup,
-		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), Fetch: n.fileKeeper, StageCache: c.StageCache, OnClose: n.life.OnClose, Log: n.log,
+		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), Fetch: n.fileKeeper, StageCache: c.StageCache, MinFreeDisk: c.MinFreeDisk, OnClose: n.life.OnClose, Log: n.log,
 	})
 	if err != nil {
 		return err
@@ -166,6 +168,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchMessages(n.backends.MessageStats)
 	n.metrics.watchLogs(n.backends.Logs().Stats)
 	n.metrics.watchDrain(n.draining.Load)
+	n.metrics.watchDisk(n.faulty.Load)
 	e := n.backends.Enforces()
 	n.metrics.watchLimits(func() string { return e.By() })
 	n.log.Info("how the limits of tasks are enforced", "by", e.String())

@@ -59,6 +59,7 @@ type owner struct {
 	pauses         protocol.Pauses             // of this process, between two heartbeats
 	drain          *drain                      // nil while the node does not drain
 	stopping       bool                        // the node monitor waits for what runs, and then ends
+	diskFault      string                      // of the work folder, "" while there is none
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.

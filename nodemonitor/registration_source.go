@@ -61,7 +61,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	h.Draining, _ = w.Draining()
-	h.StopsWhenEmpty = n.owner.stopping
+	h.StopsWhenEmpty, h.DiskFault = n.owner.stopping, n.shownDiskFault()
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
 	}
@@ -75,6 +75,6 @@ func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
 	s.ListsKept = w.ListKept(s.Slots)
 	s.Draining, _ = w.Draining()
-	s.StopsWhenEmpty = n.owner.stopping
+	s.StopsWhenEmpty, s.DiskFault = n.owner.stopping, n.shownDiskFault()
 	return s
 }

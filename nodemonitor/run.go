@@ -22,7 +22,7 @@ const (
 // once.
 func (n *NodeMonitor) Run(ctx context.Context) error {
 	n.removeHandover()
-	tasks := []func(context.Context){n.registration.Run, n.repeat}
+	tasks := []func(context.Context){n.registration.Run, n.repeat, n.backends.Disk().Run}
 	if n.follower != nil {
 		tasks = append(tasks, n.follow)
 	}

@@ -2,7 +2,6 @@ package nodemonitor
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -37,9 +36,7 @@ func (n *NodeMonitor) drainBeforeStop(hurry, ended <-chan struct{}) {
 	left := -1
 	if !n.call(func() {
 		n.owner.stopping = true
-		n.owner.workers.Drain(fmt.Sprintf("node %s is stopping", n.cfg.ID))
-		n.draining.Store(true)
-		n.backends.Applications().Drain(true)
+		n.applyNothingNew()
 		left = n.owner.workers.Attempts()
 	}) || left == 0 {
 		return

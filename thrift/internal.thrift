@@ -355,6 +355,8 @@ struct THello {
   16: optional bool draining = false
   // It does so because its node monitor stops as soon as nothing runs there.
   24: optional bool stopsWhenEmpty = false
+  // It does so by itself, because the disk of its work folder does not take what tasks write: why.
+  25: optional string diskFault = ""
   // The sender stops in order; this is its last hello.
   19: optional bool stopping = false
   // Of a frontend that leads under its name: the token of its leadership. One with a higher token
@@ -410,8 +412,9 @@ struct TSnapshot {
   8: optional bool stopping = false
   // The node takes nothing new; slots without an attempt are left out.
   7: optional bool draining = false
-  // As that of THello.
+  // As those of THello.
   10: optional bool stopsWhenEmpty = false
+  11: optional string diskFault = ""
   // The node monitor is about to be started again, and what runs goes on: the node is
   // silent for so long at most.
   9: optional i64 awayNanos = 0
@@ -437,8 +440,9 @@ struct TRollNode {
   4: list<i32> numbers
   5: optional i64 memory = 0
   6: optional string host = ""
-  // It takes nothing new.
+  // It takes nothing new, and why when its disk is at fault.
   7: optional bool draining = false
+  8: optional string diskFault = ""
 }
 
 struct TRollFrontend {
@@ -580,11 +584,12 @@ struct TDrainOrder {
 }
 
 // state is up, draining or drained. running counts attempts, results those that no frontend
-// has acknowledged.
+// has acknowledged. reason is why it takes nothing new whether it drains or not.
 struct TDrainReply {
   1: string state
   2: i32 running
   3: i32 results
+  4: optional string reason = ""
 }
 
 service PeerService {

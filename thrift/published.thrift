@@ -388,6 +388,8 @@ struct TNodeDrain {
   4: i32 running
   5: i32 results
   6: optional list<string> only
+  // Why it takes nothing new whether it drains or not.
+  7: optional string reason = ""
 }
 
 // A frontend as a master sees it, or a master as a frontend does. state, stateSeconds and

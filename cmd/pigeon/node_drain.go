@@ -89,7 +89,7 @@ func nodeResumeCommand() *cobra.Command {
 					return err
 				})
 				if e == nil {
-					e = printDrain(cmd.OutOrStdout(), &d, *output)
+					e = printResumed(cmd.OutOrStdout(), &d, *output)
 				}
 				err = errors.Join(err, e)
 			}
@@ -97,6 +97,15 @@ func nodeResumeCommand() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// printResumed prints what a node answers whose drain is over.
+func printResumed(out io.Writer, d *api.NodeDrain, output outputFormat) error {
+	if output == outputJSON || d.State == api.StateUp || d.Reason == "" {
+		return printDrain(out, d, output)
+	}
+	_, err := fmt.Fprintf(out, "%s drains no more, but takes nothing yet: %s\n", d.Node, d.Reason)
+	return err
 }
 
 // drainNode makes the first frontend that answers pass the order on.

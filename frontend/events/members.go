@@ -89,7 +89,11 @@ func (m *Members) applyNode(n *wire.MemberNode, first bool) (list []api.Event) {
 	case n.Draining && !was:
 		m.drained[n.Name] = false
 		if !first {
-			list = append(list, m.event(api.EventNodeDraining, api.SeverityInfo, n.Name, "takes nothing new: it drains"))
+			e := m.event(api.EventNodeDraining, api.SeverityInfo, n.Name, "takes nothing new: it drains")
+			if n.DiskFault != "" {
+				e = m.event(api.EventNodeDraining, api.SeverityWarning, n.Name, "takes nothing new until its disk takes what tasks write: "+n.DiskFault)
+			}
+			list = append(list, e)
 		}
 	case !n.Draining && was:
 		delete(m.drained, n.Name)

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,15 @@ func TestMembers(t *testing.T) {
 			t.Errorf("membership %d: %q, want %q", i, got, c.want)
 		}
 	}
+	faulty := node("c", 1, true)
+	m.Apply(&wire.Membership{Incarnation: 2, Nodes: []wire.MemberNode{node("a", 2, false), node("c", 1, false)}, Frontends: self}, now)
+	faulty.DiskFault = "no space left"
+	got := m.Apply(&wire.Membership{Incarnation: 2, Nodes: []wire.MemberNode{node("a", 2, false), faulty}, Frontends: self}, now)
+	if len(got) != 1 || got[0].Type != api.EventNodeDraining || got[0].Severity != api.SeverityWarning || !strings.Contains(got[0].Message, "no space left") {
+		t.Errorf("a faulty disk: %+v", got)
+	}
+	m.Apply(&wire.Membership{Incarnation: 2, Nodes: []wire.MemberNode{node("a", 2, false)}, Frontends: self}, now)
+	m.Left("c", nil)
 	gone, next := m.Gone(now)
 	if len(gone) != 0 || !next.After(now) {
 		t.Fatalf("%q are gone, the next one at %v", gone, next)

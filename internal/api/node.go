@@ -10,12 +10,13 @@ type DrainOrder struct {
 
 // NodeDrain is a node that was told to drain or to resume, as it answered.
 type NodeDrain struct {
-	Node    string   `json:"node"`           // its name
-	Group   int      `json:"group"`          // number of its group
-	State   string   `json:"state"`          // up, draining or drained
-	Running int      `json:"running"`        // tasks that are still there
-	Results int      `json:"results"`        // ends of tasks that their frontends have not acknowledged yet
-	Only    []string `json:"only,omitempty"` // applications whose tasks no other node can run now; "" stands for sleep and exec
+	Node    string   `json:"node"`             // its name
+	Group   int      `json:"group"`            // number of its group
+	State   string   `json:"state"`            // up, draining or drained
+	Running int      `json:"running"`          // tasks that are still there
+	Results int      `json:"results"`          // ends of tasks that their frontends have not acknowledged yet
+	Only    []string `json:"only,omitempty"`   // applications whose tasks no other node can run now; "" stands for sleep and exec
+	Reason  string   `json:"reason,omitempty"` // why it takes nothing new whether it drains or not
 }
 
 // Gone reports whether the node is only shown: it is lost, stopped or refused.

@@ -35,6 +35,9 @@ func (n *node) whyDraining() string {
 	if n.stopsWhenEmpty {
 		return "its node monitor is stopping; it takes nothing new, and what runs there ends"
 	}
+	if n.diskFault != "" {
+		return "the disk of its work folder does not take what tasks write; the node takes tasks again by itself once it does: " + n.diskFault
+	}
 	return "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
 }
 

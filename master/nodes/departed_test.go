@@ -81,8 +81,8 @@ func TestDepartedNodes(t *testing.T) {
 	}
 }
 
-// A node that drains says why: it was told to, also when its node monitor is started again, or its
-// node monitor is stopping.
+// A node that drains says why: it was told to, also when its node monitor is started again, its node
+// monitor is stopping, or its disk is at fault.
 func TestReasonOfDrainingNode(t *testing.T) {
 	g := newGroup(pigeon.Policy())
 	check := func(what, state, reason string) {
@@ -117,6 +117,24 @@ func TestReasonOfDrainingNode(t *testing.T) {
 		t.Fatal(a, err)
 	}
 	check("when it is started again", api.StateDrained, told)
+
+	faulty := hello("a", 2, "h:1")
+	faulty.Draining, faulty.DiskFault = true, "no space left on device"
+	const disk = "the disk of its work folder does not take what tasks write; the node takes tasks again by itself once it does: "
+	if a, err := g.Hello(faulty); err != nil || a.Problem != "" {
+		t.Fatal(a, err)
+	}
+	check("while its disk is full", api.StateDrained, disk+"no space left on device")
+	s := wire.Snapshot{Sender: faulty.Sender, Incarnation: 2, Draining: true, DiskFault: "input/output error"}
+	if problem := g.Snapshot(&s); problem != "" {
+		t.Fatal(problem)
+	}
+	check("when it is broken for another reason", api.StateDrained, disk+"input/output error")
+	s.DiskFault = ""
+	if problem := g.Snapshot(&s); problem != "" {
+		t.Fatal(problem)
+	}
+	check("when it was told to drain meanwhile", api.StateDrained, told)
 }
 
 // A node whose hello is refused is shown while it keeps trying, in addition to the registered

@@ -69,6 +69,7 @@ type node struct {
 	up             bool       // messages reach it
 	draining       bool       // it takes nothing new
 	stopsWhenEmpty bool       // that is because its node monitor is about to stop
+	diskFault      string     // why it takes nothing new, when its disk is at fault
 	life           int64      // distinguishes the registrations of nodes
 	snapshots      uint64     // the number of the last one that was applied
 	successor      *successor // nil unless the next process has taken attempts over
@@ -138,7 +139,7 @@ func (t *Nodes) Members() []wire.MemberNode {
 	list := make([]wire.MemberNode, 0, len(t.byName))
 	for _, n := range t.sorted() {
 		list = append(list, wire.MemberNode{
-			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host, Draining: n.draining,
+			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host, Draining: n.draining, DiskFault: n.diskFault,
 		})
 	}
 	return list

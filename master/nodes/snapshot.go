@@ -22,7 +22,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 		return ""
 	}
 	n.snapshots = s.Sequence
-	t.setDraining(n, s.Draining, s.StopsWhenEmpty)
+	t.setDraining(n, s.Draining, s.StopsWhenEmpty, s.DiskFault)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {
 		seen[s.Slots[i].Slot] = true
@@ -73,13 +73,21 @@ func (t *Nodes) stepServes(n *node, slot int32) {
 }
 
 // setDraining stops launches at a node that takes nothing new, or allows them again.
-func (t *Nodes) setDraining(n *node, draining, stopsWhenEmpty bool) {
+func (t *Nodes) setDraining(n *node, draining, stopsWhenEmpty bool, diskFault string) {
 	n.stopsWhenEmpty = stopsWhenEmpty
 	if n.draining == draining {
+		if n.diskFault != diskFault {
+			n.diskFault = diskFault
+			t.cfg.Changed()
+		}
 		return
 	}
-	n.draining, n.since = draining, t.cfg.Now()
-	t.cfg.Log.Info("a node takes nothing new, or takes tasks again", "node", n.ref.Name, "draining", draining)
+	n.draining, n.diskFault, n.since = draining, diskFault, t.cfg.Now()
+	if diskFault != "" {
+		t.cfg.Log.Warn("the disk of a node is at fault; the node takes nothing new until it is not", "node", n.ref.Name, "error", diskFault)
+	} else {
+		t.cfg.Log.Info("a node takes nothing new, or takes tasks again", "node", n.ref.Name, "draining", draining)
+	}
 	for _, slot := range n.sorted() {
 		t.stepServes(n, slot)
 	}

@@ -64,7 +64,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, LocalDirs: c.LocalDirs, Lease: c.Lease,
 		Limits: s.cfg.ExecutorLimits, Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
-		Fetch: s.cfg.Fetch,
+		Fetch: s.cfg.Fetch, Disk: s.disk,
 	})
 	if err == nil {
 		s.cfg.OnClose(func() error { s.apps.Close(); return nil })
@@ -85,12 +85,12 @@ func ParseRuntimes(list []string) (map[string]string, error) {
 	return m, nil
 }
 
-// Drain has the node take no executors and no grants any more, or, when off, again. Executors
+// Drain has the node take no executors and no grants any more for a reason, or, for "", again. Executors
 // that have no process yet are stopped, grants that have reached no executor are given back, and
 // leases end.
-func (a *Applications) Drain(on bool) {
-	a.executors.Drain(on)
-	a.table.Drain(on)
+func (a *Applications) Drain(why string) {
+	a.executors.Drain(why)
+	a.table.Drain(why)
 }
 
 // EndExecutors stops all executors: the node withdraws what still runs.

@@ -24,6 +24,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/process"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/sleep"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -36,6 +37,9 @@ type Events interface {
 	SlotGone(s app.Slot, reason string)
 	// ServesChanged is called when Serves has changed.
 	ServesChanged()
+	// DiskChanged is called with a fault of the disk of the work folder, and with "" when it is over. A
+	// lock may be held: it may not call the Set.
+	DiskChanged(fault string)
 }
 
 // Config is what a Set needs.
@@ -62,6 +66,7 @@ type Config struct {
 	LogRetention     time.Duration
 	LogLimit         int64
 	StageCache       int64 // bytes of files that were sent with jobs
+	MinFreeDisk      int64 // bytes; as logs.Store.Probe has it
 	MaxBackends      int
 	MaxMessages      int
 	GrantLease       time.Duration
@@ -87,7 +92,8 @@ type Set struct {
 	sleeps   *sleep.Backend
 	execs    *process.Backend
 	staged   *staging.Store // the files that were sent with jobs
-	leaving  atomic.Bool    // what is closed leaves its processes to the next process
+	disk     *disk.Watch
+	leaving  atomic.Bool // what is closed leaves its processes to the next process
 }
 
 // Open opens the backends; the executors follow by OpenExecutors. When it fails, the
@@ -122,12 +128,13 @@ func Open(cfg Config) (s *Set, err error) {
 		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
+	s.disk = disk.New(disk.Config{Probe: func() error { return s.logs.Probe(cfg.MinFreeDisk) }, Changed: cfg.Events.DiskChanged, Log: cfg.Log})
 	staged, err := staging.Open(staging.Config{Folder: filepath.Join(cfg.Folder, "staged"), Bytes: cfg.StageCache, Dial: cfg.Fetch})
 	if err != nil {
 		return nil, err
 	}
 	s.sleeps, s.staged = sleep.New(), staged
-	s.execs = process.New(process.Config{Guard: s.guard, Staged: staged, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
+	s.execs = process.New(process.Config{Guard: s.guard, Staged: staged, Disk: s.disk, Logs: s.logs, Accounts: cfg.Accounts, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log, MaxProcesses: cfg.MaxTaskProcesses, LongWeight: cfg.LongWeight})
 	s.byKind = map[api.Backend]backend.Backend{api.BackendSleep: s.sleeps, api.BackendApp: s.apps, api.BackendExec: s.execs}
 	cfg.OnClose(func() error {
 		if s.leaving.Load() {
@@ -161,6 +168,9 @@ func (s *Set) Input(ctx context.Context, id sched.AttemptID, p *process.Piece) (
 
 // Logs returns the outputs of exec tasks. Nothing is dropped of them before its Continued is called.
 func (s *Set) Logs() *logs.Store { return s.logs }
+
+// Disk returns the watch over the disk of the work folder, which nobody runs yet.
+func (s *Set) Disk() *disk.Watch { return s.disk }
 
 // Applications returns the backend of the tasks of applications.
 func (s *Set) Applications() *Applications { return s.apps }

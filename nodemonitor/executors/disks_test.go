@@ -8,11 +8,14 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
+	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -186,5 +189,33 @@ func TestLocalDirsFault(t *testing.T) {
 		if got := executors.LocalDirsFault(dirs); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%q: %q, want %q", dirs, got, want)
 		}
+	}
+}
+
+// An executor that cannot begin because of the node's disk is wanted elsewhere; one that cannot by its
+// own fault is refused.
+func TestExecutorOnAFaultyDisk(t *testing.T) {
+	var full atomic.Bool
+	w := newWorld(t, func(c *executors.Config) {
+		c.Disk = disk.New(disk.Config{
+			Changed: func(string) {}, Log: slog.New(slog.DiscardHandler),
+			Probe: func() error {
+				if full.Load() {
+					return syscall.ENOSPC
+				}
+				return nil
+			},
+		})
+	})
+	absent := shell("absent", "true")
+	absent.Template.Argv = []string{"no-such-program"}
+	w.order(absent, "1")
+	if x := w.awaitState("absent", "1", api.ExecutorExited); !x.Refused {
+		t.Errorf("%+v", x)
+	}
+	full.Store(true)
+	w.order(absent, "1", "2")
+	if x := w.awaitState("absent", "2", api.ExecutorWaiting); !x.Refused {
+		t.Errorf("%+v", x)
 	}
 }

@@ -6,23 +6,23 @@ import "time"
 // hold grants.
 const leaveEvery = 100 * time.Millisecond
 
-// Drain stops further starts of executors here, or, when off, permits them again. Executors
+// Drain stops further starts of executors here for a reason, or, for "", permits them again. Executors
 // that have no process yet are stopped: one that waits for slots would never get them, because
 // the node takes nothing new, and would keep those that it has. Their frontends are told so and
 // order others elsewhere. On a draining node an executor that its frontend does not want any more
 // ends when it holds no grant.
-func (m *Manager) Drain(on bool) {
+func (m *Manager) Drain(why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.draining = on
-	if !on {
+	m.draining = why
+	if why == "" {
 		return
 	}
 	for _, a := range m.apps { // they do not depend on each other
 		for _, x := range a.executors {
 			if !x.process && x.stopping == "" {
 				x.blameless = true
-				m.stopExecutor(x, "its node drains, and it has not begun")
+				m.stopExecutor(x, why+", and it has not begun")
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func (m *Manager) EndAll(reason string) {
 // leave stops an executor that is not wanted any more; on a draining node only when it holds
 // no grant, so that its pieces of work end. It needs the lock.
 func (m *Manager) leave(x *executor, reason string) {
-	if _, held := m.cfg.Table.Attached(x.app.ID, x.id); !m.draining || held == 0 {
+	if _, held := m.cfg.Table.Attached(x.app.ID, x.id); m.draining == "" || held == 0 {
 		m.stopExecutor(x, reason)
 		return
 	}

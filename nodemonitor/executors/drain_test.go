@@ -27,7 +27,7 @@ func TestDrainWhileAnExecutorWaits(t *testing.T) {
 	}
 	waits("1")
 	done := w.offer("app/1", 2)
-	w.Drain(true)
+	w.Drain("node n is draining")
 	for range 2 {
 		select {
 		case r := <-done:
@@ -38,7 +38,7 @@ func TestDrainWhileAnExecutorWaits(t *testing.T) {
 			t.Fatal("a slot is held on a draining node, for an executor that never starts")
 		}
 	}
-	if x := w.awaitState("app", "1", api.ExecutorExited); x.Refused || x.State.ExitStatus != -1 || !strings.Contains(x.State.Reason, "its node drains") || x.Ran <= 0 {
+	if x := w.awaitState("app", "1", api.ExecutorExited); x.Refused || x.State.ExitStatus != -1 || !strings.Contains(x.State.Reason, "node n is draining, and it has not begun") || x.Ran <= 0 {
 		t.Errorf("%+v", x)
 	}
 	if x := state(w.Held(), "running", "1"); x.State.State != api.ExecutorRunning {
@@ -48,7 +48,7 @@ func TestDrainWhileAnExecutorWaits(t *testing.T) {
 	if x := w.awaitState("app", "9", api.ExecutorWaiting); !x.Refused {
 		t.Errorf("an executor that is ordered meanwhile: %+v", x)
 	}
-	w.Drain(false)
+	w.Drain("")
 	w.order(a, "2")
 	waits("2")
 	w.offer("app/2", 3)

@@ -45,8 +45,12 @@ func (m *Manager) stopExecutor(x *executor, reason string) {
 	}
 }
 
-// ended removes an executor that has ended.
+// ended removes an executor that has ended. One that could not begin because of the node's disk is
+// wanted elsewhere, as one for which the node has no room.
 func (m *Manager) ended(x *executor, e end) {
+	if e.refused && m.cfg.Disk.Look(0) != "" {
+		e.noRoom = true
+	}
 	if x.app.Grants {
 		m.cfg.Table.Remove(x.app.ID, x.id, e.reason)
 	} else {

@@ -28,7 +28,7 @@ func leaving(t *testing.T, test func(m *Manager, x *executor, table *heldTable, 
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		table := &heldTable{held: 1}
-		m := &Manager{cfg: Config{Table: table, Logger: slog.New(slog.DiscardHandler)}, apps: applications{}, draining: true, wake: make(chan struct{})}
+		m := &Manager{cfg: Config{Table: table, Logger: slog.New(slog.DiscardHandler)}, apps: applications{}, draining: "it drains", wake: make(chan struct{})}
 		a := &application{Application: api.Application{ID: "a"}, known: map[string]bool{"1": true}}
 		x := &executor{app: a, id: "1", cancel: func() {}}
 		a.executors = map[string]*executor{"1": x}

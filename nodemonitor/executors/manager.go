@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -45,6 +46,7 @@ type Config struct {
 	Table    Table
 	Holds    Holds
 	Fetch    func(address string) (wire.FileKeeper, error) // the frontend at the address
+	Disk     *disk.Watch                                   // of the work folder; nil: it counts as good
 	Logger   *slog.Logger
 }
 
@@ -80,7 +82,7 @@ type Manager struct {
 	living   int           // executors that have not ended
 	none     *sync.Cond    // living became 0
 	closed   bool
-	draining bool // no executor is started
+	draining string // why no executor is started, "" when one may be
 }
 
 // executor is an executor that has not ended. The manager's lock guards it.

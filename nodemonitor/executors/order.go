@@ -108,8 +108,8 @@ func (m *Manager) begin(a *application, id string) {
 		base := fmt.Sprintf("%s/applications/%s/%s/", m.cfg.Web, a.ID, id)
 		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
 	}
-	if m.draining {
-		m.keepEnd(x, end{reason: fmt.Sprintf("node %s is draining", m.cfg.Node), refused: true, noRoom: true})
+	if m.draining != "" {
+		m.keepEnd(x, end{reason: m.draining, refused: true, noRoom: true})
 		return
 	}
 	if err := m.apps.checkRoom(&m.cfg, a, x); err != nil {

@@ -23,12 +23,17 @@ import (
 // everything that happened there, so that none of it can count as lost.
 
 // Drain makes every worker take nothing new, also those that are made later. why is the
-// reason in refusals and in attempts that are given back.
+// reason in refusals and in attempts that are given back; it replaces that of the present drain.
 func (s *Workers) Drain(why string) {
-	if s.admission.draining != "" {
+	before := s.admission.draining
+	s.admission.draining = why
+	if before != "" {
+		if before != why {
+			s.cfg.Changed()
+		}
 		return
 	}
-	s.admission.draining, s.admission.since = why, s.cfg.Now()
+	s.admission.since = s.cfg.Now()
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
 			if a.phase == waiting {

@@ -170,6 +170,7 @@ func drainReplyTo(v DrainReply) *peer.TDrainReply {
 		State:   v.State,
 		Running: n32(v.Running),
 		Results: n32(v.Results),
+		Reason:  v.Reason,
 	}
 }
 
@@ -181,6 +182,7 @@ func drainReplyFrom(t *peer.TDrainReply) (v DrainReply) {
 		State:   t.State,
 		Running: int(t.Running),
 		Results: int(t.Results),
+		Reason:  t.Reason,
 	}
 }
 
@@ -1013,6 +1015,7 @@ func memberNodeTo(v MemberNode) *peer.TRollNode {
 		Memory:      v.Memory,
 		Host:        v.Host,
 		Draining:    v.Draining,
+		DiskFault:   v.DiskFault,
 	}
 }
 
@@ -1028,6 +1031,7 @@ func memberNodeFrom(t *peer.TRollNode) (v MemberNode) {
 		Memory:      t.Memory,
 		Host:        t.Host,
 		Draining:    t.Draining,
+		DiskFault:   t.DiskFault,
 	}
 }
 
@@ -1120,6 +1124,7 @@ func nodeDrainTo(v api.NodeDrain) *published.TNodeDrain {
 		Running: n32(v.Running),
 		Results: n32(v.Results),
 		Only:    v.Only,
+		Reason:  v.Reason,
 	}
 }
 
@@ -1134,6 +1139,7 @@ func nodeDrainFrom(t *published.TNodeDrain) (v api.NodeDrain) {
 		Running: int(t.Running),
 		Results: int(t.Results),
 		Only:    t.Only,
+		Reason:  t.Reason,
 	}
 }
 

@@ -27,6 +27,7 @@ type DrainReply struct {
 	State   string // as [api.Node] has it
 	Running int    // attempts that are there
 	Results int    // that no frontend has acknowledged
+	Reason  string // why it takes nothing new whether it drains or not
 }
 
 func (h peerHandler) Drain(ctx context.Context, o *peer.TDrainOrder) (*peer.TDrainReply, error) {

@@ -56,6 +56,9 @@ type Hello struct {
 	// node monitor stops as soon as nothing runs there.
 	Draining       bool
 	StopsWhenEmpty bool
+	// DiskFault is why the node takes nothing new by itself: the disk of its work folder does not take
+	// what tasks write. "" for another reason.
+	DiskFault string
 }
 
 // HelloReply is the master's answer.
@@ -136,8 +139,9 @@ type Snapshot struct {
 	ListsKept bool
 	// Stopping reports whether the node monitor stops in order; this is its last snapshot.
 	Stopping       bool
-	Draining       bool // the node takes nothing new
-	StopsWhenEmpty bool // as that of [Hello]
+	Draining       bool   // the node takes nothing new
+	StopsWhenEmpty bool   // as that of [Hello]
+	DiskFault      string // likewise
 	// Away is for how long at most the node will be silent, because its node monitor is about
 	// to be started again and running attempts continue.
 	Away time.Duration
@@ -197,7 +201,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, Stopping: h.Stopping, Token: bits(h.Token),
+		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Stopping: h.Stopping, Token: bits(h.Token),
 		Departed: mapped(h.Departed, departureTo), Departures: h.Departures, DeparturesOf: h.DeparturesOf,
 	}
 }
@@ -224,7 +228,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, Stopping: t.Stopping, Token: unbits(t.Token),
+		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Stopping: t.Stopping, Token: unbits(t.Token),
 		Departed: departuresFrom(t.Departed), Departures: t.Departures, DeparturesOf: t.DeparturesOf,
 	}, nil
 }
@@ -254,7 +258,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, StopsWhenEmpty: s.StopsWhenEmpty, AwayNanos: int64(s.Away),
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, StopsWhenEmpty: s.StopsWhenEmpty, DiskFault: s.DiskFault, AwayNanos: int64(s.Away),
 	}
 }
 
@@ -267,9 +271,15 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, Away: time.Duration(max(t.AwayNanos, 0)),
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Away: time.Duration(max(t.AwayNanos, 0)),
 	}, nil
 }
+
+// mostFault bounds a fault of a disk in bytes: its master keeps it, and passes it on.
+const mostFault = 500
+
+// clipped returns the beginning of a fault that is too long.
+func clipped(fault string) string { return api.Clip(fault, mostFault) }
 
 // introduced reads the sender, which must be named, and its slots.
 func introduced(from *peer.TRef, list []*peer.TSlot) (Ref, []Slot, error) {

@@ -188,15 +188,21 @@ func (s *Store) makeJob(job sched.JobID) error {
 	if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == s.cfg.mode() {
 		return nil
 	}
-	if os.Mkdir(s.cfg.Root, files.Private) == nil { // it was removed, as unused ones below that for temporary files are
-		if err := os.Chmod(s.cfg.Root, s.cfg.mode()); err != nil {
-			return err
-		}
+	if err := s.makeRoot(); err != nil {
+		return err
 	}
 	if err := files.MakeFolder(s.cfg.Root, job.String()); err != nil {
 		return err
 	}
 	return os.Chmod(folder, s.cfg.mode())
+}
+
+// makeRoot makes the folder again that was removed, as unused ones below that for temporary files are.
+func (s *Store) makeRoot() error {
+	if os.Mkdir(s.cfg.Root, files.Private) == nil {
+		return os.Chmod(s.cfg.Root, s.cfg.mode())
+	}
+	return nil // it is there, or what needs it fails
 }
 
 // Continue records that an attempt of an earlier run still writes.

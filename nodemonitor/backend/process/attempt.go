@@ -81,7 +81,7 @@ func (r *run) event(e guard.Event) {
 	case guard.Ended:
 		r.b.ended(r, r.result(e), e.Output == [2]guard.Output{})
 	case guard.Refused:
-		r.b.ended(r, r.failed(e.Fault), true)
+		r.b.ended(r, r.neverBegan(e.Fault), true)
 	case guard.Lost:
 		res := r.failed(e.Fault)
 		res.Outcome = sched.Lost
@@ -104,8 +104,11 @@ func (r *run) result(e guard.Event) backend.Result {
 	case e.Killed:
 	case what == "":
 		res.Outcome = sched.Done
-		res.Reason = unwritten(e.Output)
+		if res.Reason = unwritten(e.Output); res.Reason != "" {
+			r.b.cfg.Disk.LookSoon()
+		}
 	default:
+		r.b.cfg.Disk.LookSoon() // a full disk may be why it failed, and the next one would fail too
 		res.Outcome = sched.Failed
 		next := r.readIt(e.Output)
 		if missing := unwritten(e.Output); missing != "" { // the disk may not have taken the record of that either
@@ -133,6 +136,16 @@ func (r *run) readIt(out [2]guard.Output) string {
 
 func (r *run) failed(f *guard.Fault) backend.Result {
 	return backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.reason(f.What, f.Next)}
+}
+
+// neverBegan returns the end of an attempt that could not begin here. Where the disk of the node is at
+// fault it is given back and counts for nothing: the next one begins elsewhere.
+func (r *run) neverBegan(f *guard.Fault) backend.Result {
+	res := r.failed(f)
+	if r.b.cfg.Disk.Look(0) != "" {
+		res.Outcome = sched.Yielded
+	}
+	return res
 }
 
 // reason returns a reason of four parts.

@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	// wants it too; 0 for the same.
 	LongWeight int
 	Staged     *staging.Store // brings the files that were sent with jobs; nil: such tasks fail
+	Disk       *disk.Watch    // of the work folder; nil: it counts as good
 	Logger     *slog.Logger   // for logs that cannot be removed
 }
 
@@ -105,8 +107,11 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 		return res, true
 	}
 	files, err := b.cfg.Logs.Begin(t.ID)
+	if err != nil && b.cfg.Disk.Look(0) == "" { // room may have been made meanwhile
+		files, err = b.cfg.Logs.Begin(t.ID)
+	}
 	if err != nil {
-		return r.failed(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
+		return r.neverBegan(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
 	}
 	spec := r.spec(files, as)
 	if len(t.Payload.Stage) > 0 {

@@ -100,7 +100,7 @@ func (r *run) startStaged(ctx context.Context, spec guard.Spec, f *staging.Fault
 		}
 		return result, true
 	case f != nil:
-		result = r.failed(&guard.Fault{What: f.What, Next: f.Next})
+		result = r.neverBegan(&guard.Fault{What: f.What, Next: f.Next})
 		if f.Passes { // it is given back, and counts for nothing
 			result.Outcome = sched.Yielded
 		}

@@ -10323,6 +10323,7 @@ func (p *TDeparture) String() string {
 //   - Complete
 //   - Draining
 //   - StopsWhenEmpty
+//   - DiskFault
 //   - Stopping
 //   - Token
 //   - Departed
@@ -10353,6 +10354,7 @@ type THello struct {
 	Departures       int64         `thrift:"departures,22" db:"departures" json:"departures"`
 	DeparturesOf     int64         `thrift:"departuresOf,23" db:"departuresOf" json:"departuresOf"`
 	StopsWhenEmpty   bool          `thrift:"stopsWhenEmpty,24" db:"stopsWhenEmpty" json:"stopsWhenEmpty"`
+	DiskFault        string        `thrift:"diskFault,25" db:"diskFault" json:"diskFault"`
 }
 
 func NewTHello() *THello {
@@ -10466,6 +10468,12 @@ func (p *THello) GetStopsWhenEmpty() bool {
 	return p.StopsWhenEmpty
 }
 
+var THello_DiskFault_DEFAULT string = ""
+
+func (p *THello) GetDiskFault() string {
+	return p.DiskFault
+}
+
 var THello_Stopping_DEFAULT bool = false
 
 func (p *THello) GetStopping() bool {
@@ -10549,6 +10557,10 @@ func (p *THello) IsSetDraining() bool {
 
 func (p *THello) IsSetStopsWhenEmpty() bool {
 	return p.StopsWhenEmpty != THello_StopsWhenEmpty_DEFAULT
+}
+
+func (p *THello) IsSetDiskFault() bool {
+	return p.DiskFault != THello_DiskFault_DEFAULT
 }
 
 func (p *THello) IsSetStopping() bool {
@@ -10768,6 +10780,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 24:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField24(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 25:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField25(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11060,6 +11082,15 @@ func (p *THello) ReadField24(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField25(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 25: ", err)
+	} else {
+		p.DiskFault = v
+	}
+	return nil
+}
+
 func (p *THello) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadBool(ctx); err != nil {
 		return thrift.PrependError("error reading field 19: ", err)
@@ -11191,6 +11222,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField24(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField25(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11593,6 +11627,21 @@ func (p *THello) writeField24(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField25(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDiskFault() {
+		if err := oprot.WriteFieldBegin(ctx, "diskFault", thrift.STRING, 25); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 25:diskFault: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.DiskFault)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.diskFault (25) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 25:diskFault: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -11699,6 +11748,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.StopsWhenEmpty != other.StopsWhenEmpty {
+		return false
+	}
+	if p.DiskFault != other.DiskFault {
 		return false
 	}
 	return true
@@ -12636,6 +12688,7 @@ func (p *THelloReply) String() string {
 //   - Stopping
 //   - Draining
 //   - StopsWhenEmpty
+//   - DiskFault
 //   - AwayNanos
 type TSnapshot struct {
 	Sender         *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
@@ -12648,6 +12701,7 @@ type TSnapshot struct {
 	Stopping       bool     `thrift:"stopping,8" db:"stopping" json:"stopping"`
 	AwayNanos      int64    `thrift:"awayNanos,9" db:"awayNanos" json:"awayNanos"`
 	StopsWhenEmpty bool     `thrift:"stopsWhenEmpty,10" db:"stopsWhenEmpty" json:"stopsWhenEmpty"`
+	DiskFault      string   `thrift:"diskFault,11" db:"diskFault" json:"diskFault"`
 }
 
 func NewTSnapshot() *TSnapshot {
@@ -12703,6 +12757,12 @@ func (p *TSnapshot) GetStopsWhenEmpty() bool {
 	return p.StopsWhenEmpty
 }
 
+var TSnapshot_DiskFault_DEFAULT string = ""
+
+func (p *TSnapshot) GetDiskFault() string {
+	return p.DiskFault
+}
+
 var TSnapshot_AwayNanos_DEFAULT int64 = 0
 
 func (p *TSnapshot) GetAwayNanos() int64 {
@@ -12726,6 +12786,10 @@ func (p *TSnapshot) IsSetDraining() bool {
 
 func (p *TSnapshot) IsSetStopsWhenEmpty() bool {
 	return p.StopsWhenEmpty != TSnapshot_StopsWhenEmpty_DEFAULT
+}
+
+func (p *TSnapshot) IsSetDiskFault() bool {
+	return p.DiskFault != TSnapshot_DiskFault_DEFAULT
 }
 
 func (p *TSnapshot) IsSetAwayNanos() bool {
@@ -12829,6 +12893,16 @@ func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 10:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField11(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -12952,6 +13026,15 @@ func (p *TSnapshot) ReadField10(ctx context.Context, iprot thrift.TProtocol) err
 	return nil
 }
 
+func (p *TSnapshot) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.DiskFault = v
+	}
+	return nil
+}
+
 func (p *TSnapshot) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadI64(ctx); err != nil {
 		return thrift.PrependError("error reading field 9: ", err)
@@ -12994,6 +13077,9 @@ func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13156,6 +13242,21 @@ func (p *TSnapshot) writeField10(ctx context.Context, oprot thrift.TProtocol) (e
 	return err
 }
 
+func (p *TSnapshot) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDiskFault() {
+		if err := oprot.WriteFieldBegin(ctx, "diskFault", thrift.STRING, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:diskFault: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.DiskFault)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.diskFault (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:diskFault: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshot) Equals(other *TSnapshot) bool {
 	if p == other {
 		return true
@@ -13196,6 +13297,9 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	if p.StopsWhenEmpty != other.StopsWhenEmpty {
+		return false
+	}
+	if p.DiskFault != other.DiskFault {
 		return false
 	}
 	return true
@@ -13563,6 +13667,7 @@ func (p *TSnapshotReply) String() string {
 //   - Memory
 //   - Host
 //   - Draining
+//   - DiskFault
 type TRollNode struct {
 	Name        string  `thrift:"name,1" db:"name" json:"name"`
 	Address     string  `thrift:"address,2" db:"address" json:"address"`
@@ -13571,6 +13676,7 @@ type TRollNode struct {
 	Memory      int64   `thrift:"memory,5" db:"memory" json:"memory"`
 	Host        string  `thrift:"host,6" db:"host" json:"host"`
 	Draining    bool    `thrift:"draining,7" db:"draining" json:"draining"`
+	DiskFault   string  `thrift:"diskFault,8" db:"diskFault" json:"diskFault"`
 }
 
 func NewTRollNode() *TRollNode {
@@ -13610,6 +13716,12 @@ var TRollNode_Draining_DEFAULT bool = false
 func (p *TRollNode) GetDraining() bool {
 	return p.Draining
 }
+
+var TRollNode_DiskFault_DEFAULT string = ""
+
+func (p *TRollNode) GetDiskFault() string {
+	return p.DiskFault
+}
 func (p *TRollNode) IsSetMemory() bool {
 	return p.Memory != TRollNode_Memory_DEFAULT
 }
@@ -13620,6 +13732,10 @@ func (p *TRollNode) IsSetHost() bool {
 
 func (p *TRollNode) IsSetDraining() bool {
 	return p.Draining != TRollNode_Draining_DEFAULT
+}
+
+func (p *TRollNode) IsSetDiskFault() bool {
+	return p.DiskFault != TRollNode_DiskFault_DEFAULT
 }
 
 func (p *TRollNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -13699,6 +13815,16 @@ func (p *TRollNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 7:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -13797,6 +13923,15 @@ func (p *TRollNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TRollNode) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.DiskFault = v
+	}
+	return nil
+}
+
 func (p *TRollNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TRollNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -13821,6 +13956,9 @@ func (p *TRollNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13938,6 +14076,21 @@ func (p *TRollNode) writeField7(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TRollNode) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetDiskFault() {
+		if err := oprot.WriteFieldBegin(ctx, "diskFault", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:diskFault: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.DiskFault)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.diskFault (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:diskFault: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TRollNode) Equals(other *TRollNode) bool {
 	if p == other {
 		return true
@@ -13969,6 +14122,9 @@ func (p *TRollNode) Equals(other *TRollNode) bool {
 		return false
 	}
 	if p.Draining != other.Draining {
+		return false
+	}
+	if p.DiskFault != other.DiskFault {
 		return false
 	}
 	return true
@@ -17925,10 +18081,12 @@ func (p *TDrainOrder) String() string {
 //   - State
 //   - Running
 //   - Results
+//   - Reason
 type TDrainReply struct {
 	State   string `thrift:"state,1" db:"state" json:"state"`
 	Running int32  `thrift:"running,2" db:"running" json:"running"`
 	Results int32  `thrift:"results,3" db:"results" json:"results"`
+	Reason  string `thrift:"reason,4" db:"reason" json:"reason"`
 }
 
 func NewTDrainReply() *TDrainReply {
@@ -17946,6 +18104,16 @@ func (p *TDrainReply) GetRunning() int32 {
 func (p *TDrainReply) GetResults() int32 {
 	return p.Results
 }
+
+var TDrainReply_Reason_DEFAULT string = ""
+
+func (p *TDrainReply) GetReason() string {
+	return p.Reason
+}
+func (p *TDrainReply) IsSetReason() bool {
+	return p.Reason != TDrainReply_Reason_DEFAULT
+}
+
 func (p *TDrainReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -17983,6 +18151,16 @@ func (p *TDrainReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 3:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -18032,6 +18210,15 @@ func (p *TDrainReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TDrainReply) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
 func (p *TDrainReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TDrainReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -18044,6 +18231,9 @@ func (p *TDrainReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -18095,6 +18285,21 @@ func (p *TDrainReply) writeField3(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TDrainReply) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:reason: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TDrainReply) Equals(other *TDrainReply) bool {
 	if p == other {
 		return true
@@ -18108,6 +18313,9 @@ func (p *TDrainReply) Equals(other *TDrainReply) bool {
 		return false
 	}
 	if p.Results != other.Results {
+		return false
+	}
+	if p.Reason != other.Reason {
 		return false
 	}
 	return true

@@ -10858,6 +10858,7 @@ func (p *TNode) String() string {
 //   - Running
 //   - Results
 //   - Only
+//   - Reason
 type TNodeDrain struct {
 	Node    string   `thrift:"node,1" db:"node" json:"node"`
 	Group   int32    `thrift:"group,2" db:"group" json:"group"`
@@ -10865,6 +10866,7 @@ type TNodeDrain struct {
 	Running int32    `thrift:"running,4" db:"running" json:"running"`
 	Results int32    `thrift:"results,5" db:"results" json:"results"`
 	Only    []string `thrift:"only,6" db:"only" json:"only,omitempty"`
+	Reason  string   `thrift:"reason,7" db:"reason" json:"reason"`
 }
 
 func NewTNodeDrain() *TNodeDrain {
@@ -10896,8 +10898,18 @@ var TNodeDrain_Only_DEFAULT []string
 func (p *TNodeDrain) GetOnly() []string {
 	return p.Only
 }
+
+var TNodeDrain_Reason_DEFAULT string = ""
+
+func (p *TNodeDrain) GetReason() string {
+	return p.Reason
+}
 func (p *TNodeDrain) IsSetOnly() bool {
 	return p.Only != nil
+}
+
+func (p *TNodeDrain) IsSetReason() bool {
+	return p.Reason != TNodeDrain_Reason_DEFAULT
 }
 
 func (p *TNodeDrain) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10967,6 +10979,16 @@ func (p *TNodeDrain) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 6:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11056,6 +11078,15 @@ func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) err
 	return nil
 }
 
+func (p *TNodeDrain) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
 func (p *TNodeDrain) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TNodeDrain"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -11077,6 +11108,9 @@ func (p *TNodeDrain) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11177,6 +11211,21 @@ func (p *TNodeDrain) writeField6(ctx context.Context, oprot thrift.TProtocol) (e
 	return err
 }
 
+func (p *TNodeDrain) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReason() {
+		if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:reason: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.reason (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:reason: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 	if p == other {
 		return true
@@ -11206,6 +11255,9 @@ func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 		if _tgt != _src39 {
 			return false
 		}
+	}
+	if p.Reason != other.Reason {
+		return false
 	}
 	return true
 }

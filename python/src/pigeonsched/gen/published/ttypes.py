@@ -3478,17 +3478,19 @@ class TNodeDrain(object):
      - running
      - results
      - only
+     - reason
 
     """
 
 
-    def __init__(self, node=None, group=None, state=None, running=None, results=None, only=None,):
+    def __init__(self, node=None, group=None, state=None, running=None, results=None, only=None, reason="",):
         self.node = node
         self.group = group
         self.state = state
         self.running = running
         self.results = results
         self.only = only
+        self.reason = reason
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3534,6 +3536,11 @@ class TNodeDrain(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.STRING:
+                    self.reason = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3570,6 +3577,10 @@ class TNodeDrain(object):
             for iter139 in self.only:
                 oprot.writeString(iter139.encode('utf-8') if sys.version_info[0] == 2 else iter139)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.reason is not None:
+            oprot.writeFieldBegin('reason', TType.STRING, 7)
+            oprot.writeString(self.reason.encode('utf-8') if sys.version_info[0] == 2 else self.reason)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6177,6 +6188,7 @@ TNodeDrain.thrift_spec = (
     (4, TType.I32, 'running', None, None, ),  # 4
     (5, TType.I32, 'results', None, None, ),  # 5
     (6, TType.LIST, 'only', (TType.STRING, 'UTF8', False), None, ),  # 6
+    (7, TType.STRING, 'reason', 'UTF8', "", ),  # 7
 )
 all_structs.append(TDaemonState)
 TDaemonState.thrift_spec = (
