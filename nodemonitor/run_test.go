@@ -54,14 +54,14 @@ func TestHello(t *testing.T) {
 	w.mu.Lock()
 	h := w.hellos[0]
 	w.mu.Unlock()
-	if h.Sender != w.node || h.Group != testGroup || h.Address != n.Addrs().Internal || h.Incarnation <= 0 || len(h.Slots) != 2 || h.Slots[1].Slot != 1 {
+	if h.Sender != w.node || h.Group != testGroup || h.Address != n.Addrs().Internal || h.Incarnation <= 0 || h.Sequence != 1 || len(h.Slots) != 2 || h.Slots[1].Slot != 1 {
 		t.Errorf("hello is %+v", h)
 	}
 	w.await("snapshots follow", func() bool { return len(w.snapshots) >= 3 })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, s := range w.snapshots {
-		if s.Sequence != uint64(i+1) || s.Incarnation != h.Incarnation || len(s.Slots) != 2 || strings.Join(s.Slots[0].Serves, ",") != "" || len(s.Slots[0].Serves) != 1 {
+		if s.Sequence != uint64(i+2) || s.Incarnation != h.Incarnation || len(s.Slots) != 2 || strings.Join(s.Slots[0].Serves, ",") != "" || len(s.Slots[0].Serves) != 1 {
 			t.Fatalf("snapshot %d is %+v", i, s)
 		}
 	}

@@ -367,6 +367,9 @@ struct THello {
   21: optional list<TDeparture> departed
   22: optional i64 departures = 0
   23: optional i64 departuresOf = 0
+  // Of a node: its number among the hellos and snapshots of this incarnation; 0 from a build that
+  // does not count hellos.
+  26: optional i64 sequence = 0
 }
 
 // accepted false: problem says why, for the log of the caller.

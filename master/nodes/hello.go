@@ -56,9 +56,11 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	}
 	if verdict == protocol.Renewed { // its earlier hello was accepted, the answer was lost
 		t.registry.Enter(name, h.Incarnation, h.Address, now)
-		t.setDraining(old, h.Draining, h.StopsWhenEmpty, h.DiskFault)
-		if t.cfg.Policy.SingleMaster() {
-			t.addSlots(old, h, a.Numbers) // snapshots do not number slots that came since
+		if old.isNews(h.Sequence) {
+			t.setDraining(old, h.Draining, h.StopsWhenEmpty, h.DiskFault)
+			if t.cfg.Policy.SingleMaster() {
+				t.addSlots(old, h, a.Numbers) // snapshots do not number slots that came since
+			}
 		}
 		a.Registration = t.registry.Registration(name)
 		return a, nil
@@ -73,7 +75,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	n := &node{
 		life: t.lives, ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
 		version: h.Version, features: h.Features, since: t.cfg.Now(), draining: h.Draining, stopsWhenEmpty: h.StopsWhenEmpty, diskFault: h.DiskFault,
-		slots: map[int32]*slot{},
+		slots: map[int32]*slot{}, sequence: h.Sequence,
 	}
 	// The link is opened before anything is sent, to find out whether the node can be
 	// reached: messages may pass in the other direction only.

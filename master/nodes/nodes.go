@@ -71,7 +71,7 @@ type node struct {
 	stopsWhenEmpty bool       // that is because its node monitor is about to stop
 	diskFault      string     // why it takes nothing new, when its disk is at fault
 	life           int64      // distinguishes the registrations of nodes
-	snapshots      uint64     // the number of the last one that was applied
+	sequence       uint64     // of the last hello or snapshot that was applied
 	successor      *successor // nil unless the next process has taken attempts over
 	version        string
 	features       []string   // what its version can do beyond what every version can

@@ -12,16 +12,15 @@ import (
 // node has to register again, "" when it need not.
 //
 // Calls that their node gave up, because this master was busy or stopped, are read in any order
-// later. A snapshot that comes after a later one of its node therefore changes nothing.
+// later. A snapshot that comes after a later one of its node, or a later hello, therefore changes nothing.
 func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if !t.registry.Heard(s.Sender.Name, s.Incarnation, t.cfg.Now()) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
 	}
 	n := t.byName[s.Sender.Name]
-	if s.Sequence > 0 && s.Sequence <= n.snapshots {
+	if !n.isNews(s.Sequence) {
 		return ""
 	}
-	n.snapshots = s.Sequence
 	t.setDraining(n, s.Draining, s.StopsWhenEmpty, s.DiskFault)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {
@@ -42,6 +41,19 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	}
 	t.leaves(n, sched.Time(s.Away))
 	return problem
+}
+
+// isNews reports whether a hello or snapshot of that number comes after all that were applied, and
+// records that it is applied. One without a number always does.
+func (n *node) isNews(sequence uint64) bool {
+	if sequence == 0 {
+		return true
+	}
+	if sequence <= n.sequence {
+		return false
+	}
+	n.sequence = sequence
+	return true
 }
 
 // applySlot applies one slot of a snapshot; it returns false when the node must send a hello

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -60,6 +62,50 @@ func TestLateSnapshot(t *testing.T) {
 			if g.Snapshot(&c.last); shown() != want {
 				t.Errorf("with its next one the node is shown as %s, want %s", shown(), want)
 			}
+		})
+	}
+}
+
+// A hello that is read after a later snapshot of its node undoes nothing of it either; nor does a
+// snapshot that was sent before the hello by which its node was registered.
+func TestLateHello(t *testing.T) {
+	for _, policy := range []sched.Policy{pigeon.Policy(), sparrow.Policy(sparrow.Defaults())} {
+		t.Run(policy.Name, func(t *testing.T) {
+			g := newGroup(policy)
+			enter := func(sequence uint64, draining bool, slots int) {
+				t.Helper()
+				h := hello("a", 1, "h:1", make([]int32, slots)...)
+				h.Sequence, h.Draining = sequence, draining
+				if a, err := g.Hello(h); err != nil || a.Problem != "" {
+					t.Fatalf("%+v, %v", a, err)
+				}
+			}
+			check := func(what, state string, slots int) {
+				t.Helper()
+				list, _, _ := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{} })
+				if list[0].State != state || list[0].Slots != slots {
+					t.Errorf("%s: %+v, want %s with %d slots", what, list[0], state, slots)
+				}
+			}
+			report := func(s wire.Snapshot) {
+				t.Helper()
+				s.Sender, s.Incarnation = wire.Ref{Role: sched.Worker, Name: "a"}, 1
+				if problem := g.Snapshot(&s); problem != "" {
+					t.Fatal(problem)
+				}
+			}
+			enter(2, false, 2)
+			check("registered", api.StateUp, 2)
+			report(wire.Snapshot{Sequence: 1, Draining: true})
+			check("after a snapshot that was sent before", api.StateUp, 2)
+			report(wire.Snapshot{Sequence: 4, Draining: true})
+			check("drained", api.StateDrained, 0)
+			enter(3, false, 2)
+			check("after a hello that was sent before", api.StateDrained, 0)
+			enter(5, false, 2)
+			check("after its next one", api.StateUp, map[bool]int{true: 2}[policy.SingleMaster()]) // else snapshots bring the slots
+			enter(0, true, 2)
+			check("by a build that does not count hellos", map[bool]string{true: api.StateDraining, false: api.StateDrained}[policy.SingleMaster()], map[bool]int{true: 2}[policy.SingleMaster()])
 		})
 	}
 }

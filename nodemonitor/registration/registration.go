@@ -69,7 +69,7 @@ type Registration struct {
 	state    protocol.Registration
 	fresh    bool // the next hello is the first to this process of the master
 	failures daemon.LogPace
-	sequence uint64
+	sequence uint64 // of the last hello or snapshot
 }
 
 // Contact is when this node and its master last agreed that it is registered.
@@ -156,6 +156,8 @@ func (r *Registration) sendHello(ctx context.Context) error {
 	if !ok {
 		return membership.ErrStop
 	}
+	r.sequence++
+	hello.Sequence = r.sequence
 	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
 	sent := time.Now()

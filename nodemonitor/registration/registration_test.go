@@ -32,6 +32,14 @@ type world struct {
 	snapshots []wire.SnapshotReply
 	silent    bool
 	failed    error
+	sequence  uint64 // of the last hello or snapshot
+}
+
+// count checks the number of a hello or snapshot. It needs the lock.
+func (w *world) count(sequence uint64) {
+	if w.sequence++; sequence != w.sequence {
+		w.t.Errorf("hello or snapshot %d has the number %d", w.sequence, sequence)
+	}
 }
 
 func (w *world) Hello(fresh bool) (*wire.Hello, bool) {
@@ -53,6 +61,7 @@ type registrar struct{ *world }
 func (w registrar) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.count(h.Sequence)
 	w.log = append(w.log, map[int]string{0: "hello", 1: "fresh hello"}[h.Group])
 	if w.silent {
 		return wire.HelloReply{}, errSilent
@@ -65,9 +74,10 @@ func (w registrar) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, err
 	return r, nil
 }
 
-func (w registrar) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+func (w registrar) Snapshot(_ context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.count(s.Sequence)
 	w.log = append(w.log, "snapshot")
 	if w.silent {
 		return wire.SnapshotReply{}, errSilent

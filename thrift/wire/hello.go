@@ -56,6 +56,8 @@ type Hello struct {
 	// node monitor stops as soon as nothing runs there.
 	Draining       bool
 	StopsWhenEmpty bool
+	// Sequence counts the hellos and snapshots of this incarnation, from 1; 0: it does not count hellos.
+	Sequence uint64
 	// DiskFault is why the node takes nothing new by itself: the disk of its work folder does not take
 	// what tasks write. "" for another reason.
 	DiskFault string
@@ -132,7 +134,7 @@ type Snapshot struct {
 	Sender      Ref
 	Incarnation int64
 	Epoch       uint64 // of the master it works for
-	Sequence    uint64 // counts the snapshots of this incarnation
+	Sequence    uint64 // as that of [Hello]
 	Slots       []Slot // Serves may be left out
 	// ListsKept reports whether Kept and KeptMore of the slots list the results that are
 	// kept for some seconds. Otherwise those of an earlier snapshot hold.
@@ -201,7 +203,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Stopping: h.Stopping, Token: bits(h.Token),
+		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Sequence: bits(h.Sequence), Stopping: h.Stopping, Token: bits(h.Token),
 		Departed: mapped(h.Departed, departureTo), Departures: h.Departures, DeparturesOf: h.DeparturesOf,
 	}
 }
@@ -228,7 +230,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Stopping: t.Stopping, Token: unbits(t.Token),
+		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Sequence: unbits(t.Sequence), Stopping: t.Stopping, Token: unbits(t.Token),
 		Departed: departuresFrom(t.Departed), Departures: t.Departures, DeparturesOf: t.DeparturesOf,
 	}, nil
 }

@@ -10329,6 +10329,7 @@ func (p *TDeparture) String() string {
 //   - Departed
 //   - Departures
 //   - DeparturesOf
+//   - Sequence
 type THello struct {
 	Sender           *TRef         `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64         `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -10355,6 +10356,7 @@ type THello struct {
 	DeparturesOf     int64         `thrift:"departuresOf,23" db:"departuresOf" json:"departuresOf"`
 	StopsWhenEmpty   bool          `thrift:"stopsWhenEmpty,24" db:"stopsWhenEmpty" json:"stopsWhenEmpty"`
 	DiskFault        string        `thrift:"diskFault,25" db:"diskFault" json:"diskFault"`
+	Sequence         int64         `thrift:"sequence,26" db:"sequence" json:"sequence"`
 }
 
 func NewTHello() *THello {
@@ -10503,6 +10505,12 @@ var THello_DeparturesOf_DEFAULT int64 = 0
 func (p *THello) GetDeparturesOf() int64 {
 	return p.DeparturesOf
 }
+
+var THello_Sequence_DEFAULT int64 = 0
+
+func (p *THello) GetSequence() int64 {
+	return p.Sequence
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -10581,6 +10589,10 @@ func (p *THello) IsSetDepartures() bool {
 
 func (p *THello) IsSetDeparturesOf() bool {
 	return p.DeparturesOf != THello_DeparturesOf_DEFAULT
+}
+
+func (p *THello) IsSetSequence() bool {
+	return p.Sequence != THello_Sequence_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10840,6 +10852,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 23:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField23(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 26:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField26(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -11147,6 +11169,15 @@ func (p *THello) ReadField23(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField26(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 26: ", err)
+	} else {
+		p.Sequence = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -11225,6 +11256,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField25(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField26(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11642,6 +11676,21 @@ func (p *THello) writeField25(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField26(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSequence() {
+		if err := oprot.WriteFieldBegin(ctx, "sequence", thrift.I64, 26); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 26:sequence: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Sequence)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sequence (26) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 26:sequence: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -11751,6 +11800,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.DiskFault != other.DiskFault {
+		return false
+	}
+	if p.Sequence != other.Sequence {
 		return false
 	}
 	return true
