@@ -20,6 +20,7 @@ func TestNodeOnAFaultyDisk(t *testing.T) {
 	t.Parallel()
 	for _, policy := range policies() {
 		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
 			const node = "node-0-001"
 			var folder string
 			c := start(t, cluster.Spec{

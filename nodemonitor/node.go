@@ -143,7 +143,7 @@ func (n *NodeMonitor) assemble(deps Deps) error {
 		return err
 	}
 	n.takeOver()
-	n.backends.Disk().Look(0) // before the first hello, which says whether the node takes tasks
+	n.backends.Disk().Look() // before the first hello, which says whether the node takes tasks
 	return n.resumeDrain()
 }
 

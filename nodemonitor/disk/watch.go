@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // DefaultEvery is the time between two probes.
@@ -52,17 +53,13 @@ func New(cfg Config) *Watch {
 	return &Watch{cfg: cfg, soon: make(chan struct{}, 1)}
 }
 
-// Look returns what a probe that is not older than within found: the fault, "" for none. It probes
-// if there is no such probe yet.
-func (w *Watch) Look(within time.Duration) (fault string) {
+// Look probes and returns the fault that it finds, "" for none.
+func (w *Watch) Look() (fault string) {
 	if w == nil {
 		return ""
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.looked.IsZero() && time.Since(w.looked) < within {
-		return w.fault
-	}
 	if err := w.cfg.Probe(); err != nil {
 		fault = api.Clip(err.Error(), mostText)
 	}
@@ -95,7 +92,7 @@ func (w *Watch) LookSoon() {
 	}
 }
 
-// rest is the least age of a probe when Run makes the next one.
+// rest is the least time from a probe to one that LookSoon has asked for.
 const rest = 100 * time.Millisecond
 
 // Run probes from time to time until ctx ends.
@@ -105,10 +102,20 @@ func (w *Watch) Run(ctx context.Context) {
 	for {
 		select {
 		case <-w.soon:
+			if !delay.For(ctx, w.restLeft()) {
+				return
+			}
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		w.Look(rest)
+		w.Look()
 	}
+}
+
+// restLeft returns for how long a probe that LookSoon has asked for has to wait.
+func (w *Watch) restLeft() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return rest - time.Since(w.looked)
 }

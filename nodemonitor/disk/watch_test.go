@@ -65,7 +65,7 @@ func TestChanges(t *testing.T) {
 		if step.change != "-" {
 			want = append(want, step.change)
 		}
-		fault := w.Look(0)
+		fault := w.Look()
 		if _, got := d.seen(); !slices.Equal(got, want) {
 			t.Errorf("after %v: reported %q, want %q", step.err, got, want)
 		}
@@ -75,29 +75,11 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A probe that is recent enough is not made again.
-func TestRecentProbe(t *testing.T) {
-	t.Parallel()
-	d := &disk{}
-	w := d.watch(0)
-	w.Look(time.Hour) // the first one is made
-	d.set(errors.New("full"))
-	if fault := w.Look(time.Hour); fault != "" {
-		t.Errorf("found %q by a second probe", fault)
-	}
-	if fault := w.Look(0); fault != "full" {
-		t.Errorf("found %q", fault)
-	}
-	if n, _ := d.seen(); n != 2 {
-		t.Errorf("%d probes, want 2", n)
-	}
-}
-
 // A fault of any length stays short enough for each heartbeat.
 func TestLongFault(t *testing.T) {
 	t.Parallel()
 	d := &disk{err: errors.New(strings.Repeat("x", 10_000))}
-	if fault := d.watch(0).Look(0); len(fault) > mostText+10 || len(fault) < mostText/2 {
+	if fault := d.watch(0).Look(); len(fault) > mostText+10 || len(fault) < mostText/2 {
 		t.Errorf("a fault of %d bytes", len(fault))
 	}
 }
@@ -127,11 +109,27 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A probe that is asked for just after another one is made all the same.
+func TestLookSoonAfterALook(t *testing.T) {
+	t.Parallel()
+	d := &disk{err: errors.New("full")}
+	w := d.watch(time.Hour)
+	w.Look()
+	d.set(nil)
+	w.LookSoon()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); w.Run(ctx) }()
+	await.Until(t, "the fault is over", func() bool { _, changes := d.seen(); return len(changes) == 2 }, func() string { return "" })
+	cancel()
+	<-ended
+}
+
 func TestNoWatch(t *testing.T) {
 	t.Parallel()
 	var w *Watch
 	w.LookSoon()
-	if fault := w.Look(0); fault != "" {
+	if fault := w.Look(); fault != "" {
 		t.Errorf("found %q", fault)
 	}
 }

@@ -48,7 +48,7 @@ func (m *Manager) stopExecutor(x *executor, reason string) {
 // ended removes an executor that has ended. One that could not begin because of the node's disk is
 // wanted elsewhere, as one for which the node has no room.
 func (m *Manager) ended(x *executor, e end) {
-	if e.refused && m.cfg.Disk.Look(0) != "" {
+	if e.refused && m.cfg.Disk.Look() != "" {
 		e.noRoom = true
 	}
 	if x.app.Grants {

@@ -142,7 +142,7 @@ func (r *run) failed(f *guard.Fault) backend.Result {
 // fault it is given back and counts for nothing: the next one begins elsewhere.
 func (r *run) neverBegan(f *guard.Fault) backend.Result {
 	res := r.failed(f)
-	if r.b.cfg.Disk.Look(0) != "" {
+	if r.b.cfg.Disk.Look() != "" {
 		res.Outcome = sched.Yielded
 	}
 	return res

@@ -107,7 +107,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 		return res, true
 	}
 	files, err := b.cfg.Logs.Begin(t.ID)
-	if err != nil && b.cfg.Disk.Look(0) == "" { // room may have been made meanwhile
+	if err != nil && b.cfg.Disk.Look() == "" { // room may have been made meanwhile
 		files, err = b.cfg.Logs.Begin(t.ID)
 	}
 	if err != nil {
