@@ -73,6 +73,11 @@ func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	return c, nil
 }
 
+// WorkFolder returns the work folder of a node, of a cluster that has a folder.
+func (c *Cluster) WorkFolder(number int) string {
+	return filepath.Join(c.Dir(), workFolder, c.Name(NodeMonitor, number))
+}
+
 // workFolder is where the folders of the nodes are, in that of a cluster.
 const workFolder = "work"
 

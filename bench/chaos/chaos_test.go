@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,7 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 		if p.number != i+1 || i > 0 && p.at < list[i-1].at || p.of == p.peer {
 			t.Errorf("fault %d: %+v", i, p)
 		}
-		if p.kind == history.Kill || p.kind == history.Pause || p.kind == history.Stop || p.kind == history.HalfOpen || p.kind == history.FullDisk || p.kind == history.SlowDisk || p.kind == history.BadDisk {
+		if slices.Contains(ofProcess, p.kind) {
 			if p.at < until[p.of] {
 				t.Errorf("fault %+v begins before another one of its victim ends", p)
 			}

@@ -2,10 +2,12 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/internal/delay"
@@ -32,6 +34,21 @@ func (in *injector) onDisk(v victim, faults string) error {
 	}
 	in.restart(v)
 	return nil
+}
+
+// nodeDisk puts a file in the place of a node's work folder for a while: nobody can write below it,
+// root included.
+func nodeDisk(ctx context.Context, folder string, lasts time.Duration) error {
+	other := folder + ".other"
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		return err
+	}
+	err := exchange(folder, other)
+	if err == nil {
+		delay.For(ctx, lasts)
+		err = exchange(folder, other)
+	}
+	return errors.Join(err, os.Remove(other))
 }
 
 // faultsOfDisk returns the setting journal_faults of a fault.

@@ -57,3 +57,8 @@ func (d *disk) keep(to string) error { return os.CopyFS(to, os.DirFS(d.dir)) }
 
 // unmount removes the disk.
 func (d *disk) unmount() error { return unix.Unmount(d.dir, unix.MNT_DETACH) }
+
+// exchange gives two files or folders each other's names, in one step.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}

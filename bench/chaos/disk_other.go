@@ -16,3 +16,7 @@ func (*disk) fill(float64) (func(), error) { return func() {}, errNoDisk }
 func (*disk) keep(string) error { return errNoDisk }
 
 func (*disk) unmount() error { return errNoDisk }
+
+func exchange(string, string) error {
+	return errors.New("only Linux exchanges two folders in one step")
+}

@@ -78,6 +78,8 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		err = in.full(ctx, p)
 	case history.SlowDisk, history.BadDisk:
 		err = in.badDisk(ctx, p)
+	case history.NodeDisk:
+		err = nodeDisk(ctx, in.c.WorkFolder(p.of.number), p.lasts)
 	case history.WallJump:
 		err = in.wallJump(ctx, p)
 	case history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock, history.Rolling:

@@ -27,7 +27,7 @@ type planned struct {
 }
 
 // ofProcess are faults that a victim can have one of at a time.
-var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk}
+var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk, history.NodeDisk}
 
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
@@ -53,7 +53,7 @@ func plan(o *Options, f fleet) (list []planned) {
 		}
 		p := planned{kind: o.Kinds[draw.IntN(len(o.Kinds))], of: weighted[draw.IntN(len(weighted))], peer: all[draw.IntN(len(all))], at: at, number: len(list) + 1}
 		node := victim{cluster.NodeMonitor, draw.IntN(groups * nodesPerGroup)}
-		if p.kind == history.GuardKill || p.kind == history.TaskKill {
+		if p.kind == history.GuardKill || p.kind == history.TaskKill || p.kind == history.NodeDisk {
 			p.of = node
 		}
 		switch p.kind {

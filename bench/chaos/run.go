@@ -82,6 +82,10 @@ func (o *Options) prepare() (*Result, error) {
 			r.LeftOut = append(r.LeftOut, kind+": the daemons' program was not built by tools/wallshift.sh")
 		}
 	}
+	if o.Spark != nil && slices.Contains(o.Kinds, history.NodeDisk) {
+		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == history.NodeDisk })
+		r.LeftOut = append(r.LeftOut, history.NodeDisk+": running executors could not write either, and Spark would fail their jobs")
+	}
 	if !network.Entered() {
 		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
 		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)

@@ -86,6 +86,7 @@ const (
 	FullDisk  = "full-disk" // of a frontend's journal
 	SlowDisk  = "slow-disk" // of a frontend's journal: writes and fsyncs take their time
 	BadDisk   = "bad-disk"  // of a frontend's journal: a write or an fsync fails, again after each restart
+	NodeDisk  = "node-disk" // of a node's work folder: nothing can be written there
 	WallJump  = "wall-jump" // of the wall clock of Victim, which goes back at the end
 
 	Machine     = "machine"      // SIGKILL, and its disk is gone; at the end another machine takes its place

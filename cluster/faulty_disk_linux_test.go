@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"golang.org/x/sys/unix"
 )
 
 // A node whose disk does not take what tasks write takes nothing until it does: no task fails there,
@@ -69,20 +70,16 @@ func TestNodeOnAFaultyDisk(t *testing.T) {
 // breakDisk puts a file in the place of a node's work folder, below which root cannot write either.
 func breakDisk(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.Rename(folder, folder+".good"); err != nil {
+	if err := os.WriteFile(folder+".other", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(folder, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mendDisk(t, folder)
 }
 
+// mendDisk puts the folder back. The node makes one that is missing, even for an instant.
 func mendDisk(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.Remove(folder); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(folder+".good", folder); err != nil {
+	if err := unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, folder+".other", unix.RENAME_EXCHANGE); err != nil {
 		t.Fatal(err)
 	}
 }
