@@ -156,3 +156,33 @@ exec sh -c "$*"`)
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A shared connection has its socket at a path that ssh accepts, wherever temporary files are.
+func TestSocketOfSharedConnection(t *testing.T) {
+	inv, err := Parse("i.yaml", []byte(three))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sshOf(t, "exit 0")
+	for _, name := range []string{strings.Repeat("a", 60), "two words", "100%n"} {
+		folder := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", folder)
+		r, err := OpenRemote(inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arguments := strings.Join(r.arguments(&inv.Hosts[0]), "\n")
+		_, path, _ := strings.Cut(arguments, "ControlPath=")
+		path, _, _ = strings.Cut(path, "\n")
+		socket, found := strings.CutSuffix(path, "/%C")
+		if socket += "/" + strings.Repeat("c", 40+17); !found || len(socket) > 103 || strings.ContainsAny(socket, " %") {
+			t.Errorf("with TMPDIR %q the socket is at %q", folder, path)
+		}
+		if err := r.Close(nil); err != nil {
+			t.Error(err)
+		}
+	}
+}

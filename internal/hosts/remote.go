@@ -39,11 +39,30 @@ func OpenRemote(inv *Inventory) (*Remote, error) {
 	if err != nil {
 		return nil, &api.Error{Problem: api.NotFound, What: "the program ssh is missing", Subject: inv.file, Tried: "connecting to its hosts", Next: "install OpenSSH's client (Debian: apt-get install openssh-client)"}
 	}
-	folder, err := os.MkdirTemp("", "pigeon-ssh-")
+	folder, err := os.MkdirTemp(socketParent(), socketPattern)
 	if err != nil {
 		return nil, fmt.Errorf("the folder of ssh's sockets: %w", err)
 	}
 	return &Remote{program, inv.SSH, folder}, nil
+}
+
+// The path of a shared connection's socket: the folder, a hash of 40 characters, and a suffix of 17 that
+// ssh adds while it makes the socket. The kernel takes maxSocket at most (macOS; Linux takes 4 more).
+const (
+	socketPattern = "pigeon-ssh-"
+	maxSocket     = 103
+	socketSuffix  = len("/") + 40 + 17
+	maxParent     = maxSocket - socketSuffix - len("/"+socketPattern+"4294967295")
+)
+
+// socketParent returns where the folder of the sockets is made: where temporary files are, or /tmp where
+// ssh could not use a socket there. In the settings of ssh a space ends a value and % begins a name.
+func socketParent() string {
+	parent := os.TempDir()
+	if len(parent) > maxParent || !pathShape.MatchString(parent) {
+		return "/tmp"
+	}
+	return parent
 }
 
 // arguments returns those of ssh before the command. For each option the first value that ssh
