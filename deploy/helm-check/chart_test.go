@@ -109,3 +109,37 @@ func selects(t *testing.T, s *appsv1.StatefulSet) {
 		}
 	}
 }
+
+// No daemon keeps its files in the root of a volume. That belongs to root and to the pod's group, and a
+// daemon refuses a folder of another user; below the root it makes a folder of its own.
+func TestFoldersOfDaemons(t *testing.T) {
+	folders := 0
+	for _, document := range render(t, nil) {
+		var set struct {
+			Spec struct {
+				Template corev1.PodTemplateSpec `json:"template"`
+			} `json:"spec"`
+		}
+		if !strings.Contains(document, "kind: StatefulSet") && !strings.Contains(document, "kind: DaemonSet") {
+			continue
+		}
+		if err := yaml.Unmarshal([]byte(document), &set); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range set.Spec.Template.Spec.Containers {
+			for _, argument := range c.Args {
+				flag, folder, _ := strings.Cut(argument, "=")
+				if flag != "--data" && flag != "--store-dir" && flag != "--work-dir" {
+					continue
+				}
+				folders++
+				if !strings.HasPrefix(folder, "/data/") {
+					t.Errorf("%s: its folder %s is not below the volume /data", c.Name, argument)
+				}
+			}
+		}
+	}
+	if folders != 3 {
+		t.Errorf("%d daemons have a folder, want nats, frontend and nodemonitor", folders)
+	}
+}
