@@ -4,6 +4,7 @@ package check
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,4 +143,24 @@ func TestFoldersOfDaemons(t *testing.T) {
 	if folders != 3 {
 		t.Errorf("%d daemons have a folder, want nats, frontend and nodemonitor", folders)
 	}
+}
+
+// Node monitors run as a user who cannot start processes of others, so that they run every task as
+// themselves.
+func TestTasksRunAsTheNodeMonitor(t *testing.T) {
+	for _, document := range render(t, nil) {
+		var set appsv1.DaemonSet
+		if !strings.Contains(document, "kind: DaemonSet") {
+			continue
+		}
+		if err := yaml.UnmarshalStrict([]byte(document), &set); err != nil {
+			t.Fatal(err)
+		}
+		c := set.Spec.Template.Spec.Containers[0]
+		if asRoot := c.SecurityContext.RunAsNonRoot == nil || !*c.SecurityContext.RunAsNonRoot; !asRoot && !slices.Contains(c.Args, "--run-as=daemon") {
+			t.Errorf("it cannot run tasks as their submitters, and has no --run-as=daemon: %q", c.Args)
+		}
+		return
+	}
+	t.Error("no DaemonSet")
 }
