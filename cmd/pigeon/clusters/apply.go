@@ -53,7 +53,7 @@ func (c *Cluster) Upgrade(ctx context.Context) error {
 	return c.bring(ctx, true, func(ctx context.Context, w *work) error {
 		running, err := c.versions(ctx, w)
 		for _, v := range running {
-			err = errors.Join(err, c.opts.Program.follows(w.Host.Name, v))
+			err = errors.Join(err, c.opts.Program.follows(w.Host.Name, v.Version))
 		}
 		return err
 	})
@@ -62,7 +62,7 @@ func (c *Cluster) Upgrade(ctx context.Context) error {
 // versions asks the programs of a host for their versions: the one that its daemons would start
 // with, and those that they run, which are others after an upgrade that broke off. One whose file
 // was deleted is not asked.
-func (c *Cluster) versions(ctx context.Context, w *work) ([]string, error) {
+func (c *Cluster) versions(ctx context.Context, w *work) ([]versionLine, error) {
 	names := append(slices.Collect(maps.Values(w.found.running)), w.found.program)
 	slices.Sort(names)
 	script := []string{"set -e"}

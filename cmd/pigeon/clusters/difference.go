@@ -58,6 +58,11 @@ func differs(p *HostPlan, f *found, program Program) (*difference, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.program != program.name() {
+		if err := program.runsOn(p.Host.Name, f.system); err != nil {
+			return nil, err
+		}
+	}
 	d := &difference{program: f.program != program.name(), seal: !f.has(m)}
 	concerned := map[hosts.Role]bool{}
 	for _, file := range p.Files {

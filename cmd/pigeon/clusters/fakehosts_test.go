@@ -243,6 +243,33 @@ func TestUpgradeIsRefusedAsAWhole(t *testing.T) {
 	}
 }
 
+// A host that cannot run the program keeps the one that it has, and its daemons go on.
+func TestProgramOfAnotherSystem(t *testing.T) {
+	for platform, refused := range map[string]bool{"linux/amd64": false, "": false, "linux/riscv64": false, "linux/arm64": true, "darwin/amd64": true} {
+		f := newFakeHosts(t, pair)
+		f.program.Platform = platform
+		for _, p := range f.plan.Hosts {
+			f.has(p, state{link: "pigeon-former", running: "pigeon-former", manifest: fmt.Sprintf(former, p.Host.Name)})
+			f.put(p.Host.Name+".version", `{"version": "v1.2.0"}`)
+		}
+		c := f.open()
+		err := c.Upgrade(t.Context())
+		if log := f.take("log"); refused && (err == nil || !strings.Contains(err.Error(), "its system is Linux x86_64, and the program "+f.program.Path+" is for "+platform) || log != "") {
+			t.Errorf("a program for %s: %v\n%s", platform, err, log)
+		}
+		if !refused && err != nil {
+			t.Errorf("a program for %q: %v", platform, err)
+		}
+	}
+	self := filepath.Join(t.TempDir(), "pigeon")
+	if err := os.WriteFile(self, []byte("#!/bin/sh\necho '{\"version\": \"v1.3.0\", \"platform\": \"linux/arm64\"}'\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if p, err := OpenProgram(t.Context(), self); err != nil || p.Platform != "linux/arm64" {
+		t.Errorf("a program says that it is for %q, %v", p.Platform, err)
+	}
+}
+
 // A host on which the daemons of another installation run, without a manifest, is not touched.
 func TestForeignDaemonsAreLeft(t *testing.T) {
 	f := newFakeHosts(t, strings.Replace(pair, "service_manager: none\n", "", 1))

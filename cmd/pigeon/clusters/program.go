@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -19,15 +20,17 @@ import (
 
 // Program is the program that hosts should have.
 type Program struct {
-	Path    string
-	SHA256  string
-	Size    int64
-	Version string // as 'pigeon version' prints it
+	Path     string
+	SHA256   string
+	Size     int64
+	Version  string // as 'pigeon version' prints it
+	Platform string // of it, as GOOS/GOARCH; "" is unknown
 }
 
 // versionLine is what 'pigeon version -o json' prints, as far as it is of use here.
 type versionLine struct {
-	Version string `json:"version"`
+	Version  string `json:"version"`
+	Platform string `json:"platform"`
 }
 
 // OpenProgram reads a program, and asks it for its version.
@@ -62,14 +65,14 @@ func OpenProgram(ctx context.Context, path string) (p Program, err error) {
 	if err != nil {
 		return refused(err)
 	}
-	p.Version = versions[0]
+	p.Version, p.Platform = versions[0].Version, versions[0].Platform
 	return p, nil
 }
 
 var errNoVersion = errors.New("it does not say its version as a pigeon does")
 
 // versionsIn reads what programs have printed of their versions, one after another.
-func versionsIn(out []byte) (list []string, err error) {
+func versionsIn(out []byte) (list []versionLine, err error) {
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var v versionLine
 		switch err := dec.Decode(&v); {
@@ -78,12 +81,30 @@ func versionsIn(out []byte) (list []string, err error) {
 		case err != nil || v.Version == "":
 			return nil, errNoVersion
 		}
-		list = append(list, v.Version)
+		list = append(list, v)
 	}
 }
 
 // name returns the name of the file that a host has of the program.
 func (p Program) name() string { return "pigeon-" + p.SHA256[:16] }
+
+// machines are the words of 'uname -m' for the architectures of releases.
+func machines() map[string]string { return map[string]string{"amd64": "x86_64", "arm64": "aarch64"} }
+
+// runsOn returns why a host cannot run the program, nil when it can, and when that is unknown. system
+// is what 'uname -s -m' prints there.
+func (p Program) runsOn(host, system string) error {
+	goos, goarch, _ := strings.Cut(p.Platform, "/")
+	name, machine, _ := strings.Cut(system, " ")
+	want := machines()[goarch]
+	if p.Platform == "" || system == "" || strings.EqualFold(name, goos) && (want == "" || machine == want) {
+		return nil
+	}
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("its system is %s, and the program %s is for %s", system, p.Path, p.Platform), Subject: fmt.Sprintf("host %q", host), Tried: "comparing it with its plan",
+		Next: "run this command on a machine of that system, with the pigeon for it; all hosts of an inventory run one program",
+	}
+}
 
 // follows returns why a host that runs a version cannot be upgraded to the program, nil when it
 // can.
