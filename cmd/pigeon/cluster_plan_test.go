@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
 // twoHosts writes the inventory of a cluster of two hosts and returns its path.
@@ -84,5 +86,30 @@ func TestPlanCannotBeWritten(t *testing.T) {
 	}
 	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, io.Discard); code != exitUsage {
 		t.Errorf("a mistake in the inventory: status %d", code)
+	}
+}
+
+// The token of docs/deploy.md is in a file that the next command of the page takes: one that other users
+// cannot read.
+func TestTokenOfThePage(t *testing.T) {
+	page := pages(t)["docs/deploy.md"]
+	at := strings.Index(page, "\npigeon token create ")
+	if at < 0 || !strings.Contains(page, "--token-file token ") {
+		t.Fatal("the page makes no token, or uses none of the file token")
+	}
+	command, _, _ := strings.Cut(page[at+1:], "\n")
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "pigeon-plan"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "umask 022; USER=alice; pigeon() { "+shellwords.Quote(os.Args[0])+` "$@"; }; `+command)
+	sh.Dir = folder
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	if info, err := os.Stat(filepath.Join(folder, "token")); err != nil {
+		t.Errorf("%s: %v", command, err)
+	} else if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("%s: the file token has mode %o, want 600", command, mode)
 	}
 }
