@@ -44,7 +44,7 @@ func (a *Authority) Renew(dir string, lifetime time.Duration, now time.Time) (*x
 	if err != nil {
 		return nil, err
 	}
-	if err := files.Replace(path, 0o644, encodeCertificate(cert.Raw)); err != nil {
+	if err := files.Rewrite(path, 0o644, encodeCertificate(cert.Raw)); err != nil {
 		return nil, failed(path, "replacing a certificate", err)
 	}
 	return cert, nil

@@ -61,7 +61,7 @@ func (a *Authority) revoke(certs []*x509.Certificate, now time.Time) error {
 	}
 	text, err := a.encodeList(entries, new(big.Int).Add(list.Number, big.NewInt(1)), now)
 	if err == nil {
-		err = files.Replace(a.listPath(), 0o644, text)
+		err = files.Rewrite(a.listPath(), 0o644, text)
 	}
 	if err != nil {
 		return failed(a.listPath(), "revoking certificates", err)

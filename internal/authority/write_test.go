@@ -3,9 +3,12 @@ package authority_test
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,5 +111,39 @@ func TestWriteBesideAuthority(t *testing.T) {
 	}
 	if kept, err := os.ReadFile(filepath.Join(dir, authority.CAFile)); err != nil || !bytes.Equal(kept, both) {
 		t.Errorf("ca.pem was replaced: %v", err)
+	}
+}
+
+// What a renewal and a revocation replace keeps its mode and, where the process may give it, its group:
+// the daemons that could read it still can, and nobody else.
+func TestModesAreKept(t *testing.T) {
+	now := time.Now()
+	a := newAuthority(t, "pigeon", now)
+	dir := filepath.Join(t.TempDir(), "host")
+	i := issued(t, a)
+	if err := i.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{filepath.Join(dir, authority.CertFile), filepath.Join(a.Dir(), authority.CRLFile)}
+	group := os.Getgid()
+	if os.Geteuid() == 0 {
+		group++
+	}
+	for _, path := range paths {
+		if err := errors.Join(os.Chmod(path, 0o640), os.Chown(path, -1, group)); err != nil { //nolint:gosec // for a group of daemons
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.Renew(dir, 0, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Revoke(func(all []*x509.Certificate) ([]*x509.Certificate, error) { return all, nil }, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		var have syscall.Stat_t
+		if err := syscall.Stat(path, &have); err != nil || have.Mode&0o777 != 0o640 || int(have.Gid) != group {
+			t.Errorf("%s: mode %o and group %d, %v; want 640 and %d", path, have.Mode&0o777, have.Gid, err, group)
+		}
 	}
 }
