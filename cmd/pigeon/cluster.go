@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -136,7 +137,7 @@ gives the same files. Nothing is sent to the hosts.`,
 		for _, path := range changed {
 			fmt.Fprintln(cmd.OutOrStdout(), path)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d hosts in %s: %s\n", result.Hosts, f.out, changes(len(changed), "file"))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s in %s: %s\n", sched.Count(result.Hosts, "host", "hosts"), f.out, changes(len(changed), "file"))
 		return err
 	}
 	return cmd
@@ -295,7 +296,7 @@ func printHosts(out io.Writer, results []clusters.HostResult, took time.Duration
 	for _, state := range order {
 		parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
 	}
-	_, err := fmt.Fprintf(out, "%d hosts in %.1f s: %s\n", len(results), took.Seconds(), strings.Join(parts, ", "))
+	_, err := fmt.Fprintf(out, "%s in %.1f s: %s\n", sched.Count(len(results), "host", "hosts"), took.Seconds(), strings.Join(parts, ", "))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
@@ -111,5 +112,20 @@ func TestTokenOfThePage(t *testing.T) {
 		t.Errorf("%s: %v", command, err)
 	} else if mode := info.Mode().Perm(); mode != 0o600 {
 		t.Errorf("%s: the file token has mode %o, want 600", command, mode)
+	}
+}
+
+// One host is told as one.
+func TestOneHost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "inventory.yaml")
+	if err := os.WriteFile(file, []byte("hosts:\n  - {name: m, roles: [master, frontend, node], slots: 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := succeed(t, "cluster", "plan", file); !strings.Contains(out, "\n1 host in ") {
+		t.Errorf("a plan ends with %q", out)
+	}
+	var out bytes.Buffer
+	if err := printHosts(&out, []clusters.HostResult{{Host: "m", State: clusters.Changed}}, time.Second); err != nil || !strings.Contains(out.String(), "\n1 host in 1.0 s: 1 changed") {
+		t.Errorf("%v: %s", err, &out)
 	}
 }

@@ -105,7 +105,7 @@ func TestClusterOnHosts(t *testing.T) {
 	if got := h.cluster(exitDone, "status"); states(got) != "as planned, different, as planned" || !got[0].Daemons[3].Ready {
 		t.Errorf("with a file that was edited: %+v", got)
 	}
-	if got := h.cluster(exitDone, "apply"); !slices.Equal(got[1].Changes, []string{"1 files", "restart frontend"}) {
+	if got := h.cluster(exitDone, "apply"); !slices.Equal(got[1].Changes, []string{"1 file", "restart frontend"}) {
 		t.Errorf("applied to a host with a file that was edited: %+v", got)
 	}
 	h.upgrade()

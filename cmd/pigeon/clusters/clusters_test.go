@@ -227,8 +227,8 @@ func TestDifferences(t *testing.T) {
 	}{
 		"as planned":        {func(*found) {}, ""},
 		"nothing there":     {func(f *found) { *f = found{} }, "the program, 4 files, start master, start frontend, start nodemonitor"},
-		"edited":            {func(f *found) { f.files[settings] = "640 x" }, "1 files, restart master"},
-		"another mode":      {func(f *found) { f.files[settings] = strings.Replace(f.files[settings], "640", "644", 1) }, "1 files, restart master"},
+		"edited":            {func(f *found) { f.files[settings] = "640 x" }, "1 file, restart master"},
+		"another mode":      {func(f *found) { f.files[settings] = strings.Replace(f.files[settings], "640", "644", 1) }, "1 file, restart master"},
 		"not restarted yet": {func(f *found) { f.manifest.Files[0].SHA256, f.files[m.Path] = "x", "" }, "restart frontend"},
 		"broke off":         {func(f *found) { f.manifest.Files, f.files[m.Path] = nil, "" }, "restart master, restart frontend, restart nodemonitor"},
 		"former program":    {func(f *found) { f.running["master"] = "pigeon-b" }, "restart master"},
@@ -236,7 +236,7 @@ func TestDifferences(t *testing.T) {
 		"former role": {func(f *found) {
 			f.manifest.Services = append(f.manifest.Services, Service{Role: hosts.NATS, Unit: "nats"})
 			f.manifest.Files = append(f.manifest.Files, File{Path: "/etc/pigeon/nats.yaml"})
-		}, "1 files removed, stop nats"},
+		}, "1 file removed, stop nats"},
 	} {
 		f := complete()
 		c.change(f)

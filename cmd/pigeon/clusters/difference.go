@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // difference is what a host has to be given.
@@ -32,10 +33,10 @@ func (d *difference) words() (list []string) {
 		list = append(list, "the program")
 	}
 	if n := len(d.files); n > 0 {
-		list = append(list, fmt.Sprintf("%d files", n))
+		list = append(list, sched.Count(n, "file", "files"))
 	}
 	if n := len(d.stale); n > 0 {
-		list = append(list, fmt.Sprintf("%d files removed", n))
+		list = append(list, sched.Count(n, "file", "files")+" removed")
 	}
 	for _, of := range []struct {
 		verb string

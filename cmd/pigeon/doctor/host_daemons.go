@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // daemons checks that the daemons that run are of the program that is installed: an upgrade restarts
@@ -30,7 +32,7 @@ func (h *Host) daemons() Finding {
 			f.addf(Warn, "restart them in the order of docs/operations.md, nodes by 'systemctl reload pigeon-node'", "process %d (%s) runs %s, and this program is %s", p.PID, p.Role, p.Program, h.Program)
 		}
 	}
-	return f.finding(fmt.Sprintf("%d daemons run, all of %s", len(running), h.Program))
+	return f.finding(sched.Count(len(running), "daemon runs, which is", "daemons run, all") + " of " + h.Program)
 }
 
 // units checks that the units that are enabled run, and have settings.
@@ -53,7 +55,7 @@ func (h *Host) units(ctx context.Context) Finding {
 			f.addf(Bad, "'journalctl -u "+unit+"' says why", "%s is enabled and %s", unit, state)
 		}
 	}
-	return f.finding(fmt.Sprintf("%d are enabled", len(enabled)))
+	return f.finding(sched.Count(len(enabled), "is enabled", "are enabled"))
 }
 
 // settingsOf returns the file of settings of a unit: pigeon-node.service has those of the node

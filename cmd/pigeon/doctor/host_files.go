@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // list returns the files of a folder and of the folders in it that a pattern of names fits.
@@ -60,7 +61,7 @@ func (h *Host) settings() Finding {
 			read++
 		}
 	}
-	return f.finding(fmt.Sprintf("%d files of settings in /etc/pigeon are good", read))
+	return f.finding(sched.Count(read, "file of settings in /etc/pigeon is", "files of settings in /etc/pigeon are") + " good")
 }
 
 // secrets checks who may read keys, tokens and settings, which may have passwords, and who may
@@ -72,7 +73,7 @@ func (h *Host) secrets() Finding {
 		public := strings.HasSuffix(path, ".pem") && !holdsKey(path) || strings.HasSuffix(path, ".yaml") && roleOf(path) == ""
 		h.judge(&f, path, public)
 	}
-	return f.finding(fmt.Sprintf("%d files in /etc/pigeon are readable for whom they are meant", len(paths)))
+	return f.finding(sched.Count(len(paths), "file in /etc/pigeon is", "files in /etc/pigeon are") + " readable for whom they are meant")
 }
 
 // holdsKey reports whether a file has a private key: 'pigeon pki issue' writes key.pem, others may
@@ -141,5 +142,5 @@ func (h *Host) data() Finding {
 			f.addf(Bad, "give it to the daemon's user", "%s belongs to user %d", path, owner)
 		}
 	}
-	return f.finding(fmt.Sprintf("%d folders in /var/lib/pigeon are closed to others", len(folders)))
+	return f.finding(sched.Count(len(folders), "folder in /var/lib/pigeon is", "folders in /var/lib/pigeon are") + " closed to others")
 }
