@@ -186,3 +186,18 @@ func TestSocketOfSharedConnection(t *testing.T) {
 		}
 	}
 }
+
+// The configuration of ssh may be named as a shell would take it.
+func TestConfigAtHome(t *testing.T) {
+	t.Setenv("HOME", "/home/alice")
+	for config, want := range map[string]string{"~/.ssh/cluster": "/home/alice/.ssh/cluster", "ssh/~/config": "ssh/~/config", "~bob/config": "~bob/config"} {
+		inv, err := Parse("i.yaml", []byte(strings.Replace(three, "hosts:", "ssh: {config: "+config+"}\nhosts:", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Remote{ssh: inv.SSH}
+		if got := r.arguments(&inv.Hosts[0]); got[0] != "-F" || got[1] != want {
+			t.Errorf("ssh is given %q for %s, want %s", got[:2], config, want)
+		}
+	}
+}

@@ -69,7 +69,7 @@ func socketParent() string {
 // reads holds: the inventory's own come before those of this program.
 func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 	if r.ssh.Config != "" {
-		args = append(args, "-F", r.ssh.Config)
+		args = append(args, "-F", atHome(r.ssh.Config))
 	}
 	for _, o := range r.ssh.Options {
 		args = append(args, "-o", o)
@@ -90,6 +90,17 @@ func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 		args = append(args, "-o", o)
 	}
 	return append(append(args, own...), "--", h.Destination)
+}
+
+// atHome returns a path of which ~ at the beginning is the user's home: no shell has read it, and ssh
+// reads ~ in the name of a key, but not in that of its configuration.
+func atHome(path string) string {
+	below, is := strings.CutPrefix(path, "~/")
+	home, err := os.UserHomeDir()
+	if !is || err != nil {
+		return path
+	}
+	return filepath.Join(home, below)
 }
 
 // Command returns the words that run a program on a host, to which those of the program are to be
