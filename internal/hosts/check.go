@@ -43,6 +43,7 @@ func (c *checker) refuse(wrong bool, h *Host, key, what, next string) {
 
 var (
 	pathShape        = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)*$`)
+	numberShape      = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`) // which no host's name has
 	destinationShape = regexp.MustCompile(`^[A-Za-z0-9_.:\[\]@%/-]+$`)
 )
 
@@ -67,6 +68,8 @@ func (c *checker) host(h *Host) {
 	ip := net.ParseIP(h.Address)
 	c.refuse(ip == nil && strings.ContainsAny(h.Address, ":/ []") || ip != nil && ip.IsUnspecified() || h.Address == "", h, "address",
 		fmt.Sprintf("the others cannot reach it at the address %q", h.Address), "give the host's name or one of its addresses, without a port")
+	c.refuse(ip == nil && numberShape.MatchString(h.Address), h, "address",
+		fmt.Sprintf("%q is no address: each of its four numbers is at most 255", h.Address), "correct it; a range of more than 254 addresses needs an entry for each network")
 	c.refuse(!destinationShape.MatchString(h.Destination) || strings.HasPrefix(h.Destination, "-"), h, "ssh", fmt.Sprintf("ssh cannot be told the destination %q", h.Destination), "give host or user@host")
 	c.refuse(!slices.Contains(managers(), h.ServiceManager), h, "service_manager", fmt.Sprintf("the service manager is %q", h.ServiceManager), "use systemd, or none for a script with a file for each process's number")
 	c.refuse(!pathShape.MatchString(h.Prefix), h, "prefix", fmt.Sprintf("the prefix is %q", h.Prefix), "give the path of a folder from /, of letters, digits, dots, dashes and underscores")
