@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"crypto/tls"
 	"errors"
 	"io/fs"
 	"net"
@@ -164,5 +165,11 @@ func (c *certificates) kept(h *hosts.Host, r hosts.Role) (cert, key []byte, err 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil // it is made again with its key
 	}
-	return cert, key, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := tls.X509KeyPair(cert, key); err != nil {
+		return nil, nil, nil //nolint:nilerr // another key, as after a plan that broke off: both are made again
+	}
+	return cert, key, nil
 }

@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,6 +134,14 @@ func TestCertificatesAreKept(t *testing.T) {
 	first, _ = issue(three, now)
 	if moved, _ := issue(strings.Replace(three, "10.0.0.1", "10.0.0.8", 1), now); moved == first {
 		t.Error("a certificate was kept that is for another address")
+	}
+	first, former := issue(three, now)
+	if err := os.WriteFile(hostFile(folder, &hosts.Host{Name: "m1"}, "/etc/pigeon/master.key"), []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pem, own := issue(three, now)
+	if _, err := tls.X509KeyPair([]byte(pem), []byte(own)); err != nil || pem == first || own == former {
+		t.Errorf("with the key of another certificate: %v", err)
 	}
 	inv := parse(t, strings.Replace(three, "cluster: c", "cluster: d", 1))
 	if _, err := openCertificates(inv, folder, now); err == nil || !strings.Contains(err.Error(), "of the cluster c") {
