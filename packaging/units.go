@@ -7,6 +7,12 @@ import "embed"
 //go:embed systemd/*.service
 var units embed.FS
 
+// Subgroup is the text of a drop-in of the node monitor's unit. Versions of systemd before 254 ignore it,
+// with a warning.
+//
+//go:embed systemd-254/pigeon-node-subgroup.conf
+var Subgroup string
+
 // Program is where the units expect the program.
 const Program = "/usr/bin/pigeon"
 

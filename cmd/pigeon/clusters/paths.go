@@ -16,6 +16,9 @@ func (p paths) logs() string { return p.prefix + "/var/log/pigeon" }
 // units is where systemd reads the units of a host's owner.
 func (p paths) units() string { return "/etc/systemd/system" }
 
+// dropIn is the path of what is added to a unit.
+func (p paths) dropIn(unit string) string { return p.units() + "/" + unit + ".d/subgroup.conf" }
+
 func (p paths) lib() string             { return p.prefix + "/var/lib/pigeon" }
 func (p paths) data(name string) string { return p.lib() + "/" + name }
 

@@ -3,6 +3,7 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -72,12 +73,17 @@ func (c *Cluster) clear(ctx context.Context, p *HostPlan, f *found, keepData boo
 		folders = append(folders, at.lib())
 	}
 	var units []string
+	rest := ":"
 	if do.systemd() {
 		for _, s := range services(p, f) {
 			units = append(units, at.units()+"/"+s.Unit)
+			if s.Role == hosts.Node {
+				units = append(units, at.dropIn(s.Unit))
+				rest = "rmdir " + path.Dir(at.dropIn(s.Unit)) + " 2>/dev/null || :" // a host's own drop-ins stay
+			}
 		}
 	}
-	script := []string{"set -e", "rm -rf " + strings.Join(slices.Concat(folders, units), " "), do.reread()}
+	script := []string{"set -e", "rm -rf " + strings.Join(slices.Concat(folders, units), " "), rest, do.reread()}
 	if !keepData {
 		script = append(script, do.noAccount())
 	}

@@ -36,6 +36,9 @@ func (p *HostPlan) addManager() {
 	for _, s := range p.Services {
 		text := strings.ReplaceAll(packaging.Unit(s.Unit), packaging.Program, at.program())
 		p.add(File{Path: at.units() + "/" + s.Unit, Mode: publicMode, Of: []hosts.Role{s.Role}, data: []byte(text)})
+		if s.Role == hosts.Node { // the next process starts beside the control groups of tasks that run on
+			p.add(File{Path: at.dropIn(s.Unit), Mode: publicMode, Of: []hosts.Role{s.Role}, data: []byte(packaging.Subgroup)})
+		}
 	}
 }
 

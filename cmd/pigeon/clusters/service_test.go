@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -199,5 +200,50 @@ func TestDaemonThatEndsIsNotWaitedFor(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "it ended at once") || !strings.Contains(err.Error(), "slots: use 1 or more") {
 			t.Errorf("%s: %v", verb, err)
 		}
+	}
+}
+
+// Where systemd starts a node monitor, its next process is put below the control group of its unit: that
+// has groups of tasks that run on, and takes no process beside them. What a plan adds is removed.
+func TestNodeStartsBesideItsTasks(t *testing.T) {
+	const inventory = "security: insecure\nhosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
+	p, err := Make(parse(t, inventory), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const dropIn = "/etc/systemd/system/pigeon-node.service.d/subgroup.conf"
+	for _, h := range p.Hosts {
+		i := slices.IndexFunc(h.Files, func(f File) bool { return f.Path == dropIn })
+		if is := i >= 0; is != h.Host.Has(hosts.Node) {
+			t.Errorf("host %s has %s: %v", h.Host.Name, dropIn, is)
+		} else if is && (!strings.Contains(string(h.Files[i].data), "\nDelegateSubgroup=daemon\n") || !slices.Equal(h.Files[i].Of, []hosts.Role{hosts.Node})) {
+			t.Errorf("%+v\n%s", h.Files[i], h.Files[i].data)
+		}
+	}
+	folder := t.TempDir()
+	sshOf(t, "at="+folder+`
+case $all in
+*"echo manifest;"*) echo "system Linux x86_64"; echo manifest; cat $at/$host ;;
+*) echo "$all" >>$at/log ;;
+esac`)
+	for _, h := range p.Hosts {
+		m, err := h.manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, h.Host.Address), m.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Open(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
+	if err := c.Remove(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if log, err := os.ReadFile(filepath.Join(folder, "log")); err != nil || strings.Count(string(log), dropIn) != 1 {
+		t.Errorf("%v, and removed was\n%s", err, log)
 	}
 }
