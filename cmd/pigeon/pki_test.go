@@ -28,6 +28,14 @@ func failing(t *testing.T, want string, args ...string) {
 	}
 }
 
+// The next command that is printed can be copied, whatever the name of the folder.
+func TestNextAfterInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my pki")
+	if text := ran(t, "pki", "init", "--dir", dir); !strings.Contains(text, "pigeon pki issue --dir '"+dir+"' --role") {
+		t.Errorf("%s", text)
+	}
+}
+
 // A certificate is issued, shown, renewed when it is due, revoked, and then not renewed.
 func TestPKI(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
