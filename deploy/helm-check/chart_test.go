@@ -164,3 +164,36 @@ func TestTasksRunAsTheNodeMonitor(t *testing.T) {
 	}
 	t.Error("no DaemonSet")
 }
+
+// Pods of other namespaces reach no port, unless the values name labels of their namespaces.
+func TestClientsAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients map[string]any
+		peers   int // of other namespaces
+	}{"defaults": {nil, 0}, "a team": {map[string]any{"team": "x"}, 1}} {
+		policies, peers := 0, 0
+		for _, document := range render(t, map[string]any{"clients": c.clients}) {
+			var policy networkingv1.NetworkPolicy
+			if !strings.Contains(document, "kind: NetworkPolicy") {
+				continue
+			}
+			if err := yaml.UnmarshalStrict([]byte(document), &policy); err != nil {
+				t.Fatal(err)
+			}
+			policies++
+			for _, rule := range policy.Spec.Ingress {
+				for _, peer := range rule.From {
+					if peer.NamespaceSelector == nil {
+						continue
+					}
+					if peers++; len(peer.NamespaceSelector.MatchLabels) == 0 {
+						t.Errorf("%s: %s admits the pods of all namespaces", name, policy.Name)
+					}
+				}
+			}
+		}
+		if policies != 4 || peers != c.peers {
+			t.Errorf("%s: %d policies, and %d rules for other namespaces", name, policies, peers)
+		}
+	}
+}
