@@ -154,7 +154,7 @@ exec sh -c "$*"`)
 		t.Errorf("the error is %v", err)
 	}
 	h.Destination = "nowhere"
-	if _, err = r.Run(t.Context(), h, "trying", "true", nil); err == nil || !strings.Contains(err.Error(), "ssh cannot connect") {
+	if _, err = r.Run(t.Context(), h, "trying", "true", nil); err == nil || !strings.Contains(err.Error(), "ssh cannot connect") || !strings.Contains(err.Error(), "'ssh -o LogLevel=ERROR -l admin -p 2222 nowhere true'") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -65,9 +65,8 @@ func socketParent() string {
 	return parent
 }
 
-// arguments returns those of ssh before the command. For each option the first value that ssh
-// reads holds: the inventory's own come before those of this program.
-func (r *Remote) arguments(h *Host, own ...string) (args []string) {
+// given returns the arguments of ssh that the inventory gives.
+func (r *Remote) given() (args []string) {
 	if r.ssh.Config != "" {
 		args = append(args, "-F", atHome(r.ssh.Config))
 	}
@@ -82,6 +81,13 @@ func (r *Remote) arguments(h *Host, own ...string) (args []string) {
 	if r.ssh.Port != 0 {
 		args = append(args, "-p", strconv.Itoa(r.ssh.Port))
 	}
+	return args
+}
+
+// arguments returns those of ssh before the command. For each option the first value that ssh
+// reads holds: the inventory's own come before those of this program.
+func (r *Remote) arguments(h *Host, own ...string) []string {
+	args := r.given()
 	for _, o := range []string{
 		"BatchMode=yes", // no user answers questions
 		fmt.Sprintf("ConnectTimeout=%.0f", connectTime.Seconds()), "ServerAliveInterval=5", "ServerAliveCountMax=6",
@@ -128,13 +134,18 @@ func (r *Remote) Run(ctx context.Context, h *Host, tried, script string, input i
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return out.String(), nil
 	}
-	return out.String(), failure(ctx, h, tried, err, tail(said.String()))
+	e := failure(ctx, h, tried, err, tail(said.String()))
+	if e.Problem == api.NotReady {
+		connect := append(append([]string{"ssh"}, r.given()...), h.Destination, "true")
+		e.Next = fmt.Sprintf("see that '%s' works without a question, then repeat the command", shellwords.Join(connect))
+	}
+	return out.String(), e
 }
 
 // sshFailed is ssh's own exit status.
 const sshFailed = 255
 
-func failure(ctx context.Context, h *Host, tried string, err error, said string) error {
+func failure(ctx context.Context, h *Host, tried string, err error, said string) *api.Error {
 	e := &api.Error{Problem: api.Internal, Subject: fmt.Sprintf("host %q", h.Name), Tried: tried, What: said, Next: "correct that on the host and repeat the command; what is done stays done"}
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
@@ -143,7 +154,7 @@ func failure(ctx context.Context, h *Host, tried string, err error, said string)
 	case !ended:
 		e.What = err.Error()
 	case exit.ExitCode() == sshFailed:
-		e.Problem, e.What, e.Next = api.NotReady, "ssh cannot connect: "+said, fmt.Sprintf("see that 'ssh %s true' works without a question, then repeat the command", h.Destination)
+		e.Problem, e.What = api.NotReady, "ssh cannot connect: "+said
 	case said == "":
 		e.What = fmt.Sprintf("a command ended with status %d", exit.ExitCode())
 	}
