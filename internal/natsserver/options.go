@@ -54,6 +54,7 @@ func Default() Options {
 func (o Options) Validate() error {
 	clustered := o.ClusterListen != "" || o.ClusterName != "" || len(o.Routes) > 0
 	d, err := time.ParseDuration(o.SyncInterval)
+	closed := o.Insecure || o.ConfigFile != "" // a configuration of NATS may have TLS and users: the server checks it at its start
 	return daemon.Check(
 		daemon.Refuse("listen", !daemon.IsAddress(o.Listen), "give host:port; port 0 takes a free one"),
 		daemon.Refuse("cluster_listen", clustered && !daemon.IsAddress(o.ClusterListen), "give host:port, where the other servers of the cluster reach this one"),
@@ -67,6 +68,9 @@ func (o Options) Validate() error {
 		daemon.Refuse("cluster", !daemon.IsName(o.Cluster), daemon.NameRule),
 		daemon.Refuse("secret_file", o.SecretFile != "" && (o.CA != "" || o.ConfigFile != ""), "give tls_ca, or a configuration of NATS, or secret_file: one of them says who is admitted"),
 		daemon.Refuse("tls_cert", (o.Cert == "") != (o.Key == "") || o.CA != "" && o.Cert == "", "give tls_cert and tls_key, or neither; tls_ca only with them"),
+		daemon.Refuse("listen", !closed && o.Cert == "" && !daemon.IsLoopback(o.Listen), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: everybody on the way could read and change what goes there; insecure: true allows it"),
+		daemon.Refuse("cluster_listen", !closed && o.Cert == "" && clustered && !daemon.IsLoopback(o.ClusterListen), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: everybody on the way could read and change what goes there; insecure: true allows it"),
+		daemon.Refuse("tls_ca", !closed && o.CA == "" && o.SecretFile == "" && !daemon.IsLoopback(o.Listen), "set it, by which clients are known, or secret_file: the server would admit everybody who reaches it; insecure: true allows it"),
 	)
 }
 

@@ -126,6 +126,33 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A server that would be open to other machines is a mistake in the settings, which no restart mends: it
+// is found before the start.
+func TestOpenServerIsAMistake(t *testing.T) {
+	tls := func(o *natsserver.Options) { o.CA, o.Cert, o.Key = "ca.pem", "cert.pem", "key.pem" }
+	for name, c := range map[string]struct {
+		change func(*natsserver.Options)
+		key    string // that is refused, "" for none
+	}{
+		"open":             {func(o *natsserver.Options) { o.Listen = "0.0.0.0:4222" }, "listen"},
+		"a name":           {func(o *natsserver.Options) { o.Listen = "n1:4222" }, "listen"},
+		"with a secret":    {func(o *natsserver.Options) { o.Listen, o.SecretFile = "n1:4222", "secret" }, "listen"},
+		"open to servers":  {func(o *natsserver.Options) { o.ClusterName, o.ClusterListen = "c", "n1:6222" }, "cluster_listen"},
+		"unknown clients":  {func(o *natsserver.Options) { o.Listen, o.Cert, o.Key = "n1:4222", "cert.pem", "key.pem" }, "tls_ca"},
+		"TLS":              {func(o *natsserver.Options) { tls(o); o.Listen = "n1:4222" }, ""},
+		"insecure":         {func(o *natsserver.Options) { o.Listen, o.Insecure = "n1:4222", true }, ""},
+		"its own settings": {func(o *natsserver.Options) { o.Listen, o.ConfigFile = "n1:4222", "nats.conf" }, ""},
+		"TLS and a secret": {func(o *natsserver.Options) { tls(o); o.Listen, o.CA, o.SecretFile = "n1:4222", "", "secret" }, ""},
+	} {
+		o := natsserver.Default()
+		c.change(&o)
+		field, refused := errors.AsType[*config.FieldError](o.Validate())
+		if refused != (c.key != "") || refused && field.Key != c.key {
+			t.Errorf("%s: %+v, want a refusal of %q", name, field, c.key)
+		}
+	}
+}
+
 func TestStartErrors(t *testing.T) {
 	first, err := natsserver.Start(natsserver.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
