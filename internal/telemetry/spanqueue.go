@@ -100,7 +100,7 @@ func (e countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.c.ending, cancel)()
-	e.c.exportEnded(len(spans), e.c.exporter.ExportSpans(ctx, spans))
+	e.c.exportEnded(len(spans), e.c.exporter.ExportSpans(ctx, asText(spans)))
 	return nil
 }
 

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
@@ -111,6 +113,26 @@ func TestTreeAcrossDaemons(t *testing.T) {
 	}
 	if s := frontend.Stats(); s != (Stats{Ended: 1, Exported: 1}) {
 		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestNamesThatAreNotText: a name that is not UTF-8 costs no span, neither its own nor the others of its
+// batch.
+func TestNamesThatAreNotText(t *testing.T) {
+	r, addr := startReceiver(t)
+	tr := setup(t, Options{Service: "pigeon-frontend", Endpoint: addr, Ratio: 1})
+	for name, app := range map[string]string{"odd": "a\xff\xfeb", "plain": "etl"} {
+		_, span := tr.Root(t.Context(), Carrier{}, name, trace.WithAttributes(attribute.String("app", app), attribute.Int("tasks", 3)))
+		span.End()
+	}
+	shutdown(t, tr)
+	if got, want := tr.Stats(), (Stats{Ended: 2, Exported: 2}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+	for name, want := range map[string]string{"odd": "a\ufffdb", "plain": "etl"} {
+		if got := r.spans[name]; got == nil || len(got.Attributes) != 2 || got.Attributes[0].Value.GetStringValue() != want {
+			t.Errorf("span %s: received %v, want the application %q", name, got, want)
+		}
 	}
 }
 
