@@ -28,9 +28,11 @@ type conn struct {
 	idleUntil time.Time
 	sendErr   error // why a reply was not sent
 	caller    caller
+	leave     context.CancelFunc // ends the context of calls; set before the first one
 
 	mu       sync.Mutex
 	busy     bool // a call runs or its reply is written
+	looked   bool // endIfGone has seen the call that runs
 	stopping bool // no further call begins
 }
 
@@ -42,6 +44,8 @@ func newConn(s *Server, nc net.Conn) *conn {
 func (c *conn) run(calls context.Context) {
 	defer c.server.conns.remove(c)
 	defer c.socket.Close() //nolint:errcheck // nothing is owed to the peer any more
+	calls, c.leave = context.WithCancel(calls)
+	defer c.leave()
 	c.transport = frame.NewTransport(c, c.server.opts.MaxFrame)
 	c.protocol = c.transport.Protocol(c.server.opts.MaxElements)
 
@@ -177,7 +181,7 @@ func (c *conn) Send(b []byte) error {
 func (c *conn) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.busy = !c.stopping
+	c.busy, c.looked = !c.stopping, false
 	return c.busy
 }
 

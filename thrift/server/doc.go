@@ -22,6 +22,10 @@
 //	   v
 //	idle
 //
+// While a call runs nothing is read. Once a second the server looks for callers that have closed
+// their end of the connection meanwhile, and ends the context of their calls: a long poll does not
+// outlive its caller.
+//
 // One goroutine owns a connection from accept to close. A deadline is a point in
 // time set once per frame, so sending a byte a second does not defer it. A frame is read
 // whole before it is parsed, and its memory is charged to a budget as its bytes

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -83,6 +85,13 @@ func (r *registry) open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.conns)
+}
+
+// all returns the open connections.
+func (r *registry) all() []*conn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.AppendSeq(make([]*conn, 0, len(r.conns)), maps.Keys(r.conns))
 }
 
 // each calls do for every open connection and admits none from then on.

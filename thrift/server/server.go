@@ -134,8 +134,10 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 
 	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
+	var all, watching sync.WaitGroup
+	watching.Go(func() { s.watchCallers(calls) })
+	defer watching.Wait()
 	defer cancelCalls()
-	var all sync.WaitGroup
 	closeOnDone := context.AfterFunc(ctx, func() { _ = l.Close() })
 	close(s.ready)
 	acceptErr := s.accept(ctx, calls, l, &all)
