@@ -21,7 +21,8 @@ type caller struct {
 	remote    context.Context // of calls, without the principal
 	ctx       context.Context // of calls
 	principal identity.Principal
-	refusal   error  // why the caller's proof is not valid
+	refusal   error  // why the caller's proof is not valid, or why it may not have this connection
+	beyond    int    // connections that the caller has above its bound, this one included
 	failed    int    // tokens that proved nothing
 	subject   string // of the call that runs, as its handler named it
 }
@@ -41,13 +42,20 @@ func (c *conn) identify(ctx context.Context) {
 func (c *conn) takeFor(p identity.Principal) {
 	c.caller.principal = p
 	c.caller.ctx = identity.With(c.caller.remote, p) //nolint:fatcontext // it replaces that of the principal before
-	if most := c.server.opts.MaxConnsPerCaller; !c.server.conns.claim(c, c.bounded(p), most) && c.caller.refusal == nil {
+	most := c.server.opts.MaxConnsPerCaller
+	n := c.server.conns.claim(c, c.bounded(p))
+	if c.caller.beyond = n - most; n > most && c.caller.refusal == nil {
 		c.caller.refusal = &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("%s has %d connections, the most of one caller", p, most), Subject: c.server.opts.Name,
 			Tried: "accepting one more", Next: "close some, or use fewer at a time", RetryAfter: time.Second,
 		}
 	}
 }
+
+// mayWait reports whether the connection may stay for its first call, whose answer gives the reason
+// of a refusal. A few of a caller beyond its bound may; all of them would hold the places of others
+// when no call comes.
+func (c *conn) mayWait() bool { return c.caller.beyond <= max(1, c.server.opts.MaxConnsPerCaller/16) }
 
 // bounded returns the key under which the connections of a principal are counted, "" for one
 // whose connections have no separate bound: daemons, and users who could stop this one anyway.
@@ -127,7 +135,10 @@ func (c *conn) refuse(ctx context.Context, head frame.Header, refusal error, las
 			return Declined, refusal
 		}
 	}
-	if last {
+	switch {
+	case last && c.caller.beyond > 0:
+		return CallerFull, refusal
+	case last:
 		return Unproven, refusal
 	}
 	return Finished, nil

@@ -3,6 +3,8 @@ package server_test
 import (
 	"bytes"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -41,4 +43,37 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 		await.Until(t, "the connections that have ended are forgotten", func() bool { return s.Stats().Open == 1 })
 		dial(t, s).echo("again")
 	}
+}
+
+// Callers that make no call do not hold the places of others with the connections beyond their bound:
+// one such connection is kept, for the answer to its first call, as long as a frame may take, and
+// further ones are closed at once.
+func TestConnectionsBeyondTheBoundHoldNoPlace(t *testing.T) {
+	alice := identity.Principal{Role: identity.User, Name: "alice", Proof: identity.Token}
+	o := server.Options{MaxConns: 5, MaxConnsPerCaller: 2, FrameTimeout: 10 * time.Second, Security: server.Security{Identifier: servertest.Principal(alice)}}
+	timed(t, same, o, func(s *server.Server, p *servertest.Pipes) {
+		held := []*wire{dialPipe(t, p), dialPipe(t, p)}
+		synctest.Wait()
+		begin := time.Now()
+		beyond := dialPipe(t, p)
+		synctest.Wait()
+		for range 20 {
+			dialPipe(t, p).closed()
+		}
+		if got := time.Since(begin); got != 0 {
+			t.Errorf("connections beyond the bound were closed after %v, want at once", got)
+		}
+		beyond.closed()
+		if got := time.Since(begin); got != 10*time.Second {
+			t.Errorf("the first one beyond the bound was closed after %v, want 10s", got)
+		}
+		for _, c := range held {
+			c.echo("still served")
+			_ = c.Close()
+		}
+		synctest.Wait()
+		if got := s.Stats(); got.Open != 0 || got.Ended[server.CallerFull] != 20 || got.Ended[server.Full] != 0 {
+			t.Errorf("stats %+v, want no connection open, 20 closed at once and none for want of a place", got)
+		}
+	})
 }

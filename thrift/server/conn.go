@@ -71,7 +71,10 @@ func (c *conn) run(calls context.Context) {
 
 // serve answers message after message and returns why it ended.
 func (c *conn) serve() (Reason, error) {
-	c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
+	if !c.mayWait() {
+		return CallerFull, c.caller.refusal
+	}
+	c.idleUntil = time.Now().Add(c.patience())
 	for {
 		body, why, err := c.read()
 		if err != nil || body == nil {
@@ -87,6 +90,15 @@ func (c *conn) serve() (Reason, error) {
 		}
 		c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
 	}
+}
+
+// patience is how long the server waits for a message: from a caller whose first call will be
+// refused no longer than for the rest of a frame.
+func (c *conn) patience() time.Duration {
+	if c.caller.refusal != nil {
+		return min(c.server.opts.FrameTimeout, c.server.opts.IdleTimeout)
+	}
+	return c.server.opts.IdleTimeout
 }
 
 // read returns the next message; nil without an error when the peer closed between
@@ -138,7 +150,7 @@ func (c *conn) notWaited(err error) ([]byte, Reason, error) {
 	case errors.Is(err, io.EOF):
 		return nil, Finished, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, Idle, fmt.Errorf("no message for %v; a client reconnects when it has one", c.server.opts.IdleTimeout)
+		return nil, Idle, fmt.Errorf("no message for %v; a client reconnects when it has one", c.patience())
 	}
 	return nil, Vanished, err
 }

@@ -7,20 +7,21 @@ type Reason int
 
 // The reasons.
 const (
-	Finished  Reason = iota // the peer closed between frames, or the server stopped
-	Full                    // MaxConns are open
-	HostFull                // MaxConnsPerHost are open
-	Idle                    // no message for IdleTimeout
-	Slow                    // a frame was not complete after FrameTimeout
-	Oversized               // a frame beyond MaxFrame
-	NoMemory                // the budget for frames in flight is used up
-	Malformed               // not Thrift, or arguments that do not parse
-	Vanished                // the connection broke within a frame or a reply
-	Unread                  // the peer did not read a reply within WriteTimeout
-	Panicked                // a handler panicked
-	Declined                // a call was answered with an exception of Options.EndAfter
-	Unsecured               // TLS' handshake failed, or was not complete after HandshakeTimeout
-	Unproven                // the caller's proof of its identity is invalid, or has expired
+	Finished   Reason = iota // the peer closed between frames, or the server stopped
+	Full                     // MaxConns are open
+	HostFull                 // MaxConnsPerHost are open
+	Idle                     // no message for IdleTimeout
+	Slow                     // a frame was not complete after FrameTimeout
+	Oversized                // a frame beyond MaxFrame
+	NoMemory                 // the budget for frames in flight is used up
+	Malformed                // not Thrift, or arguments that do not parse
+	Vanished                 // the connection broke within a frame or a reply
+	Unread                   // the peer did not read a reply within WriteTimeout
+	Panicked                 // a handler panicked
+	Declined                 // a call was answered with an exception of Options.EndAfter
+	Unsecured                // TLS' handshake failed, or was not complete after HandshakeTimeout
+	Unproven                 // the caller's proof of its identity is invalid, or has expired
+	CallerFull               // MaxConnsPerCaller are open
 	reasons
 )
 
@@ -28,7 +29,7 @@ const (
 func (r Reason) String() string {
 	return [reasons]string{
 		"finished", "full", "host_full", "idle", "slow", "oversized",
-		"no_memory", "malformed", "vanished", "unread", "panicked", "declined", "unsecured", "unproven",
+		"no_memory", "malformed", "vanished", "unread", "panicked", "declined", "unsecured", "unproven", "caller_full",
 	}[r]
 }
 

@@ -54,20 +54,18 @@ func (r *registry) remove(c *conn) {
 }
 
 // claim counts a connection for its caller, in place of the one for which it was counted
-// before, and reports whether that caller may have it; "" is a caller without a bound.
-func (r *registry) claim(c *conn, who string, most int) bool {
+// before, and returns the number that the caller has with it; "" is a caller without a bound, for
+// which nothing is counted.
+func (r *registry) claim(c *conn, who string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unclaim(c)
-	switch {
-	case who == "":
-		return true
-	case r.callers[who] >= most:
-		return false
+	if who == "" {
+		return 0
 	}
 	r.callers[who]++
 	c.claimed = who
-	return true
+	return r.callers[who]
 }
 
 // unclaim undoes claim. It needs the lock.
