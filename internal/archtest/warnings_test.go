@@ -15,8 +15,8 @@ import (
 // warned is a row of the table of warnings in docs/operations.md.
 var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\|$")
 
-// warnings returns the messages that a file logs as warnings. For one that is put
-// together, its beginning.
+// warnings returns the messages that a file logs as warnings, by a logger or by a function of its
+// package that limits how often (thrift/server). For one that is put together, its beginning.
 func warnings(f *ast.File) (messages []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -24,10 +24,13 @@ func warnings(f *ast.File) (messages []string) {
 			return true
 		}
 		selector, ok := call.Fun.(*ast.SelectorExpr)
-		if !ok || selector.Sel.Name != "Warn" {
+		if !ok || selector.Sel.Name != "Warn" && selector.Sel.Name != "warn" {
 			return true
 		}
 		arg := call.Args[0]
+		if _, isName := arg.(*ast.Ident); isName && selector.Sel.Name == "warn" && len(call.Args) > 1 {
+			arg = call.Args[1]
+		}
 		for {
 			sum, ok := arg.(*ast.BinaryExpr)
 			if !ok {
