@@ -36,7 +36,7 @@ func (r *Request) Validate() error {
 	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes || len(r.User) > MaxKeyBytes || len(r.UserGroup) > MaxKeyBytes:
 		return r.bad(fmt.Sprintf("its key, application, user name or user's group is longer than %d bytes", MaxKeyBytes), "use a shorter one")
 	case r.Class != "" && r.Class != "short" && r.Class != "long":
-		return r.bad(fmt.Sprintf("its class is %q", r.Class), `use "short", "long", or leave it out`)
+		return r.bad(fmt.Sprintf("its class is %q", clipped(r.Class)), `use "short", "long", or leave it out`)
 	case r.EstimateSet && r.Estimate <= 0:
 		return r.bad(fmt.Sprintf("its estimate is %v", r.Estimate), "give a duration above zero, or leave it out")
 	case math.IsNaN(r.AvgMillis) || math.IsInf(r.AvgMillis, 0) || r.AvgMillis < 0 || r.AvgMillis > 1e12:
@@ -102,7 +102,7 @@ func (r *Request) validateTasks() error {
 func (p *Payload) fault(b Backend) string {
 	switch {
 	case p.Backend != b:
-		return fmt.Sprintf("is for the backend %q, the job for %q", p.Backend, b)
+		return fmt.Sprintf("is for the backend %q, the job for %q", clipped(string(p.Backend)), clipped(string(b)))
 	case len(p.Message) > MaxPayload:
 		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload)
 	case b == BackendSleep && p.Sleep < 0:
@@ -110,7 +110,7 @@ func (p *Payload) fault(b Backend) string {
 	case b == BackendExec:
 		return p.Exec.fault()
 	case b != BackendApp && b != BackendSleep && b != BackendExec:
-		return fmt.Sprintf("is for a backend %q, which does not exist", b)
+		return fmt.Sprintf("is for a backend %q, which does not exist", clipped(string(b)))
 	}
 	return ""
 }
@@ -135,17 +135,22 @@ func (e *Exec) fault() string {
 	return ""
 }
 
+// quotable returns a name as a refusal repeats it: whole, unless it is longer than names may be.
+func quotable(name string) string {
+	if len(name) > MaxKeyBytes {
+		return clipped(name)
+	}
+	return name
+}
+
 func (r *Request) bad(what, next string) error {
 	name := r.Key
 	if name == "" {
 		name = r.Description
 	}
-	if len(name) > MaxKeyBytes {
-		name = clipped(name)
-	}
-	subject := fmt.Sprintf("job %q", name)
+	subject := fmt.Sprintf("job %q", quotable(name))
 	if r.App != "" {
-		subject += fmt.Sprintf(" of application %q", r.App)
+		subject += fmt.Sprintf(" of application %q", quotable(r.App))
 	}
 	return &Error{Problem: Invalid, What: what, Subject: subject,
 		Tried: "submitting it; nothing was accepted", Next: next}

@@ -178,6 +178,13 @@ func TestReportsOfOthersTasks(t *testing.T) {
 		if n := strings.Count(log.String(), "\n"); n != 2 {
 			t.Errorf("%d lines logged, want 2", n)
 		}
+		time.Sleep(time.Second)
+		log.Reset()
+		long := strings.Repeat("x", 1<<20)
+		r.Finished(context.Background(), "h:1", []TaskRef{{Job: long, Task: long}})
+		if n := log.Len(); n < 100 || n > 2000 {
+			t.Errorf("a report with names of a megabyte is logged in %d bytes, want at most 2000", n)
+		}
 	})(t)
 }
 
@@ -240,14 +247,15 @@ func TestRefusedRegistrations(t *testing.T) {
 		}{
 			{"", "h:2", General, api.Invalid},
 			{strings.Repeat("x", api.MaxKeyBytes+1), "h:2", General, api.Invalid},
+			{strings.Repeat("x", 1<<20), "h:2", General, api.Invalid},
 			{"spark", "", General, api.Invalid},
 			{"spark", "h:2", 3, api.Invalid},
 			{"spark", "h:2", -1, api.Invalid},
 			{"spark", "h:2", General, api.Busy},
 		} {
 			var e *api.Error
-			if err := r.Register(tc.app, tc.address, tc.kind); !errors.As(err, &e) || e.Problem != tc.want || e.Next == "" {
-				t.Errorf("%+v: %v", tc, err)
+			if err := r.Register(tc.app, tc.address, tc.kind); !errors.As(err, &e) || e.Problem != tc.want || e.Next == "" || len(err.Error()) > 2000 {
+				t.Errorf("%.200q: %.200v (%d bytes), want the problem %v", tc.app, err, len(fmt.Sprint(err)), tc.want)
 			}
 		}
 		register(t, r, "spark", "h:1", General) // the known one causes no event

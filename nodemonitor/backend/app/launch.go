@@ -190,7 +190,7 @@ func (r *Registry) warn(worker string, ref TaskRef, what string) {
 	if now := time.Now(); r.logged.IsZero() || now.Sub(r.logged) >= time.Second {
 		r.logged = now
 		r.cfg.Logger.Warn("a backend reported a task "+what+"; the report was ignored",
-			"worker", worker, "job", ref.Job, "task", ref.Task, "unknown", r.stats.Unknown, "repeated", r.stats.Repeated)
+			"worker", worker, "job", api.Clip(ref.Job, api.MaxKeyBytes), "task", api.Clip(ref.Task, api.MaxKeyBytes), "unknown", r.stats.Unknown, "repeated", r.stats.Repeated)
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *Registry) Register(app, address string, kind Kind) error {
 
 func (r *Registry) check(app, address string, kind Kind) error {
 	bad := func(p api.Problem, what, next string) error {
-		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("backend %q of application %q", address, app), Tried: fmt.Sprintf("registering it at node %q", r.cfg.Node), Next: next}
+		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("backend %q of application %q", address, api.Clip(app, api.MaxKeyBytes)), Tried: fmt.Sprintf("registering it at node %q", r.cfg.Node), Next: next}
 	}
 	switch {
 	case r.closed:
