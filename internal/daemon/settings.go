@@ -3,6 +3,8 @@ package daemon
 import (
 	"net"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -59,6 +61,7 @@ func (s Settings) Rules(policyFault string) []Rule {
 		Refuse("cutoff", s.Cutoff <= 0, "use a duration above zero"),
 		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
 		Refuse("policy", policyFault != "", policyFault),
+		Refuse("otlp", s.OTLP != "" && !isReceiver(s.OTLP), "give host:port, such as 127.0.0.1:4317, without http:// or a path"),
 		Refuse("nats_cert", (s.NATSCert == "") != (s.NATSKey == ""), "give nats_cert and nats_key, or neither"),
 		s.Closed("http", s.HTTP),
 	)
@@ -86,4 +89,12 @@ const NameRule = "use 1 to 128 letters, digits, dots, dashes and underscores, a 
 func IsAddress(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	return err == nil && port != ""
+}
+
+// isReceiver reports whether s can be the address of a receiver of spans. The exporter takes any
+// text, and reports one that leads nowhere only by spans that it does not send.
+func isReceiver(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	n, wrong := strconv.ParseUint(port, 10, 16)
+	return err == nil && wrong == nil && n > 0 && !strings.ContainsAny(host, "/ ")
 }

@@ -53,6 +53,17 @@ func TestRules(t *testing.T) {
 	if field, ok := errors.AsType[*config.FieldError](daemon.Check(daemon.DefaultSettings().Rules("no such policy")...)); !ok || field.Key != "policy" {
 		t.Errorf("policy: %+v", field)
 	}
+	for address, right := range map[string]bool{
+		"127.0.0.1:4317": true, "jaeger:4317": true, "[::1]:4317": true,
+		"http://127.0.0.1:4317": false, "jaeger:4317/v1/traces": false, "jaeger": false, "jaeger:": false, "jaeger:otlp": false, "jaeger:0": false, "jaeger:99999": false, "http//jaeger:4317": false,
+	} {
+		s := daemon.DefaultSettings()
+		s.OTLP = address
+		field, refused := errors.AsType[*config.FieldError](daemon.Check(s.Rules("")...))
+		if refused == right || refused && field.Key != "otlp" {
+			t.Errorf("otlp %s: %+v, want it refused: %t", address, field, !right)
+		}
+	}
 	if _, _, err := daemon.DefaultSettings().Configure(20); err != nil {
 		t.Error(err)
 	}
