@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -48,6 +49,9 @@ type Listeners struct {
 	log    *slog.Logger
 	relay  *relay.Relay[Message]
 	ending sync.WaitGroup // for pools that are being closed
+	// dropped is of messages that are not delivered: a hundred thousand may wait for an application
+	// that has gone.
+	dropped daemon.SharedLogPace
 
 	mu     sync.Mutex
 	apps   map[string]*listener
@@ -72,7 +76,9 @@ func New(log *slog.Logger, patience time.Duration) *Listeners {
 			log.Warn("an application cannot be reached; its messages wait", "application", app, "at most", patience, "error", why)
 		},
 		Dropped: func(app string, m Message, why error) {
-			log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why)
+			if omitted, due := l.dropped.Due(app); due {
+				log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why, "omitted", omitted)
+			}
 		},
 		Destinations: MaxApplications, Messages: MaxMessages, Bytes: MaxBytes, TotalBytes: maxBytes,
 		Group: api.AppScope, GroupBytes: maxBytes / userPart,

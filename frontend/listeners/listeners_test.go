@@ -1,11 +1,14 @@
 package listeners_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -63,6 +66,41 @@ func TestMessagesGivenUp(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Messages that are given up are logged once for each application, and the line of a minute later has
+// the number of those that were not.
+func TestMessagesGivenUpAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := listeners.New(slog.New(slog.NewTextHandler(&log, nil)), time.Millisecond)
+		defer l.Close()
+		give := func(apps ...string) {
+			for _, app := range apps {
+				register(t, l, app, "127.0.0.1:70000") // no port: no network in a bubble
+				before := l.Stats().Dropped
+				for range 1000 {
+					if err := l.Send(app, listeners.Message{Task: wire.TaskRef{Task: "t"}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Second)
+				if n := l.Stats().Dropped - before; n != 1000 {
+					t.Fatalf("%d messages for %s were given up, want 1000", n, app)
+				}
+			}
+		}
+		lines := func() (n int) { return strings.Count(log.String(), "was not delivered to its application") }
+		give("a", "b")
+		if n := lines(); n != 2 {
+			t.Errorf("2000 messages for two applications are logged in %d lines, want 2", n)
+		}
+		time.Sleep(time.Minute)
+		give("a")
+		if n := lines(); n != 3 || !strings.Contains(log.String(), "omitted=999") {
+			t.Errorf("after a minute there are %d lines, want 3, the last one with those that have none: %.500s", n, &log)
+		}
+	})
 }
 
 // A queue is bounded, and an unknown application is an error for the sender.

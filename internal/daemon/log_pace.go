@@ -1,6 +1,9 @@
 package daemon
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // repeatsLogged is the time between two log lines about one problem of one subject.
 const repeatsLogged = time.Minute
@@ -43,3 +46,16 @@ func (r *LogPace) Due(subject, problem string, now time.Time) (omitted int, due 
 
 // Over is called when a subject has no problem any more.
 func (r *LogPace) Over(subject string) { delete(r.bySubject, subject) }
+
+// SharedLogPace is a [LogPace] of one problem that any goroutine may ask. The zero value is ready.
+type SharedLogPace struct {
+	mu   sync.Mutex
+	pace LogPace
+}
+
+// Due reports whether the problem of a subject is to be logged now, as [LogPace.Due] does.
+func (s *SharedLogPace) Due(subject string) (omitted int, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pace.Due(subject, "", time.Now())
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
@@ -28,8 +29,9 @@ const (
 // messages sends messages of backends to the frontends of their tasks, which pass
 // them on to the applications.
 type messages struct {
-	relay *relay.Relay[backendMessage]
-	pools *connections.Pools
+	relay   *relay.Relay[backendMessage]
+	pools   *connections.Pools
+	dropped daemon.SharedLogPace // messages that are not delivered
 }
 
 type backendMessage struct {
@@ -49,8 +51,10 @@ func newMessages(log *slog.Logger, limit int, security client.Security) *message
 			log.Warn("a frontend cannot be reached; messages of backends wait for it", "frontend", frontend, "error", why)
 		},
 		Dropped: func(frontend string, m backendMessage, why error) {
-			log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
-				"application", m.app, "task", m.task.Task, "job", m.task.Job, "frontend", frontend, "error", why)
+			if omitted, due := s.dropped.Due(frontend); due {
+				log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
+					"application", m.app, "task", api.Clip(m.task.Task, api.MaxKeyBytes), "job", api.Clip(m.task.Job, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
+			}
 		},
 		Destinations: maxMessagePeers, Messages: limit, Setting: "max_messages", Bytes: maxMessageBytes,
 		Patience: messagePatience, MinPause: messageRetryMin, MaxPause: messageRetryMost,
