@@ -20,11 +20,21 @@ var ErrBudget = errors.New("the memory for frames in flight is used up")
 type Budget struct {
 	limit int64
 	used  atomic.Int64
-	pool  sync.Pool // of *[]byte with firstChunk bytes
+	pool  sync.Pool // of *[]byte with firstChunk bytes; that of whole, for a part
+	whole *Budget   // of which this is a part, nil for none
 }
 
 // NewBudget returns a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+
+// Part returns a budget for some of the frames: what is charged to it is charged to b too, and is
+// at most limit bytes. A part of nil is unlimited.
+func (b *Budget) Part(limit int64) *Budget {
+	if b == nil {
+		return nil
+	}
+	return &Budget{limit: limit, whole: b}
+}
 
 // Used returns the bytes in flight.
 func (b *Budget) Used() int64 {
@@ -41,16 +51,31 @@ func (b *Budget) charge(n int) error {
 	}
 	if b.used.Add(int64(n)) > b.limit {
 		b.used.Add(int64(-n))
+		if b.whole != nil {
+			return fmt.Errorf("%w (limit %d bytes of one caller)", ErrBudget, b.limit)
+		}
 		return fmt.Errorf("%w (limit %d bytes)", ErrBudget, b.limit)
+	}
+	if err := b.whole.charge(n); err != nil {
+		b.used.Add(int64(-n))
+		return err
 	}
 	return nil
 }
 
 // refund returns n charged bytes.
 func (b *Budget) refund(n int) {
-	if b != nil {
+	for ; b != nil; b = b.whole {
 		b.used.Add(int64(-n))
 	}
+}
+
+// buffers returns the pool of buffers.
+func (b *Budget) buffers() *sync.Pool {
+	for b.whole != nil {
+		b = b.whole
+	}
+	return &b.pool
 }
 
 // chunk charges for and returns a buffer of at least n <= firstChunk bytes.
@@ -61,7 +86,7 @@ func (b *Budget) chunk(n int) ([]byte, error) {
 	if err := b.charge(firstChunk); err != nil {
 		return nil, err
 	}
-	if p, ok := b.pool.Get().(*[]byte); ok {
+	if p, ok := b.buffers().Get().(*[]byte); ok {
 		return *p, nil
 	}
 	return make([]byte, firstChunk), nil
@@ -72,6 +97,6 @@ func (b *Budget) release(buf []byte) {
 	b.refund(cap(buf))
 	if b != nil && cap(buf) == firstChunk {
 		buf = buf[:firstChunk]
-		b.pool.Put(&buf)
+		b.buffers().Put(&buf)
 	}
 }

@@ -36,14 +36,18 @@ type Reader struct {
 	br     *bufio.Reader
 	limit  int
 	budget *Budget
-	size   int    // of the current frame, set by Size
-	large  []byte // the charged buffer of the current frame, or nil
+	size   int     // of the current frame, set by Size
+	large  []byte  // the charged buffer of the current frame, or nil
+	paid   *Budget // to which large is charged
 }
 
 // NewReader reads frames of up to limit bytes from r. budget may be nil.
 func NewReader(r io.Reader, limit int, budget *Budget) *Reader {
 	return &Reader{br: bufio.NewReaderSize(r, bufferSize), limit: limit, budget: budget}
 }
+
+// Charge makes budget that of later frames.
+func (r *Reader) Charge(budget *Budget) { r.budget = budget }
 
 // Wait blocks until the first byte of a frame is there. io.EOF means that the
 // peer closed between frames.
@@ -90,7 +94,7 @@ func (r *Reader) Body() ([]byte, error) {
 // Release frees the memory of the frame. It is safe to call at any time.
 func (r *Reader) Release() {
 	if r.large != nil {
-		r.budget.release(r.large)
+		r.paid.release(r.large)
 		r.large = nil
 	}
 }
@@ -102,7 +106,7 @@ func (r *Reader) readLarge() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.large = buf
+	r.large, r.paid = buf, r.budget
 	for have := 0; ; {
 		want := min(r.size, cap(r.large))
 		n, err := io.ReadFull(r.br, r.large[have:want])
@@ -122,12 +126,12 @@ func (r *Reader) readLarge() ([]byte, error) {
 // grow doubles the buffer, keeping its first have bytes.
 func (r *Reader) grow(have int) error {
 	larger := min(2*cap(r.large), r.size)
-	if err := r.budget.charge(larger); err != nil {
+	if err := r.paid.charge(larger); err != nil {
 		return err
 	}
 	buf := make([]byte, larger)
 	copy(buf, r.large[:have])
-	r.budget.release(r.large)
+	r.paid.release(r.large)
 	r.large = buf
 	return nil
 }

@@ -43,8 +43,9 @@ func (c *conn) takeFor(p identity.Principal) {
 	c.caller.principal = p
 	c.caller.ctx = identity.With(c.caller.remote, p) //nolint:fatcontext // it replaces that of the principal before
 	most := c.server.opts.MaxConnsPerCaller
-	n := c.server.conns.claim(c, c.bounded(p))
-	if c.caller.beyond = n - most; n > most && c.caller.refusal == nil {
+	has := c.server.conns.claim(c, c.bounded(p))
+	c.reader.Charge(has.memory)
+	if c.caller.beyond = has.conns - most; has.conns > most && c.caller.refusal == nil {
 		c.caller.refusal = &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("%s has %d connections, the most of one caller", p, most), Subject: c.server.opts.Name,
 			Tried: "accepting one more", Next: "close some, or use fewer at a time", RetryAfter: time.Second,

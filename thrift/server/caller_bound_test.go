@@ -2,6 +2,10 @@ package server_test
 
 import (
 	"bytes"
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +78,62 @@ func TestConnectionsBeyondTheBoundHoldNoPlace(t *testing.T) {
 		synctest.Wait()
 		if got := s.Stats(); got.Open != 0 || got.Ended[server.CallerFull] != 20 || got.Ended[server.Full] != 0 {
 			t.Errorf("stats %+v, want no connection open, 20 closed at once and none for want of a place", got)
+		}
+	})
+}
+
+// callers identifies each connection as the user whose name is set when it is accepted.
+type callers struct {
+	servertest.Principal
+	name atomic.Pointer[string]
+}
+
+func (c *callers) Identify(net.Conn) (identity.Principal, error) {
+	return identity.Principal{Role: identity.User, Name: *c.name.Load(), Proof: identity.Kernel}, nil
+}
+
+// The large frames of one caller, in calls that last, leave memory for those of others.
+func TestMemoryOfOneCaller(t *testing.T) {
+	who := &callers{}
+	const size = 400 << 10
+	o := server.Options{MaxFrame: 512 << 10, Memory: 4 << 20, Security: server.Security{Identifier: who}}
+	var end chan struct{}
+	timed(t, func(_ context.Context, text string) (string, error) { <-end; return "done", nil }, o, func(s *server.Server, p *servertest.Pipes) {
+		end = make(chan struct{}) // of the bubble
+		large := func(name string) *wire {
+			who.name.Store(&name)
+			c := dialPipe(t, p)
+			c.send(request(strings.Repeat("x", size))...)
+			synctest.Wait()
+			return c
+		}
+		var served []*wire
+		for range 4 {
+			served = append(served, large("mallory"))
+		}
+		if m := s.Stats().Memory; m < 4*size || m > 2<<20 {
+			t.Fatalf("%d bytes are charged for four frames of %d", m, size)
+		}
+		who.name.Store(new("mallory"))
+		c := dialPipe(t, p)
+		go func() { _, _ = c.Write(request(strings.Repeat("x", size))) }() // it is not read to its end
+		synctest.Wait()
+		if n := s.Stats().Ended[server.NoMemory]; n != 1 {
+			t.Errorf("%d connections of a caller with half of the memory were closed, want 1", n)
+		}
+		for range 3 {
+			served = append(served, large("alice"))
+		}
+		close(end)
+		for _, c := range served {
+			if got := c.receive(); !bytes.Contains(got, []byte("done")) {
+				t.Errorf("answered %q", got)
+			}
+			_ = c.Close()
+		}
+		synctest.Wait()
+		if st := s.Stats(); st.Open != 0 || st.Memory != 0 || st.Ended[server.NoMemory] != 1 {
+			t.Errorf("stats %+v, want nothing open, nothing charged, and one connection closed for want of memory", st)
 		}
 	})
 }

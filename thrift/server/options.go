@@ -42,7 +42,8 @@ type Options struct {
 	MaxConnsPerCaller int
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
-	// at least MaxFrame * 2. Default 256 MiB.
+	// at least MaxFrame * 2. The frames of one caller, as MaxConnsPerCaller counts them, have at most
+	// half of it, or MaxFrame * 2 where that is more. Default 256 MiB.
 	Memory int64
 	// IdleTimeout ends a connection that sends no message. Applications hold
 	// connections open while tasks run. Default 1 h.
@@ -89,6 +90,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// memoryOfCaller returns the part of Memory for the frames of one caller.
+func (o *Options) memoryOfCaller() int64 { return max(o.Memory/2, 2*int64(o.MaxFrame)) }
 
 // validate returns an error that names the first invalid option.
 func (o Options) validate() error {

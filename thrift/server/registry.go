@@ -5,6 +5,8 @@ import (
 	"net"
 	"slices"
 	"sync"
+
+	"github.com/pigeon-sched/pigeon/thrift/frame"
 )
 
 // registry holds the open connections and the caps on them.
@@ -14,14 +16,20 @@ type registry struct {
 	mu       sync.Mutex
 	stopping bool
 	conns    map[*conn]struct{}
-	hosts    map[string]int // connections by IP address; never holds a zero
-	callers  map[string]int // connections by caller, of those with a bound; likewise
+	hosts    map[string]int    // connections by IP address; never holds a zero
+	callers  map[string]*share // of those with a bound, while they have connections
+}
+
+// share is what one caller has.
+type share struct {
+	conns  int
+	memory *frame.Budget // for its frames in flight
 }
 
 func newRegistry(maxAll, maxHost int) *registry {
 	return &registry{
 		maxAll: maxAll, maxHost: maxHost,
-		conns: make(map[*conn]struct{}), hosts: make(map[string]int), callers: make(map[string]int),
+		conns: make(map[*conn]struct{}), hosts: make(map[string]int), callers: make(map[string]*share),
 	}
 }
 
@@ -54,18 +62,23 @@ func (r *registry) remove(c *conn) {
 }
 
 // claim counts a connection for its caller, in place of the one for which it was counted
-// before, and returns the number that the caller has with it; "" is a caller without a bound, for
-// which nothing is counted.
-func (r *registry) claim(c *conn, who string) int {
+// before, and returns what the caller has with it; "" is a caller without a bound, which has all of
+// the memory, and for which nothing is counted.
+func (r *registry) claim(c *conn, who string) share {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unclaim(c)
 	if who == "" {
-		return 0
+		return share{memory: c.server.budget}
 	}
-	r.callers[who]++
+	s := r.callers[who]
+	if s == nil {
+		s = &share{memory: c.server.budget.Part(c.server.opts.memoryOfCaller())}
+		r.callers[who] = s
+	}
+	s.conns++
 	c.claimed = who
-	return r.callers[who]
+	return *s
 }
 
 // unclaim undoes claim. It needs the lock.
@@ -73,7 +86,8 @@ func (r *registry) unclaim(c *conn) {
 	if c.claimed == "" {
 		return
 	}
-	if r.callers[c.claimed]--; r.callers[c.claimed] == 0 {
+	s := r.callers[c.claimed]
+	if s.conns--; s.conns == 0 {
 		delete(r.callers, c.claimed)
 	}
 	c.claimed = ""
