@@ -38,9 +38,11 @@ const (
 // Checks returns all checks.
 func Checks() []Check {
 	return []Check{
+		{"jobs were accepted", "a job is accepted: the checks hold of a run without one, and it shows nothing", jobsAccepted},
 		{"accepted jobs end", "every accepted job ends", acceptedJobsEnd},
 		{"submissions are accepted after healing", "a job that its client still submits five seconds after the last fault is accepted", submissionsAccepted},
 		{"jobs complete", "a job completes unless it was cancelled, or one of its tasks took down three nodes", jobsComplete},
+		{"completed tasks ran", "every task of a completed job that writes a history has run to its end", completedTasksRan},
 		{"Spark jobs complete", "every job of a Spark application completes", sparkJobsComplete},
 		{"one result", "one accepted result a task", oneResult},
 		{StartsOnce, "an attempt number of a task starts at most once", attemptsStartOnce},

@@ -76,7 +76,7 @@ func acceptsNothing(r *Run) {
 			j.Called, j.Accepted, j.Ended, j.State, j.Completed = at(29), 0, 0, "", 0
 		}
 	}
-	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > at(12) })
+	r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > at(12.5) }) // the last job that was accepted has ended by then
 }
 
 // unaccepted is a node that stops in order with a result that no frontend accepted, because NATS
@@ -109,6 +109,14 @@ func TestEachCheckFinds(t *testing.T) {
 		also  string // another check that finds it too
 	}
 	rows := []row{
+		{"jobs were accepted", "none of 1 submitted jobs", func(r *Run) { r.Jobs, r.Events = r.Jobs[3:4], nil }, ""},
+		{"jobs were accepted", "none of 0 submitted jobs", func(r *Run) { r.Jobs, r.Events = nil, nil }, ""},
+		{"completed tasks ran", "short-0 completed, and no attempt of task 1", func(r *Run) { // it was killed, and reported as done
+			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Job == "short-0" && e.Task == 1 && e.Event == End })
+		}, ""},
+		{"completed tasks ran", "short-2 completed, and no attempt of task 0", func(r *Run) { // it never started
+			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Job == "short-2" })
+		}, ""},
 		{"accepted jobs end", "short-0", func(r *Run) { r.Jobs[0].Ended = 0 }, ""},
 		{"submissions are accepted after healing", "frontend 0 never accepted 1 jobs that were submitted until after healing, the first of them short-3 until 16s after it: no answer", func(r *Run) { r.Jobs[3].Called, r.Jobs[3].Reason = at(26), "no answer" }, ""},
 		{"submissions are accepted after healing", "the first of them short-3 ", func(r *Run) { r.Jobs[3].Submitted = at(16) }, ""}, // its first submission was not answered
@@ -166,7 +174,7 @@ func TestEachCheckFinds(t *testing.T) {
 		}, ""},
 		{"throughput", "ended", func(r *Run) {
 			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > at(14) && e.Time < at(18) })
-		}, ""},
+		}, "completed tasks ran"},
 		{"cancel is final", "long-1", func(r *Run) { r.Events = append(r.Events, ran("long-1", 0, 2, "node-1", 0, 13, 13.1)[:1]...) }, ""},
 		{"flat", "memory", func(r *Run) {
 			for i := range r.Footprints {

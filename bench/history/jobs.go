@@ -9,6 +9,14 @@ import (
 	"time"
 )
 
+// jobsAccepted: without an accepted job no other check has anything to find.
+func jobsAccepted(r *Run) []Finding {
+	if slices.ContainsFunc(r.Jobs, func(j Job) bool { return j.Accepted != 0 }) {
+		return nil
+	}
+	return []Finding{{What: fmt.Sprintf("none of %d submitted jobs was accepted, so that the run shows nothing", len(r.Jobs))}}
+}
+
 // acceptedJobsEnd: every accepted job ends.
 func acceptedJobsEnd(r *Run) (list []Finding) {
 	for _, j := range r.Jobs {
@@ -64,6 +72,28 @@ func jobsComplete(r *Run) (list []Finding) {
 				list = append(list, Finding{What: fmt.Sprintf("job %s %s, though no task of it was on more than %d nodes that went down: %s", j.Key, j.State, n, j.Reason), At: j.Ended})
 			case !j.Writes && !lostWithNodes.MatchString(j.Reason):
 				list = append(list, Finding{What: fmt.Sprintf("job %s %s, and not because a task of it took down %d nodes: %s", j.Key, j.State, nodesOfPoison, j.Reason), At: j.Ended})
+			}
+		}
+	}
+	return list
+}
+
+// completedTasksRan: the last line of a task is written before its process ends, so that a task
+// whose result was accepted has one. A job that completes without it has lost the task.
+func completedTasksRan(r *Run) (list []Finding) {
+	ended := map[task]bool{}
+	for _, e := range r.Events {
+		if e.Event == End {
+			ended[task{e.Job, e.Task}] = true
+		}
+	}
+	for _, j := range r.Jobs {
+		if !j.Writes || j.State != "completed" {
+			continue
+		}
+		for n := range j.Tasks {
+			if !ended[task{j.Key, n}] {
+				list = append(list, Finding{What: fmt.Sprintf("job %s completed, and no attempt of task %d has run to its end", j.Key, n), At: j.Ended})
 			}
 		}
 	}
