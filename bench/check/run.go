@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, fmt.Errorf("no policy was named; nothing was run")
 	}
 	c := campaign{o: o, began: time.Now(), result: newResult(o.Policies)}
-	for _, spec := range o.Policies { // every mistake is found before anything runs
+	for i, spec := range o.Policies { // every mistake is found before anything runs
+		if slices.Contains(o.Policies[:i], spec) {
+			return nil, fmt.Errorf("the policy %q is given twice; nothing was run; leave one out", spec)
+		}
 		if _, err := prepare(spec, o.Seed); err != nil {
 			return nil, err
 		}

@@ -82,7 +82,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestRefusals(t *testing.T) {
-	for _, policies := range [][]string{nil, {"pigoen"}} {
+	for _, policies := range [][]string{nil, {"pigoen"}, {"hawk", "pigeon", "hawk"}} {
 		if r, err := Run(t.Context(), Options{Policies: policies, Faults: 1}); err == nil {
 			t.Errorf("%v: %+v", policies, r)
 		}

@@ -56,6 +56,9 @@ that repeats it, and the exit status is then 1.`,
 		if n := len(r.Violations); n > 0 {
 			return fmt.Errorf("%d runs violate what must hold; the commands printed above repeat them", n)
 		}
+		if r.Total().Runs == 0 {
+			return fmt.Errorf("no run was made within --for %v, so that nothing was checked; give more time", o.For)
+		}
 		return nil
 	}
 	return cmd
@@ -74,6 +77,8 @@ func checkCampaign(o *check.Options, kinds string) (err error) {
 		return errors.New("--for, --total and --violations cannot be negative")
 	case o.For == 0 && o.Faults == 0:
 		return errors.New("without --for and --total the runs would never end; give one of them")
+	case o.For == 0 && o.Kinds == sim.Drift:
+		return fmt.Errorf("--total %d would never be reached: clocks drift during a whole run, and are counted as no fault; give --for, or other --fault-kinds too", o.Faults)
 	}
 	return nil
 }

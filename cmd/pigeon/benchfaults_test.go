@@ -16,9 +16,13 @@ func TestBenchFaults(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--for 0": "--total", "--fault-kinds los": "loss", "--policy pigoen": "pigeon", "--fault-time 0s": "--fault-time", "--total -1": "--total",
+		"--for 0 --total 5 --fault-kinds drift": "--total 5 would never be reached", "--policy hawk --policy hawk": `"hawk" is given twice`,
 	} {
 		if code, _, stderr := pigeon(t, append([]string{"bench", "faults"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon bench faults %s: status %d, want %d and %q\n%s", args, code, exitUsage, want, stderr)
 		}
+	}
+	if code, _, stderr := pigeon(t, "bench", "faults", "--for", "1ns"); code != exitFailed || !strings.Contains(stderr, "no run was made within --for 1ns") {
+		t.Errorf("status %d of a command that checked nothing, want %d\n%s", code, exitFailed, stderr)
 	}
 }
