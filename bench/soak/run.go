@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 }
 
 func (o *Options) run(ctx context.Context, c *cluster.Cluster) (*Result, error) {
-	visitors := &visitors{cluster: c, names: o.Nodes, rand: rand.New(rand.NewPCG(o.Seed, 1))} //nolint:gosec // no secret
+	visitors := &visitors{cluster: c, names: o.Nodes, within: stopsWithin, rand: rand.New(rand.NewPCG(o.Seed, 1))} //nolint:gosec // no secret
 	r := &Result{Bench: "soak", Policy: o.Policy, Seed: o.Seed}
 	var done atomic.Int64
 	samples := newSeries(c)

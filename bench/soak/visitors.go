@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -19,8 +20,9 @@ import (
 type visitors struct {
 	cluster *cluster.Cluster
 	rand    *rand.Rand
-	names   int // at most
-	used    int // names so far
+	names   int           // at most
+	used    int           // names so far
+	within  time.Duration // how long one may take to stop in order
 	present []visitor
 
 	came, stopped, killed int
@@ -34,7 +36,7 @@ type visitor struct {
 // mostPresent is how many are there at most.
 const mostPresent = 8
 
-// stopsWithin is how long one may take to stop in order before it is killed.
+// stopsWithin is how long one may take to stop in order.
 const stopsWithin = 20 * time.Second
 
 // run starts and stops nodes until the context ends, and then ends all.
@@ -45,17 +47,18 @@ func (v *visitors) run(ctx context.Context) error {
 		case <-wait.C:
 		case <-ctx.Done():
 			wait.Stop()
+			var err error
 			for len(v.present) > 0 {
-				v.leave(0, false)
+				err = errors.Join(err, v.leave(0, false))
 			}
-			return nil
+			return err
 		}
 		if n := len(v.present); n == 0 || n < mostPresent && v.rand.IntN(2) == 0 {
 			if err := v.come(); err != nil {
 				return err
 			}
-		} else {
-			v.leave(v.rand.IntN(n), v.rand.IntN(2) == 0)
+		} else if err := v.leave(v.rand.IntN(n), v.rand.IntN(2) == 0); err != nil {
+			return err
 		}
 	}
 }
@@ -87,18 +90,24 @@ func (v *visitors) come() error {
 	return nil
 }
 
-// leave ends a node.
-func (v *visitors) leave(i int, kill bool) {
-	p := v.present[i].process
+// leave ends a node. A node that has ended by itself, or does not end when it is asked to, is an
+// error: nodes that are not there load no daemon, and a run with them would be flat.
+func (v *visitors) leave(i int, kill bool) error {
+	p, name := v.present[i].process, v.present[i].name
 	v.present = slices.Delete(v.present, i, i+1)
+	if !p.Running() {
+		return p.Failure()
+	}
 	if kill {
 		v.killed++
 		p.Kill()
-		return
+		return nil
+	}
+	_ = p.Signal(syscall.SIGTERM) // it may have ended
+	if !p.Wait(v.within) {
+		p.Kill()
+		return fmt.Errorf("%s did not end within %v of SIGTERM and was killed; %s", name, v.within, p.LogEnd())
 	}
 	v.stopped++
-	_ = p.Signal(syscall.SIGTERM) // it may have ended
-	if !p.Wait(stopsWithin) {
-		p.Kill()
-	}
+	return nil
 }
