@@ -72,13 +72,23 @@ func (d *daemon) read(ctx context.Context) (s sample, err error) {
 		return s, fmt.Errorf("reading the metrics of %s: %w", d.name, err)
 	}
 	page, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
-	return readPage(string(page)), errors.Join(err, answer.Body.Close())
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return s, fmt.Errorf("reading the metrics of %s: %w", d.name, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return s, fmt.Errorf("reading the metrics of %s: it answered %s", d.name, answer.Status)
+	}
+	if s, err = readPage(string(page)); err != nil {
+		return s, fmt.Errorf("reading the metrics of %s: %w", d.name, err)
+	}
+	return s, nil
 }
 
 // readPage reads what a daemon keeps after a collection, its goroutines and its descriptors
 // from its page of metrics. The store of a frontend's journal is not counted: it grows in
-// steps of 32 MiB up to a bound, and would hide memory that grows without one.
-func readPage(page string) (s sample) {
+// steps of 32 MiB up to a bound, and would hide memory that grows without one. A page that lacks
+// a measure is refused: taken for 0, the measure would be flat.
+func readPage(page string) (s sample, err error) {
 	store := 0.0 // of the heap, but bounded
 	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
 		name, text, _ := strings.Cut(lines.Text(), " ")
@@ -87,19 +97,32 @@ func readPage(page string) (s sample) {
 			continue
 		}
 		switch name {
-		case "go_memstats_next_gc_bytes":
+		case nextCollection:
 			s.Memory = value / 2
-		case "pigeon_frontend_journal_memory_bytes":
+		case journalStore:
 			store = value
-		case "go_goroutines":
+		case goroutines:
 			s.Goroutines = value
-		case "process_open_fds":
+		case openDescriptors:
 			s.Descriptors = value
 		}
 	}
+	for name, value := range map[string]float64{nextCollection: s.Memory, goroutines: s.Goroutines, openDescriptors: s.Descriptors} {
+		if value <= 0 { // a process has some of each
+			return s, fmt.Errorf("the page has no %s", name)
+		}
+	}
 	s.Memory = max(0, s.Memory-store)
-	return s
+	return s, nil
 }
+
+// The metrics that are read of a daemon's page.
+const (
+	nextCollection  = "go_memstats_next_gc_bytes"
+	journalStore    = "pigeon_frontend_journal_memory_bytes"
+	goroutines      = "go_goroutines"
+	openDescriptors = "process_open_fds"
+)
 
 // ofProcess measures a process from outside.
 func ofProcess(pid int) (s sample, err error) {

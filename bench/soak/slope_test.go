@@ -2,6 +2,9 @@ package soak
 
 import (
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -55,8 +58,24 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestPageIsRead(t *testing.T) {
-	got := readPage("# HELP go_goroutines x\ngo_goroutines 41\ngo_memstats_next_gc_bytes 8.4e+06\nprocess_open_fds 17\npigeon_frontend_journal_memory_bytes 1e+06\nother{a=\"b\"} 3\n")
-	if got != (sample{Memory: 3.2e6, Goroutines: 41, Descriptors: 17}) {
-		t.Errorf("%+v", got)
+	const page = "# HELP go_goroutines x\ngo_goroutines 41\ngo_memstats_next_gc_bytes 8.4e+06\nprocess_open_fds 17\npigeon_frontend_journal_memory_bytes 1e+06\nother{a=\"b\"} 3\n"
+	got, err := readPage(page)
+	if err != nil || got != (sample{Memory: 3.2e6, Goroutines: 41, Descriptors: 17}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, name := range []string{"go_goroutines", "go_memstats_next_gc_bytes", "process_open_fds"} {
+		if got, err := readPage(strings.ReplaceAll(page, name, "renamed")); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("a page without %s was read as %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestPagesThatAreNoMetrics: what another server answers in place of a daemon is no sample.
+func TestPagesThatAreNoMetrics(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	d := daemon{name: "master-0", http: strings.TrimPrefix(server.URL, "http://")}
+	if got, err := d.read(t.Context()); err == nil || !strings.Contains(err.Error(), "master-0: it answered 404") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
