@@ -78,17 +78,18 @@ func (d *daemon) read(ctx context.Context) (s sample, err error) {
 	if answer.StatusCode != http.StatusOK {
 		return s, fmt.Errorf("reading the metrics of %s: it answered %s", d.name, answer.Status)
 	}
-	if s, err = readPage(string(page)); err != nil {
+	if s, err = readPage(string(page), storeOnHeap); err != nil {
 		return s, fmt.Errorf("reading the metrics of %s: %w", d.name, err)
 	}
 	return s, nil
 }
 
 // readPage reads what a daemon keeps after a collection, its goroutines and its descriptors
-// from its page of metrics. The store of a frontend's journal is not counted: it grows in
-// steps of 32 MiB up to a bound, and would hide memory that grows without one. A page that lacks
+// from its page of metrics. The store of a frontend's journal is not counted where it is on the
+// heap: it grows in steps of 32 MiB up to a bound, and would hide memory that grows without one.
+// Elsewhere it is not part of what is kept, and taking it away would hide that memory too. A page that lacks
 // a measure is refused: taken for 0, the measure would be flat.
-func readPage(page string) (s sample, err error) {
+func readPage(page string, storeOnHeap bool) (s sample, err error) {
 	store := 0.0 // of the heap, but bounded
 	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
 		name, text, _ := strings.Cut(lines.Text(), " ")
@@ -112,7 +113,9 @@ func readPage(page string) (s sample, err error) {
 			return s, fmt.Errorf("the page has no %s", name)
 		}
 	}
-	s.Memory = max(0, s.Memory-store)
+	if storeOnHeap {
+		s.Memory = max(0, s.Memory-store)
+	}
 	return s, nil
 }
 

@@ -59,12 +59,14 @@ func TestVerdicts(t *testing.T) {
 
 func TestPageIsRead(t *testing.T) {
 	const page = "# HELP go_goroutines x\ngo_goroutines 41\ngo_memstats_next_gc_bytes 8.4e+06\nprocess_open_fds 17\npigeon_frontend_journal_memory_bytes 1e+06\nother{a=\"b\"} 3\n"
-	got, err := readPage(page)
-	if err != nil || got != (sample{Memory: 3.2e6, Goroutines: 41, Descriptors: 17}) {
-		t.Errorf("%+v, %v", got, err)
+	for onHeap, memory := range map[bool]float64{true: 3.2e6, false: 4.2e6} {
+		got, err := readPage(page, onHeap)
+		if err != nil || got != (sample{Memory: memory, Goroutines: 41, Descriptors: 17}) {
+			t.Errorf("with the store on the heap (%v): %+v, %v", onHeap, got, err)
+		}
 	}
 	for _, name := range []string{"go_goroutines", "go_memstats_next_gc_bytes", "process_open_fds"} {
-		if got, err := readPage(strings.ReplaceAll(page, name, "renamed")); err == nil || !strings.Contains(err.Error(), name) {
+		if got, err := readPage(strings.ReplaceAll(page, name, "renamed"), true); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("a page without %s was read as %+v, %v", name, got, err)
 		}
 	}
