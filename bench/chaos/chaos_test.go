@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -174,6 +175,8 @@ func TestRefusedOptions(t *testing.T) {
 		"-1 faults a":      func(o *Options) { o.Rate = -1 },
 		"10ms":             func(o *Options) { o.Lasts = 10 * time.Millisecond },
 		"0 jobs":           func(o *Options) { o.Jobs = 0 },
+		"NaN faults a":     func(o *Options) { o.Rate = math.NaN() },
+		"NaN jobs":         func(o *Options) { o.Jobs = math.NaN() },
 		"-2 faults are fe": func(o *Options) { o.Faults = -2 },
 	} {
 		o := good

@@ -89,11 +89,11 @@ func (o *Options) Check() error {
 	switch {
 	case !slices.Contains(policy.Names(), name):
 		return fmt.Errorf("there is no policy %q; the policies are %s; nothing was started", name, strings.Join(policy.Names(), ", "))
-	case o.Rate < 0 || o.Rate > 20:
+	case !(o.Rate >= 0 && o.Rate <= 20): // NaN is outside too
 		return fmt.Errorf("%v faults a second are outside 0 to 20; nothing was started", o.Rate)
 	case o.Lasts < time.Second || o.Lasts > 24*time.Hour:
 		return fmt.Errorf("%v is outside 1s to 24h; nothing was started", o.Lasts)
-	case o.Jobs <= 0 || o.Jobs > 50:
+	case !(o.Jobs > 0 && o.Jobs <= 50):
 		return fmt.Errorf("%v jobs a second are outside 0 to 50; nothing was started", o.Jobs)
 	case o.Spark != nil && o.Spark.Check() != nil:
 		return o.Spark.Check()
