@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -137,7 +139,8 @@ func printLatency(out io.Writer, r *launch.LatencyResult) {
 		{"submission to start of the task", r.SubmitToStart}, {"submission to its answer (on the disk)", r.SubmitToAnswer},
 		{"end of the task to the client's knowing", r.EndToTold}, {"submission to knowing, less the task", r.SubmitToTold},
 	} {
-		fmt.Fprintf(out, "  %-42s %6.3f %6.3f %6.3f\n", row.name, 1e3*float64(row.d.P50), 1e3*float64(row.d.P90), 1e3*float64(row.d.P99))
+		milliseconds := func(n measure.Number) string { return markdown.Fixed(1e3*float64(n), 3) } // "-" where a running cluster does not tell
+		fmt.Fprintf(out, "  %-42s %6s %6s %6s\n", row.name, milliseconds(row.d.P50), milliseconds(row.d.P90), milliseconds(row.d.P99))
 	}
 }
 
@@ -221,7 +224,9 @@ func printRate(out io.Writer, r *launch.RateResult) {
 	if r.Shared {
 		whose = "all daemons and this client"
 	}
-	fmt.Fprintf(out, "%.1f us of processor a task and %.0f MiB at most, of %s\n", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20), whose)
+	if !math.IsNaN(float64(r.CPUPerTask)) { // daemons of others are not measured
+		fmt.Fprintf(out, "%.1f us of processor a task and %.0f MiB at most, of %s\n", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20), whose)
+	}
 	if !r.Shared {
 		fmt.Fprintf(out, "%.1f us of processor a task of this client\n", 1e6*float64(r.GeneratorCPU))
 	}
