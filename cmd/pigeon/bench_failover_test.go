@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/failover"
@@ -43,5 +44,21 @@ func TestBenchRolling(t *testing.T) {
 	}
 	if r.Restarts != 1+1+1+2 || r.Jobs == 0 || r.Failed != 0 || r.Lost != 0 || r.QuietP99 <= 0 || r.RestartP99 <= 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A measurement that fails where daemons have hosts of their own fails the command, which names the
+// kind and prints what was measured before; the folder is that of --data there as well.
+func TestBenchFailoverThatFailsApart(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := pigeon(t, "bench", "failover", "--runs", "1", "--kinds", "master-partition", "--data", "/dev/null/x", "-o", "json")
+	if strings.Contains(stdout, "may not make network namespaces here") {
+		if code != exitFailed || !strings.Contains(stderr, "no kind of failure could be measured here") {
+			t.Errorf("status %d of a command that measured nothing\n%s", code, stderr)
+		}
+		t.Skip("this test needs network namespaces: " + stdout)
+	}
+	if code != exitFailed || !strings.Contains(stdout, "ended with status 1") || !strings.Contains(stderr, "/dev/null: not a directory") || !strings.Contains(stderr, "master-partition could not be measured") {
+		t.Errorf("status %d\n%s\n%s", code, stdout, stderr)
 	}
 }

@@ -61,7 +61,7 @@ Without them that is left out, and the output says so.`,
 			apart = slices.DeleteFunc(slices.Clone(all), func(k string) bool { return !failover.NeedsNetwork(k) })
 			all = slices.DeleteFunc(slices.Clone(all), failover.NeedsNetwork)
 		}
-		r := &failover.Result{Bench: "failover", Runs: o.Runs}
+		r, kept := &failover.Result{Bench: "failover", Runs: o.Runs}, o.Dir // a temporary folder will be gone
 		if o.Kinds = all; len(all) > 0 {
 			err := inFolder(&o.Dir, "pigeon-failover-", func() (err error) {
 				r, err = failover.Run(cmd.Context(), o)
@@ -71,27 +71,33 @@ Without them that is left out, and the output says so.`,
 				return err
 			}
 		}
+		var failed error
 		if len(apart) > 0 {
-			if err := failoverApart(cmd.Context(), log, apart, &o, r); err != nil {
-				return err
-			}
+			o.Kinds, o.Dir = apart, kept
+			failed = failoverApart(cmd.Context(), log, &o, r)
 		}
-		return printMade(cmd.OutOrStdout(), *output, r, r.Write)
+		err := errors.Join(printMade(cmd.OutOrStdout(), *output, r, r.Write), failed)
+		if err == nil && len(r.Kinds) == 0 {
+			err = errors.New("no kind of failure could be measured here; the output says why")
+		}
+		return err
 	}
 	return cmd
 }
 
-// failoverApart measures kinds that need hosts of the daemons' own, in a network namespace.
-func failoverApart(ctx context.Context, log io.Writer, kinds []string, o *failover.Options, r *failover.Result) error {
+// failoverApart measures kinds that need hosts of the daemons' own, in a network namespace, and adds
+// them to the result, or why they are not there. What was measured before counts all the same.
+func failoverApart(ctx context.Context, log io.Writer, o *failover.Options, r *failover.Result) error {
 	var out bytes.Buffer
-	args := []string{"bench", "failover", "--runs", strconv.Itoa(o.Runs), "--kinds", strings.Join(kinds, ","), "-o", "json"}
+	kinds := strings.Join(o.Kinds, ",")
+	args := []string{"bench", "failover", "--runs", strconv.Itoa(o.Runs), "--kinds", kinds, "-o", "json", "--data", o.Dir}
 	status, there, err := network.Enter(ctx, args, &out, log)
 	switch {
-	case there && status != 0: // measurements from before count
-		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: the measurement ended with status %d", strings.Join(kinds, ", "), status))
-		return nil
+	case there && status != 0:
+		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: the measurement ended with status %d", kinds, status))
+		return fmt.Errorf("%s could not be measured: the measurement in a network namespace ended with status %d; its reason is printed above", kinds, status)
 	case !there:
-		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: this program may not make network namespaces here: %v", strings.Join(kinds, ", "), err))
+		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: this program may not make network namespaces here: %v", kinds, err))
 		return nil
 	}
 	var more failover.Result
