@@ -156,21 +156,29 @@ func (r *replay) workDone() (busy int64) {
 }
 
 // Live adds to an outcome the processor time and memory of the daemons, which only a
-// live run measures.
+// live run measures. The daemons had work with the tasks of failed jobs as well, but these
+// are not what a cluster gets done.
 func Live(o *experiment.Outcome, w *workload.Workload, cpu time.Duration, rss int64) {
-	tasks, last, first := 0, int64(0), int64(0)
+	ended, completed, last, first := 0, 0, int64(0), int64(0)
 	for i := range o.Jobs {
-		if j := &o.Jobs[i]; j.Ended {
-			if tasks == 0 || j.Arrival < first {
-				first = j.Arrival
-			}
+		j, tasks := &o.Jobs[i], len(w.Jobs[i].Durations)
+		if !j.Ended {
+			continue
+		}
+		if ended == 0 || j.Arrival < first {
+			first = j.Arrival
+		}
+		ended += tasks
+		if !j.Failed {
+			completed += tasks
 			last = max(last, j.End)
-			tasks += len(w.Jobs[i].Durations)
 		}
 	}
 	o.Facts.Live = &measure.Live{
-		CPUPerTask: measure.Number(cpu.Seconds() / float64(tasks)), RSSMax: rss,
-		TasksPerSecond: measure.Number(float64(tasks) / (float64(last-first) / 1e9)),
+		CPUPerTask: measure.Number(cpu.Seconds() / float64(ended)), RSSMax: rss, TasksPerSecond: measure.Missing(),
+	}
+	if completed > 0 {
+		o.Facts.Live.TasksPerSecond = measure.Number(float64(completed) / (float64(last-first) / 1e9))
 	}
 }
 
