@@ -165,6 +165,19 @@ func TestWrittenAndReadBack(t *testing.T) {
 	}
 }
 
+// A workload without long jobs has no share of them, not even one of "- %".
+func TestReportWithoutLongJobs(t *testing.T) {
+	p := small()
+	p.Traces, p.Loads = []string{"gen:exp,jobs=50"}, nil
+	var out bytes.Buffer
+	if err := compared(t, p).Report(&out); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, "- %") || !strings.Contains(text, " % | - | ") {
+		t.Errorf("the table of costs:\n%s", text[strings.Index(text, "| simulated "):])
+	}
+}
+
 func table(t *testing.T, c *Comparison) [][]string {
 	t.Helper()
 	var out bytes.Buffer

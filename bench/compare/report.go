@@ -161,10 +161,18 @@ func (r *CellResult) costs() markdown.Table {
 		}
 		fixed := markdown.Fixed
 		t.Rows = append(t.Rows, []string{
-			p.Policy, fixed(sums[0], 2), fixed(sums[1], 3), fixed(sums[2], 3), fixed(sums[3], 1) + " %", fixed(sums[4], 1) + " %", fixed(sums[5], 1) + " %", fixed(sums[6], 1), fixed(sums[7], 2),
+			p.Policy, fixed(sums[0], 2), fixed(sums[1], 3), fixed(sums[2], 3), percent(sums[3]), percent(sums[4]), percent(sums[5]), fixed(sums[6], 1), fixed(sums[7], 2),
 		})
 	}
 	return t
+}
+
+// percent formats a share that is given in percent, "-" for one of nothing.
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return markdown.Fixed(x, 1) + " %"
 }
 
 // states is the table of the messages that each role sends and the state that it holds.
