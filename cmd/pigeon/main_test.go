@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -256,6 +257,14 @@ func TestSummary(t *testing.T) {
 	}
 	if got.Long.WorkShare != 0.75 || got.Long.Duration.P99 != 12 || got.All.Duration.P50 != 3 {
 		t.Errorf("long %+v, all %+v", got.Long, got.All)
+	}
+	w.Jobs = w.Jobs[:1]
+	var text strings.Builder
+	if err := summarize(w, 2, time.Second).print(&text); err != nil || !regexp.MustCompile(`(?m)^ +long +0 +0 +0.0%( +-){8}$`).MatchString(text.String()) {
+		t.Errorf("a workload without long jobs: %v\n%s", err, &text)
+	}
+	if text, err := json.Marshal(summarize(w, 2, time.Second).Long.Duration); string(text) != `{"p50":null,"p90":null,"p99":null,"max":null}` {
+		t.Errorf("the durations of no job are %s, %v", text, err)
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/spf13/cobra"
 )
@@ -118,7 +120,14 @@ func (s summary) print(out io.Writer) error {
 		c := row.c
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f%%\t", row.name, c.Jobs, c.Tasks, 100*c.WorkShare)
 		for _, d := range []spread{c.Fanout, c.Duration} {
-			fmt.Fprintf(w, "\t%.4g\t%.4g\t%.4g\t%.4g\t", d.P50, d.P90, d.P99, d.Max)
+			for _, n := range []measure.Number{d.P50, d.P90, d.P99, d.Max} {
+				text := "-"
+				if !math.IsNaN(float64(n)) {
+					text = fmt.Sprintf("%.4g", float64(n))
+				}
+				fmt.Fprintf(w, "\t%s", text)
+			}
+			fmt.Fprint(w, "\t")
 		}
 		fmt.Fprintln(w)
 	}

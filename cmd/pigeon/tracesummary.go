@@ -42,12 +42,12 @@ type classSummary struct {
 	Duration  spread  `json:"duration"`   // seconds of a task
 }
 
-// spread is all zero when there is nothing to describe.
+// spread is missing as a whole when there is nothing to describe.
 type spread struct {
-	P50 float64 `json:"p50"` // median
-	P90 float64 `json:"p90"` // 90th percentile
-	P99 float64 `json:"p99"` // 99th percentile
-	Max float64 `json:"max"` // greatest
+	P50 measure.Number `json:"p50"` // median
+	P90 measure.Number `json:"p90"` // 90th percentile
+	P99 measure.Number `json:"p99"` // 99th percentile
+	Max measure.Number `json:"max"` // greatest
 }
 
 func summarize(w *workload.Workload, workers int, cutoff time.Duration) summary {
@@ -113,12 +113,7 @@ func summarizeClass(w *workload.Workload, belongs func(*workload.Job) bool) clas
 
 // spreadOf sorts values and divides the spread by unit.
 func spreadOf(values []int64, unit float64) spread {
-	if len(values) == 0 {
-		return spread{}
-	}
 	slices.Sort(values)
-	return spread{
-		P50: measure.Percentile(values, 50) / unit, P90: measure.Percentile(values, 90) / unit,
-		P99: measure.Percentile(values, 99) / unit, Max: float64(values[len(values)-1]) / unit,
-	}
+	at := func(p float64) measure.Number { return measure.Number(measure.Percentile(values, p) / unit) }
+	return spread{P50: at(50), P90: at(90), P99: at(99), Max: at(100)}
 }
