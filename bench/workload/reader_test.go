@@ -2,10 +2,12 @@ package workload
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -231,4 +233,20 @@ func ExampleRead() {
 	fmt.Println(err)
 	// Output:
 	// cannot read trace mine.tr: line 2, column 3: found "two", expected the number of tasks, a whole number; no job was run; correct that line: submit time (s, ascending), number of tasks, mean task duration (s), then each task's duration (s)
+}
+
+// A trace that is still compressed is named as one: no line of it can be corrected.
+func TestCompressedTrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tr.gz")
+	var text bytes.Buffer
+	w := gzip.NewWriter(&text)
+	if _, err := w.Write([]byte("0 1 1 1\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Close(), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "cannot read trace "+path+": it is compressed by gzip; no job was run; decompress it first: gunzip -c "+path) {
+		t.Error(err)
+	}
 }

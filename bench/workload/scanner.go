@@ -46,8 +46,11 @@ type scanner struct {
 	buf    [maxField]byte
 }
 
+// readAhead is how many bytes of a trace are read at a time.
+const readAhead = 1 << 16
+
 func newScanner(src io.Reader) scanner {
-	return scanner{src: bufio.NewReaderSize(src, 1<<16), line: 1, column: 1, limit: maxToken}
+	return scanner{src: bufio.NewReaderSize(src, readAhead), line: 1, column: 1, limit: maxToken}
 }
 
 func (s *scanner) next() (token, error) {

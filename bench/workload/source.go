@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -17,5 +18,12 @@ func Open(spec string) (*Workload, error) {
 		return nil, fmt.Errorf("cannot open the trace: %w; no job was run; use the path of a trace file, or gen:ec2 for a generated one", err)
 	}
 	defer func() { _ = file.Close() }() // only read
-	return Read(file, spec)
+	text := bufio.NewReaderSize(file, readAhead)
+	if start, err := text.Peek(len(gzipStart)); err == nil && string(start) == gzipStart {
+		return nil, fmt.Errorf("cannot read trace %s: it is compressed by gzip; no job was run; decompress it first: gunzip -c %[1]s > FILE", spec)
+	}
+	return Read(text, spec)
 }
+
+// gzipStart is how a file begins that gzip wrote.
+const gzipStart = "\x1f\x8b"
