@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +125,15 @@ func TestRefusedOptions(t *testing.T) {
 		if set(&o); o.Check() == nil {
 			t.Errorf("%d is not refused", i)
 		}
+	}
+}
+
+// TestShortJobsOfNone: the completion time of no job is missing, not 0 s.
+func TestShortJobsOfNone(t *testing.T) {
+	if got := shortP99([]jobOutcome{{class: "long", submitted: 1, ended: 2e9}, {class: "short", submitted: 1}}); !math.IsNaN(float64(got)) {
+		t.Errorf("%v s of no short job that ended", got)
+	}
+	if got := shortP99([]jobOutcome{{class: "short", submitted: 1e9, ended: 3e9}}); got != 2 {
+		t.Errorf("%v s, want 2", got)
 	}
 }

@@ -49,10 +49,11 @@ func newMeasure(k kind, pauses []time.Duration) Measure {
 	return m
 }
 
-// percentile returns the least value that the given percentage of the values does not exceed.
+// percentile returns the least value that the given percentage of the values does not exceed;
+// it is missing without any value.
 func percentile(sorted []measure.Number, percent int) measure.Number {
 	if len(sorted) == 0 {
-		return 0
+		return measure.Missing()
 	}
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
