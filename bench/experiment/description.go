@@ -42,7 +42,8 @@ type Description struct {
 	Shares []sched.Share
 	// OwnersFile is the file that the shares come from, for the masters of live runs; "" for none.
 	OwnersFile string
-	// Learned: simulated frontends learn classes and estimates from earlier jobs of a name.
+	// Learned: frontends, simulated and live, learn classes and estimates from earlier jobs of a
+	// name. Otherwise jobs have no names.
 	Learned bool
 	// HalfLife is that of what the long class remembers of an owner's use, in the workload's
 	// time; 0: nothing.
@@ -166,6 +167,9 @@ func (r *Run) Workload() (*workload.Workload, error) {
 	d := r.Description
 	o := d.Workload
 	o.Workers, o.Cutoff, o.Seed = d.Workers(), d.Cutoff.Nanoseconds(), r.Seed
+	if !d.Learned {
+		o.Names = nil // live frontends would learn by them, and simulated ones do not
+	}
 	return r.raw.Prepare(o)
 }
 

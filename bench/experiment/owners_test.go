@@ -74,6 +74,21 @@ func TestOwnersThatAlwaysHaveWork(t *testing.T) {
 	}
 }
 
+// Jobs have the names of their works only where frontends are to learn by them, so that a live run
+// and a simulated one of the same flags know the same of a job.
+func TestNamesAreForLearning(t *testing.T) {
+	for _, learned := range []bool{false, true} {
+		d := small()
+		d.Workload.Undeclared, d.Workload.Names, d.Learned = 1, &workload.Names{Count: 5}, learned
+		_, w := one(t, d)
+		for i := range w.Jobs {
+			if (w.Jobs[i].Name != "") != learned {
+				t.Fatalf("classes learned %v: job %d has the name %q", learned, i, w.Jobs[i].Name)
+			}
+		}
+	}
+}
+
 // When no job is declared and works recur, frontends learn the classes: a long job is submitted
 // as long once its work is known, and short jobs do about as well as with declared classes.
 func TestLearnedClasses(t *testing.T) {

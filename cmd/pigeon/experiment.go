@@ -34,7 +34,7 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	fs.IntVar(&e.desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
 	fs.StringArrayVar(&e.shares, shareFlag, nil, "OWNER=WEIGHT[,max=0.5][,min=0.1]: the share of an owner, in simulation and on clusters that are started; repeatable (default: weight 1 for each)")
 	fs.StringVar(&e.desc.OwnersFile, "owners-file", "", "file with shares and half_life (see docs/shares.md), in simulation and for clusters that are started")
-	fs.StringVar(&e.classes, "classes", "declared", "declared, or learned: simulated frontends learn class and estimate of jobs that declare none from earlier ones of the same name (see --names)")
+	fs.StringVar(&e.classes, "classes", "declared", "declared, or learned: frontends learn class and estimate of jobs that declare none from earlier ones of the same name, which --names gives and live runs submit only then")
 	fs.DurationVar(&e.desc.HalfLife, "half-life", 0, "of what the long class remembers of an owner's use, as --share (0: nothing)")
 	fs.DurationVar(&e.desc.Window, "window", time.Duration(measure.Window), "length of the spans of time in which owners' shares are compared")
 	fs.IntVar(&e.desc.Seeds, "seeds", 1, "number of seeds, from --seed on; each is a run of its own")
