@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -32,6 +33,15 @@ type AgreementRow struct {
 	Least      float64 `json:"live_min"`
 	Most       float64 `json:"live_max"`
 	Percent    float64 `json:"percent"` // by how much live is above simulated
+}
+
+// Difference formats by how much live is above simulated; "-" where one of them has no such time, as
+// live runs that were ended early, or the simulated time is 0.
+func (r AgreementRow) Difference(decimals int) string {
+	if math.IsNaN(r.Percent) || math.IsInf(r.Percent, 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%+.*f %%", decimals, r.Percent)
 }
 
 // Rows returns p50, p90 and p99 of the completion times of each class that has
@@ -71,7 +81,7 @@ func (a *Agreement) Table(out io.Writer) error {
 		if len(a.Live) > 1 {
 			fmt.Fprintf(t, "%s\t%s\t", markdown.Significant(r.Least), markdown.Significant(r.Most))
 		}
-		fmt.Fprintf(t, "%+.1f %%\t\n", r.Percent)
+		fmt.Fprintf(t, "%s\t\n", r.Difference(1))
 	}
 	return t.Flush()
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,5 +45,26 @@ func TestAgreement(t *testing.T) {
 	}
 	if err := (&Agreement{}).Figure(base); err == nil {
 		t.Error("a figure of nothing was drawn")
+	}
+}
+
+// A class of which no live job has completed, and a simulated time of 0 s, have no difference.
+func TestAgreementOfNothing(t *testing.T) {
+	simulated, live := measure.Result{Load: measure.Missing()}, measure.Result{}
+	simulated.Short.Jobs, simulated.Long.Jobs = 2, 1
+	simulated.Long.Completion = measure.Distribution{P50: 30, P90: 30, P99: 30}
+	live.Short.Completion, live.Long.Completion = measure.Distribution{P50: 1, P90: 1, P99: 1}, measure.Describe([]int64{}, 1)
+	a := &Agreement{Sim: simulated, Live: []measure.Result{live}}
+	var table, markdown bytes.Buffer
+	if err := errors.Join(a.Table(&table), a.Markdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{table.String(), markdown.String()} {
+		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			t.Errorf("figures of nothing:\n%s", text)
+		}
+	}
+	if !strings.Contains(markdown.String(), "| long p50 | 30.0 | - | - - - | - |") || !strings.Contains(markdown.String(), "| short p50 | 0 | 1.00 | 1.00 - 1.00 | - |") {
+		t.Error(markdown.String())
 	}
 }
