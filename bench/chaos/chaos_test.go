@@ -254,4 +254,12 @@ func TestReport(t *testing.T) {
 	if err := Report(&out, []string{path + "x"}); err == nil {
 		t.Error("a file that does not exist was read")
 	}
+	other := filepath.Join(t.TempDir(), "results.jsonl")
+	if err := os.WriteFile(other, []byte(line+`{"mode":"sim","policy":"pigeon","seed":1,"completed":5000}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := Report(&out, []string{path, other}); err == nil || !strings.Contains(err.Error(), "object 2 is no result of pigeon bench chaos -o json; nothing was written") || out.Len() > 0 {
+		t.Errorf("the result of another verb: %v\n%s", err, &out)
+	}
 }
