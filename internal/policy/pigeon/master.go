@@ -83,7 +83,7 @@ func (w *worker) kind() sched.WorkerKind {
 // NewMaster returns a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
 	s := &Master{
-		cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), slots: slots{share: cfg.Params.Reserved},
+		cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), slots: newSlots(cfg.Params.Reserved),
 		weight: weight{every: cfg.Params.Weight}, recovery: recovering{over: !cfg.Recover},
 	}
 	s.hooks = &overruns{master: s}
