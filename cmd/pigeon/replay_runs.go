@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type replayShow struct {
 	flags    *replayFlags
 	output   outputFormat
 	progress *progress
+	used     local.Usage // of the daemons in the last run
 }
 
 func (s *replayShow) all(runs []experiment.Run) error {
@@ -102,7 +104,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	if got.Lateness > replay.Late {
 		fmt.Fprintf(s.cmd.ErrOrStderr(), "a job was submitted %v after it was due: this machine was too busy to keep the workload's times\n", got.Lateness.Round(time.Millisecond))
 	}
-	a.Live = append(a.Live, result)
+	a.Live, s.used = append(a.Live, result), got.Usage
 	short, long := run.Completions(w, got.Outcome)
 	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
 	if s.output == outputJSON {
@@ -187,6 +189,9 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 	if err := a.Table(dst); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(a.Live, func(r measure.Result) bool { return r.Partial }) {
+		fmt.Fprintln(dst, "PARTIAL: a live run was ended early; jobs that it lacks are among the simulated ones, so that the differences are not those of a whole run")
+	}
 	if f.demo {
 		return s.demoEnd(a)
 	}
@@ -251,6 +256,6 @@ Try next:
   bin/pigeon dev                                 a cluster to submit jobs to
   bin/pigeon replay --load 0.5 --speedup 20      less load, faster
 `, l.Jobs, l.Tasks, l.Workers, l.Completed, l.Failed, f.speedup, 100*float64(l.Load), 100*float64(l.Short.Unqueued),
-		f.desc.Frontends, l.Groups, l.Workers, float64(l.CPUPerTask)*float64(l.Tasks), float64(l.Wall), runtime.NumCPU(), svg)
+		f.desc.Frontends, l.Groups, l.Workers, s.used.CPU.Seconds(), float64(l.Wall), runtime.NumCPU(), svg)
 	return err
 }
