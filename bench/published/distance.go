@@ -3,6 +3,7 @@ package published
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
@@ -14,11 +15,11 @@ type Distance struct {
 	B  Percentiles `json:"b"`  // of the second
 }
 
-// Percentiles are those of a sample.
+// Percentiles are those of a sample; they are missing for an empty one.
 type Percentiles struct {
-	P50 float64 `json:"p50"` // median
-	P90 float64 `json:"p90"` // 90th percentile
-	P99 float64 `json:"p99"` // 99th percentile
+	P50 measure.Number `json:"p50"` // median
+	P90 measure.Number `json:"p90"` // 90th percentile
+	P99 measure.Number `json:"p99"` // 99th percentile
 }
 
 // Distances compares two workloads: durations of tasks, mean durations and tasks of jobs, and
@@ -66,9 +67,9 @@ func KolmogorovSmirnov(x, y []float64) float64 {
 
 func describe(sorted []float64) Percentiles {
 	if len(sorted) == 0 {
-		return Percentiles{}
+		return Percentiles{measure.Missing(), measure.Missing(), measure.Missing()}
 	}
-	at := func(p float64) float64 { return sorted[int(p*float64(len(sorted)-1)+0.5)] }
+	at := func(p float64) measure.Number { return measure.Number(sorted[int(p*float64(len(sorted)-1)+0.5)]) }
 	return Percentiles{at(0.5), at(0.9), at(0.99)}
 }
 

@@ -174,3 +174,13 @@ func share(sample []float64, at float64) float64 {
 	}
 	return float64(n) / float64(len(sample))
 }
+
+// A workload of one job has no time between jobs, and no percentiles of it.
+func TestPercentilesOfNothing(t *testing.T) {
+	w := &workload.Workload{Jobs: []workload.Job{{Durations: []int64{1e9}}}}
+	for _, d := range Distances(w, w) {
+		if missing := math.IsNaN(float64(d.A.P50)) && math.IsNaN(float64(d.B.P99)); missing != (d.Of == "time between jobs over its mean") {
+			t.Errorf("%+v", d)
+		}
+	}
+}

@@ -120,14 +120,7 @@ func (s summary) print(out io.Writer) error {
 		c := row.c
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f%%\t", row.name, c.Jobs, c.Tasks, 100*c.WorkShare)
 		for _, d := range []spread{c.Fanout, c.Duration} {
-			for _, n := range []measure.Number{d.P50, d.P90, d.P99, d.Max} {
-				text := "-"
-				if !math.IsNaN(float64(n)) {
-					text = fmt.Sprintf("%.4g", float64(n))
-				}
-				fmt.Fprintf(w, "\t%s", text)
-			}
-			fmt.Fprint(w, "\t")
+			fmt.Fprintf(w, "\t%s\t%s\t%s\t%s\t", fourDigits(d.P50), fourDigits(d.P90), fourDigits(d.P99), fourDigits(d.Max))
 		}
 		fmt.Fprintln(w)
 	}
@@ -142,6 +135,14 @@ func (s summary) print(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f%%\t%.1f%%\t\n", cmp.Or(o.Owner, "(nobody)"), o.Jobs, o.Tasks, 100*o.WorkShare, 100*o.ShortShare)
 	}
 	return w.Flush()
+}
+
+// fourDigits formats a figure of a trace, "-" for one of nothing.
+func fourDigits(n measure.Number) string {
+	if math.IsNaN(float64(n)) {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", float64(n))
 }
 
 // ownersShown is how many owners a table on a terminal has.

@@ -130,7 +130,7 @@ overlap.`,
 		table := newTable(cmd.OutOrStdout())
 		fmt.Fprintln(table, "DISTANCE\tOF\tA: P50\tP90\tP99\tB: P50\tP90\tP99")
 		for _, d := range distances {
-			fmt.Fprintf(table, "%.3f\t%s\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", d.KS, d.Of, d.A.P50, d.A.P90, d.A.P99, d.B.P50, d.B.P90, d.B.P99)
+			fmt.Fprintf(table, "%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.KS, d.Of, fourDigits(d.A.P50), fourDigits(d.A.P90), fourDigits(d.A.P99), fourDigits(d.B.P50), fourDigits(d.B.P90), fourDigits(d.B.P99))
 		}
 		return table.Flush()
 	}
