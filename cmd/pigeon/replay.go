@@ -116,7 +116,7 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0 && f.via != viaSpark) {
 		return nil, wrongUse(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
 	}
-	if err := f.checkOut(len(runs)); err != nil {
+	if err := cmp.Or(f.checkOut(len(runs)), checkOutput("--history", f.history, f.desc.Trace)); err != nil {
 		return nil, wrongUse(err)
 	}
 	if f.via == viaSpark {

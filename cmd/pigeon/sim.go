@@ -67,7 +67,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		}
 		runs, err := flags.runs()
 		if err == nil {
-			err = wrongUse(own.check(len(runs)))
+			err = wrongUse(own.check(len(runs), flags.desc.Trace))
 		}
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func checkRuns(n int) error {
 	return nil
 }
 
-func (f *simFlags) check(runs int) error {
+func (f *simFlags) check(runs int, trace string) error {
 	if err := checkDelay(f.delay); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (f *simFlags) check(runs int) error {
 			return fmt.Errorf("%s %s would be written by %d runs; ask for one policy and one seed", flag, path, runs)
 		}
 	}
-	if err := f.checkPaths(); err != nil {
+	if err := f.checkPaths(trace); err != nil {
 		return err
 	}
 	if f.watch != "" && runs > watch.MaxRecordings {
@@ -120,8 +120,9 @@ func (f *simFlags) check(runs int) error {
 	return nil
 }
 
-// checkPaths refuses one file for two outputs, which would overwrite each other in it.
-func (f *simFlags) checkPaths() error {
+// checkPaths refuses one file for two outputs, which would overwrite each other in it, and the trace
+// for one of them.
+func (f *simFlags) checkPaths(trace string) error {
 	seen := map[string]string{} // flag, by path
 	for _, of := range [][2]string{{"--history", f.history}, {"--actions", f.actions}, {"--watch", f.watch}} {
 		flag, path := of[0], of[1]
@@ -136,6 +137,23 @@ func (f *simFlags) checkPaths() error {
 			return fmt.Errorf("%s and %s would both write %s; name a file for each", other, flag, path)
 		}
 		seen[whole] = flag
+		if err := checkOutput(flag, path, trace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOutput refuses a file to write that is one of those that are read, which would be lost.
+func checkOutput(flag, path string, inputs ...string) error {
+	out, err := os.Stat(path)
+	if err != nil {
+		return nil //nolint:nilerr // there is none yet, and nothing to lose
+	}
+	for _, input := range inputs {
+		if in, err := os.Stat(input); err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("%s %s would overwrite %s, which is read; nothing was written; name another file", flag, path, input)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 	fs.DurationVar(&f.until, "until", 0, "end the picture at this time (0 = with the history)")
 	fs.StringVar(&f.queues, "queues", "", "where tasks wait, group or worker (default: as in the history; of a live one, group)")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		if err := f.check(len(paths)); err != nil {
+		if err := cmp.Or(f.check(len(paths)), checkOutput("--out", f.out, paths...)); err != nil {
 			return wrongUse(err)
 		}
 		var all []*watch.Recording
