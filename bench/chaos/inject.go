@@ -33,6 +33,7 @@ type injector struct {
 
 	mu         sync.Mutex
 	down       map[victim]bool // it is not to run
+	guards     map[victim]int  // of nodes that were killed: their guards then
 	faults     []history.Fault
 	ends       []history.ProcessEnd
 	recoveries map[string][]time.Duration
@@ -40,7 +41,7 @@ type injector struct {
 }
 
 func newInjector(c *cluster.Cluster, f fleet, h *hosts, d *disk, walls string, began int64, log func(string)) *injector {
-	return &injector{c: c, fleet: f, hosts: h, disk: d, walls: walls, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
+	return &injector{c: c, fleet: f, hosts: h, disk: d, walls: walls, began: began, log: log, down: map[victim]bool{}, guards: map[victim]int{}, recoveries: map[string][]time.Duration{}}
 }
 
 // run carries out the programme, and returns when the last fault is over.
@@ -71,9 +72,9 @@ func (in *injector) inject(ctx context.Context, p planned) {
 			_ = in.c.Resume(p.of.role, p.of.number) // it may have been killed meanwhile
 		}
 	case history.GuardKill:
-		err = killGuard(in.c.Pid(p.of.role, p.of.number))
+		err = killGuard(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)))
 	case history.TaskKill:
-		f.Pid, err = killTask(in.c.Pid(p.of.role, p.of.number), p.amount)
+		f.Pid, err = killTask(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)), p.amount)
 	case history.FullDisk:
 		err = in.full(ctx, p)
 	case history.SlowDisk, history.BadDisk:
@@ -100,6 +101,7 @@ func (in *injector) killed(ctx context.Context, p planned) error {
 	if !in.take(p.of) {
 		return errNotRunning
 	}
+	in.keepGuard(p.of, in.c.Pid(p.of.role, p.of.number))
 	if err := in.c.Kill(p.of.role, p.of.number); err != nil {
 		in.hold(p.of, false)
 		return err
@@ -170,6 +172,7 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 		if !in.take(p.of) {
 			return peer, errNotRunning
 		}
+		in.keepGuard(p.of, in.c.Pid(p.of.role, p.of.number))
 		if err := in.c.Kill(p.of.role, p.of.number); err != nil {
 			in.hold(p.of, false)
 			return peer, err
@@ -271,18 +274,42 @@ func (p *planned) describe(in *injector) string {
 
 func sleepUntil(ctx context.Context, at int64) bool { return delay.For(ctx, time.Duration(at-Now())) }
 
-// killGuard kills the guard of a node monitor.
-func killGuard(node int) error {
-	guard := guardOf(node)
+// guardOf returns the guard of a node, given the process of its node monitor: its child, or the one
+// that a former process of the node had when it was killed, which outlives that and continues under
+// the next one (restart_grace). It returns 0 when the node does not run or has no guard.
+func (in *injector) guardOf(v victim, node int) int {
+	if child := guardOf(node); child != 0 || node == 0 {
+		return child
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if former := in.guards[v]; isGuard(former) {
+		return former
+	}
+	return 0
+}
+
+// keepGuard records the guard of a node that is about to be killed.
+func (in *injector) keepGuard(v victim, node int) {
+	if v.role != cluster.NodeMonitor {
+		return
+	}
+	guard := in.guardOf(v, node)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.guards[v] = guard
+}
+
+// killGuard kills the guard of a node.
+func killGuard(guard int) error {
 	if guard == 0 {
 		return errNoGuard
 	}
 	return syscall.Kill(guard, syscall.SIGKILL)
 }
 
-// killTask kills the process of a task of a node monitor; which selects one.
-func killTask(node int, which float64) (pid int, err error) {
-	guard := guardOf(node)
+// killTask kills the process of a task of a guard; which selects one.
+func killTask(guard int, which float64) (pid int, err error) {
 	if guard == 0 {
 		return 0, errNoGuard
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,12 +17,18 @@ var (
 	errNoTask  = errors.New("the node runs no task now")
 )
 
-// guardOf returns the guard of a node monitor, 0 when it has none.
+// guardOf returns the guard that a node monitor has started, 0 when it has none.
 func guardOf(node int) int {
 	if list := childproc.ChildrenStartedWith(node, guard.Verb); len(list) > 0 {
 		return list[0]
 	}
 	return 0
+}
+
+// isGuard reports whether a process runs and is a guard.
+func isGuard(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && slices.Contains(strings.Split(string(text), "\x00"), guard.Verb)
 }
 
 // memoryOf returns the resident memory of a process in bytes, and its open descriptors.
