@@ -13,6 +13,7 @@ export class Store {
     this.nodes = new Map(); this.jobs = new Map();
     this.truncated = false;
     this.fetching = new Set(); // frontends of which jobs are on the way
+    setInterval(() => this.refresh(), REFRESH);
   }
 
   apply(e) {
@@ -55,13 +56,19 @@ export class Store {
       await this.fetchOf(f).catch(() => {});
       this.fetching.delete(f);
     }));
-    if (this.fetching.size) return; // the last one goes on
-    const follows = this.you ? this.you.newest * this.you.frontends.length : 0;
-    if (this.newestFirst().slice(follows).some(j => !ended(j))) setTimeout(() => this.refresh(), REFRESH);
   }
 
+  // refresh fetches the jobs again of each frontend that has an unfinished one which the stream does
+  // not follow. Jobs leave those that it follows at any time: when enough newer ones have come.
   refresh() {
-    if (document.visibilityState !== "hidden") this.fetchOlder();
+    if (!this.you || document.visibilityState === "hidden") return;
+    const newer = new Map(), again = new Set();
+    for (const j of this.newestFirst()) {
+      const n = newer.get(j.frontend) || 0;
+      newer.set(j.frontend, n + 1);
+      if (n >= this.you.newest && !ended(j)) again.add(j.frontend);
+    }
+    this.fetchOlder([...again]);
   }
 
   async fetchOf(frontend) {
