@@ -16,11 +16,11 @@ func openStore(t *testing.T) *chromiumtest.Tab {
 		window.answers = {}; window.asked = []; window.due = [];
 		window.tick = () => due.forEach(f => f());
 		window.setInterval = window.setTimeout = f => { due.push(f); };
-		window.before = Promise.resolve(); // what an answer waits for
+		window.before = () => null; // what an answer waits for
 		window.fetch = async url => {
 			const q = new URL(url, location).searchParams, frontend = q.get("frontend"), after = q.get("after");
 			asked.push(frontend);
-			await before;
+			await before(after);
 			const all = answers[frontend] || [], at = all.findIndex(j => j.job === after) + 1;
 			return { ok: true, json: async () => ({ jobs: all.slice(at, at + 1), more: at + 1 < all.length }) };
 		};
@@ -50,5 +50,21 @@ func TestPageAsksForJobsThatTheStreamHasLeft(t *testing.T) {
 	b.Text(`asked = []; tick()`)
 	if got := b.Text(`asked.join()`); got != "" {
 		t.Errorf("asked %s although no job is left that the stream does not follow and that has not ended", got)
+	}
+}
+
+// When the state is sent anew while older jobs are on their way, all of them are fetched anew: those
+// that had come are dropped with the rest.
+func TestPageFetchesOlderJobsAnewWithTheState(t *testing.T) {
+	t.Parallel()
+	b := openStore(t)
+	b.Text(`answers = { a: [4, 3, 2, 1].map(n => job("a", String(n), n, "completed")) };
+		before = after => after === "3" ? new Promise(done => { window.answer = done; }) : null;
+		store.apply({ time: 1, reset: true, you: you(["a"]) })`)
+	b.Await(`window.answer`, `asked`)
+	b.Text(`before = () => null; store.apply({ time: 2, reset: true }); answer()`)
+	b.Await(`store.fetching.size === 0`, `asked`)
+	if got := b.Text(`states()`); got != "a/1 completed, a/2 completed, a/3 completed, a/4 completed" {
+		t.Errorf("the page has %s, want all four jobs", got)
 	}
 }

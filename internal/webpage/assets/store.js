@@ -22,7 +22,10 @@ export class Store {
     this.problem = e.problem || "";
     const shown = this.you ? this.you.frontends : [], added = e.you ? e.you.frontends.filter(f => !shown.includes(f)) : [];
     if (e.you) this.you = e.you;
-    if (e.reset) { this.nodes.clear(); this.jobs.clear(); changed.nodes = changed.jobs = true; }
+    if (e.reset) {
+      this.nodes.clear(); this.jobs.clear(); changed.nodes = changed.jobs = true;
+      this.fetching = new Set(); // what is on the way continues after jobs that are no longer here
+    }
     if (e.groups) this.groups = e.groups;
     if (e.departed) this.departed = e.departed;
     for (const key of e.gone || []) { this.nodes.delete(key); changed.nodes = true; }
@@ -50,11 +53,11 @@ export class Store {
   // fetchOlder fetches the jobs of some frontends, or of all, that the stream does not follow. One
   // that does not answer keeps none of the others; the stream says that it is away.
   async fetchOlder(frontends) {
-    const of = (frontends || (this.you ? this.you.frontends : [])).filter(f => !this.fetching.has(f));
+    const fetching = this.fetching, of = (frontends || (this.you ? this.you.frontends : [])).filter(f => !fetching.has(f));
     await Promise.all(of.map(async f => {
-      this.fetching.add(f);
-      await this.fetchOf(f).catch(() => {});
-      this.fetching.delete(f);
+      fetching.add(f);
+      await this.fetchOf(f, fetching).catch(() => {});
+      fetching.delete(f);
     }));
   }
 
@@ -71,10 +74,11 @@ export class Store {
     this.fetchOlder([...again]);
   }
 
-  async fetchOf(frontend) {
+  async fetchOf(frontend, fetching) {
     let after = "";
     for (let n = 0; n < MOST_JOBS; n += PAGE) {
       const page = await get("jobs", { frontend, after, limit: PAGE });
+      if (fetching !== this.fetching) return; // all jobs are fetched anew
       for (const j of page.jobs) this.jobs.set(j.key, j);
       if (page.jobs.length) this.onChange({ jobs: true });
       if (!page.more) return;
