@@ -15,6 +15,15 @@ export function put(e, ...children) {
   e.replaceChildren(...children.filter(c => c !== null && c !== undefined).map(c => c instanceof Node ? c : String(c)));
 }
 
+// scrolledAcross returns how far the table in an element is scrolled across, for scrollAcross when the
+// table has been drawn again.
+export const scrolledAcross = e => e.querySelector(".scroll")?.scrollLeft || 0;
+
+export function scrollAcross(e, to) {
+  const table = e.querySelector(".scroll");
+  if (table) table.scrollLeft = to;
+}
+
 export const byId = id => document.getElementById(id);
 
 // setText changes an element only when its text is another one, so that readers are not told twice.

@@ -1,4 +1,4 @@
-import { el, byId, get, put } from "./dom.js";
+import { el, byId, get, put, scrolledAcross, scrollAcross } from "./dom.js";
 import { count, seconds, plural } from "./drawing/format.js";
 import { drawLog } from "./log.js";
 import { Chart } from "./chart.js";
@@ -46,16 +46,21 @@ export class Panel {
     let again = true;
     try {
       const e = await get("explain", { frontend: job.frontend, job: job.job }, signal);
-      this.draw(job, e, signal);
-      again = !e.status.ended;
+      if (!this.selected()) {
+        this.draw(job, e, signal);
+        again = !e.status.ended;
+      }
     } catch (e) {
       if (!signal.aborted) put(this.why, el("p", { class: "bad", role: "alert" }, e.message));
     }
     if (again && !signal.aborted) setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
   }
 
+  // draw shows an explanation where the one before was. The reader stays at the same place of the panel
+  // and of the table, with the same button focused.
   draw(job, e, signal) {
     const s = e.status, held = this.why.contains(document.activeElement) ? document.activeElement.dataset.task : undefined;
+    const across = scrolledAcross(this.why);
     const done = e.completed_tasks || [], tasks = [...(e.tasks || []), ...done].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
     const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
     put(this.why,
@@ -67,7 +72,14 @@ export class Panel {
         el("thead", {}, el("tr", {}, ...["Task", "Attempt", "State", "Node", chart.title(), "Took", "Why", "Output"].map(t => el("th", { scope: "col" }, t)))),
         el("tbody", {}, ...tasks.map(t => this.attempt(job, t, chart, signal))))) : null,
       s.tasks > 0 ? el("p", {}, this.output(job, { task: 0, attempt: 0 }, signal, "Output of task 0")) : null);
-    if (held !== undefined) this.why.querySelector(`[data-task="${CSS.escape(held)}"]`)?.focus();
+    if (held !== undefined) this.why.querySelector(`[data-task="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+    scrollAcross(this.why, across);
+  }
+
+  // selected returns whether text of the explanation is selected, such as to copy it. Then nothing new is drawn.
+  selected() {
+    const s = getSelection();
+    return !s.isCollapsed && s.containsNode(this.why, true);
   }
 
   attempt(job, t, chart, signal) {
@@ -83,6 +95,7 @@ export class Panel {
       this.reading = new AbortController();
       signal.addEventListener("abort", () => this.reading.abort());
       drawLog(this.log, job, t, this.reading.signal);
+      this.log.scrollIntoView({ block: "nearest" }); // it may be far below the button
     });
     return b;
   }

@@ -1,4 +1,4 @@
-import { el, get } from "./dom.js";
+import { el, get, scrolledAcross, scrollAcross } from "./dom.js";
 import { count } from "./drawing/format.js";
 
 // How slots are shared between owners, asked for while the section can be seen.
@@ -28,7 +28,7 @@ export class Shares {
   }
 
   draw(s) {
-    const rows = [];
+    const rows = [], across = scrolledAcross(this.host);
     for (const g of s.Groups || []) for (const o of g.owners || []) rows.push([g, o]);
     const head = ["Group", "Owner", "Weight", "Entitled", "Has", "Waiting", "Used short", "Used long"];
     const table = el("table", {}, el("thead", {}, el("tr", {}, ...head.map(t => el("th", { scope: "col" }, t)))),
@@ -36,5 +36,6 @@ export class Shares {
         ...[g.group, o.owner || "all", o.weight, o.entitled.toFixed(1), o.running_short + o.running_long, o.queued_short + o.queued_long, `${o.used_short.toFixed(1)} s`, `${o.used_long.toFixed(1)} s`].map(v => el("td", {}, v))))));
     this.host.replaceChildren(el("div", { class: "scroll" }, table),
       rows.length > MOST ? el("p", { class: "soft" }, `and ${count(rows.length - MOST)} more; pigeon shares lists them`) : "");
+    scrollAcross(this.host, across);
   }
 }
