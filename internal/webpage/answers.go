@@ -141,7 +141,8 @@ type logPiece struct {
 	Why     string `json:"why,omitempty"`     // they are not
 	Next    int64  `json:"next"`              // offset of what follows
 	Size    int64  `json:"size"`              // bytes up to the last one that is kept
-	Ended   bool   `json:"ended"`             // no more will come
+	Ended   bool   `json:"ended"`             // no more will come; of the newest attempt, none of a later one either
+	Attempt int    `json:"attempt"`           // whose output it is; 0 from a node of an earlier version
 }
 
 // taskLog returns a piece of the output of a task.
@@ -167,7 +168,8 @@ func taskLog(all context.Context, who identity.Principal, place Place, r *http.R
 	}
 	data := whole(c.Data, c.Ended)
 	next := q.Offset + c.Missing + int64(len(data))
-	return logPiece{Text: string(data), Missing: c.Missing, Why: c.Why, Next: next, Size: c.Size, Ended: c.Ended && next >= c.Size}, nil
+	ended := c.Ended && next >= c.Size && (q.Attempt > 0 || s.State.Ended()) // else another attempt may follow
+	return logPiece{Text: string(data), Missing: c.Missing, Why: c.Why, Next: next, Size: c.Size, Ended: ended, Attempt: c.Attempt}, nil
 }
 
 // whole returns the data without a character that has only begun, unless nothing follows.

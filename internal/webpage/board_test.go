@@ -260,8 +260,20 @@ func TestAnswersAreForThoseWhoMay(t *testing.T) {
 		}
 	}
 	var piece logPiece
-	if fetch(t, address+"/page/log?job=j&task=0&attempt=0&offset=0&stream=stdout", &piece); piece.Text != "printed" || piece.Next != 7 || !piece.Ended {
+	if fetch(t, address+"/page/log?job=j&task=0&attempt=3&offset=0&stream=stdout", &piece); piece.Text != "printed" || piece.Next != 7 || !piece.Ended || piece.Attempt != 3 {
 		t.Errorf("%+v", piece)
+	}
+}
+
+// The output of the newest attempt has ended when its job has: until then another attempt may follow.
+func TestOutputOfTheNewestAttemptEndsWithItsJob(t *testing.T) {
+	for state, want := range map[api.State]bool{api.StateRunning: false, api.StateCompleted: true} {
+		s := &fakeSource{jobs: []api.Status{{Job: "j", State: state}}, output: "printed"}
+		address := as(t, New(Place{Name: "f-0", Source: s}), identity.Self())
+		var piece logPiece
+		if fetch(t, address+"/page/log?job=j&task=0&attempt=0&offset=0&stream=stdout", &piece); piece.Text != "printed" || piece.Ended != want {
+			t.Errorf("of a job that is %s: %+v, want ended %v", state, piece, want)
+		}
 	}
 }
 

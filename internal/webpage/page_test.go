@@ -48,8 +48,8 @@ func (f *fakeSource) Explain(ctx context.Context, job string) (*api.Explanation,
 	return &api.Explanation{Status: s, Why: []string{"why " + job}}, err
 }
 
-func (f *fakeSource) TaskLog(context.Context, wire.LogRequest) (wire.LogChunk, error) {
-	return wire.LogChunk{Data: []byte(f.output), Size: int64(len(f.output)), Ended: true}, nil
+func (f *fakeSource) TaskLog(_ context.Context, r wire.LogRequest) (wire.LogChunk, error) {
+	return wire.LogChunk{Data: []byte(f.output), Size: int64(len(f.output)), Ended: true, Attempt: r.Attempt}, nil
 }
 
 func (f *fakeSource) Shares(ctx context.Context) (api.OwnerShares, error) {

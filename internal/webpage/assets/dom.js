@@ -41,9 +41,10 @@ export function later(draw) {
   };
 }
 
-// get asks the server and returns its JSON; the error has the text of a refusal.
+// get asks the server and returns its JSON; the error has the text of a refusal. It is final when the
+// same question would be refused again: the job is not there, or the viewer may not see it.
 export async function get(path, query = {}, signal = undefined) {
   const answer = await fetch(`page/${path}?${new URLSearchParams(query)}`, { cache: "no-store", signal });
-  if (!answer.ok) throw new Error((await answer.text()).trim() || `status ${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim() || `status ${answer.status}`), { final: answer.status < 500 });
   return answer.json();
 }

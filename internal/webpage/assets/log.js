@@ -14,18 +14,26 @@ export function drawLog(host, job, t, signal) {
 }
 
 async function follow(job, t, stream, text, state, signal) {
-  let offset = 0, kept = "";
+  let offset = 0, kept = "", attempt = 0;
+  const show = more => {
+    const end = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
+    kept += more;
+    if (kept.length > MOST) kept = "…" + kept.slice(-MOST);
+    text.textContent = kept;
+    if (end) text.scrollTop = text.scrollHeight;
+  };
   while (!signal.aborted) {
     try {
       const piece = await get("log", { frontend: job.frontend, job: job.job, task: t.task, attempt: t.attempt, stream, offset }, signal);
-      if (piece.missing) kept += `\n[${piece.missing} bytes are not kept: ${piece.why}]\n`;
-      if (piece.text || piece.missing) {
-        const end = text.scrollTop + text.clientHeight >= text.scrollHeight - 4;
-        kept += piece.text;
-        if (kept.length > MOST) kept = "…" + kept.slice(-MOST);
-        text.textContent = kept;
-        if (end) text.scrollTop = text.scrollHeight;
+      const other = attempt > 0 && piece.attempt > 0 && piece.attempt !== attempt;
+      attempt = piece.attempt || attempt;
+      if (other) { // the task was started again
+        if (kept) show(`\n[the output of attempt ${attempt} follows, from its beginning]\n`);
+        offset = 0;
+        continue;
       }
+      if (piece.missing) show(`\n[${piece.missing} bytes are not kept: ${piece.why}]\n`);
+      if (piece.text) show(piece.text);
       state.textContent = piece.ended ? `${piece.size} bytes, ended` : `${piece.size} bytes, followed`;
       const more = piece.next < piece.size && piece.next > offset;
       offset = piece.next;
@@ -34,7 +42,7 @@ async function follow(job, t, stream, text, state, signal) {
     } catch (e) {
       if (signal.aborted) return;
       state.textContent = e.message;
-      return;
+      if (e.final) return;
     }
     await new Promise(done => setTimeout(done, PAUSE));
   }

@@ -40,8 +40,8 @@ export class Panel {
     this.logged = "";
   }
 
-  // ask explains the job, again and again until it has ended. A frontend that does not answer once may be
-  // starting again.
+  // ask explains the job, again and again until it has ended or the viewer is refused. A frontend that does
+  // not answer once may be starting again.
   async ask(job, signal) {
     let again = true;
     try {
@@ -51,6 +51,7 @@ export class Panel {
         again = !e.status.ended;
       }
     } catch (e) {
+      again = !e.final;
       if (!signal.aborted) put(this.why, el("p", { class: "bad", role: "alert" }, e.message));
     }
     if (again && !signal.aborted) setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
