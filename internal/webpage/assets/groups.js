@@ -1,5 +1,5 @@
 import { el } from "./dom.js";
-import { count, plural, seconds } from "./drawing/format.js";
+import { age, count, plural, seconds } from "./drawing/format.js";
 
 // Cards of the groups: who leads, how busy they are, and their queues.
 export function drawGroups(host, groups) {
@@ -49,7 +49,7 @@ export function drawAway(host, nodes, departed, now) {
   const list = [...[...nodes].filter(n => !n.up || n.state && n.state !== "up"), ...departed].sort((a, b) => b.since - a.since);
   const items = list.slice(0, 100).map(n => el("li", { "data-node": n.node },
     `${n.node}, group ${n.group}: `, el("span", { class: n.state === "draining" || n.state === "drained" ? "soft" : "bad" }, n.state || "unreachable"),
-    ` for ${seconds(Math.max(1, Math.round(now - n.since)))}`, n.reason ? el("span", { class: "soft" }, `: ${n.reason}`) : null));
+    ` for ${age(now - n.since)}`, n.reason ? el("span", { class: "soft" }, `: ${n.reason}`) : null));
   if (list.length > 100) items.push(el("li", { class: "soft" }, `and ${count(list.length - 100)} more`));
   if (!items.length) items.push(el("li", { class: "soft" }, "none"));
   host.replaceChildren(...items);

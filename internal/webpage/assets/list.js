@@ -5,7 +5,7 @@ import { el, later } from "./dom.js";
 const HEIGHT = 32, SPARE = 6;
 
 export class List {
-  // columns: { title, cell(row) -> text or node, class, wide }
+  // columns: { title, cell(row) -> text or node, class, wide, ages: its cells change with the time }
   constructor(host, { label, columns, open, empty }) {
     this.columns = columns; this.open = open; this.empty = empty;
     this.rows = []; this.chosen = null; this.pool = [];
@@ -68,7 +68,7 @@ export class List {
       slot.row.classList.toggle("active", chosen);
       slot.row.setAttribute("aria-selected", chosen);
       if (chosen) active = slot.row.id;
-      if (slot.shown !== row) this.columns.forEach((c, x) => fill(slot.cells[x], c.cell(row)));
+      this.columns.forEach((c, x) => { if (c.ages || slot.shown !== row) fill(slot.cells[x], c.cell(row)); });
       slot.shown = row;
     });
     if (active) w.setAttribute("aria-activedescendant", active); else w.removeAttribute("aria-activedescendant");

@@ -18,7 +18,6 @@ const drawCluster = later(() => {
   setText(byId("totals"), `${plural(store.nodes.size, "node")}, ${plural(sum("workers"), "worker")}, ${count(sum("busy_general") + sum("busy_reserved"))} busy, ${plural(sum("queued_short") + sum("queued_long"), "task")} queued`);
   drawGroups(byId("groups"), groups);
   drawDaemons(byId("daemons"), groups);
-  drawAway(byId("away"), store.nodes.values(), store.departed, store.time);
   if (store.you) setText(byId("you"), identity(store.you));
 });
 
@@ -27,7 +26,13 @@ function identity(you) {
   return `You are ${who}${you.role ? `, ${you.role}` : ""}${you.proof ? ` (proven by: ${you.proof})` : ""}`;
 }
 
+const drawAges = later(() => {
+  drawAway(byId("away"), store.nodes.values(), store.departed, store.time);
+  nodes.older();
+});
+
 function changed(what) {
+  if (what.time) drawAges();
   if (what.groups || what.departed || what.nodes) drawCluster();
   if (what.nodes) { map.changed(); nodes.changed(); }
   if (what.jobs) jobs.changed();

@@ -1,5 +1,5 @@
 import { byId, later } from "./dom.js";
-import { seconds } from "./drawing/format.js";
+import { age } from "./drawing/format.js";
 import { List } from "./list.js";
 import { slotsOf, NOBODY } from "./colors.js";
 
@@ -12,12 +12,13 @@ export class Nodes {
       columns: [
         { title: "Node", cell: n => n.node },
         { title: "Group", cell: n => n.group, wide: true },
-        { title: "State", cell: n => `${n.state || (n.up ? "up" : "unreachable")} ${seconds(Math.max(1, Math.round(this.store.time - n.since)))}` },
+        { title: "State", cell: n => `${n.state || (n.up ? "up" : "unreachable")} ${age(this.store.time - n.since)}`, ages: true },
         { title: "Busy", cell: n => `${n.busy} / ${n.slots}`, class: "number" },
         { title: "In its slots", cell: inSlots, wide: true },
       ],
     });
     this.changed = later(() => this.filter());
+    this.older = () => this.list.draw();
     byId("node-filter").addEventListener("input", this.changed);
     byId("nodes-text").addEventListener("toggle", this.changed);
   }

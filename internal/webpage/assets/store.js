@@ -17,7 +17,7 @@ export class Store {
   }
 
   apply(e) {
-    const changed = { groups: e.groups !== undefined, departed: e.departed !== undefined, nodes: false, jobs: false };
+    const changed = { time: true, groups: e.groups !== undefined, departed: e.departed !== undefined, nodes: false, jobs: false };
     this.time = e.time;
     this.problem = e.problem || "";
     const shown = this.you ? this.you.frontends : [], added = e.you ? e.you.frontends.filter(f => !shown.includes(f)) : [];
