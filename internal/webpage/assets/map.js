@@ -44,12 +44,14 @@ export class SlotMap {
       });
     }
     this.groups = [...byGroup.entries()];
+    const chosen = this.cells[this.chosen];
     this.cells = [];
     this.first = [];
     this.groups.forEach(([, list], group) => {
       this.first.push(this.cells.length);
       list.forEach((c, index) => this.cells.push({ ...c, group, index }));
     });
+    this.find(chosen);
     this.busy = this.cells.reduce((n, c) => n + (c.state.kind !== ""), 0);
     this.colors.know(owners);
     this.stale = false;
@@ -110,6 +112,14 @@ export class SlotMap {
     this.chosen = i;
     this.describe();
     this.draw();
+  }
+
+  // find finds the slot that was chosen among the present ones, and says what is in it by now.
+  find(was) {
+    if (!was) return;
+    this.chosen = this.cells.findIndex(c => c.node.key === was.node.key && c.slot === was.slot);
+    if (this.chosen < 0) setText(byId("chosen"), `Node ${was.node.node} has no slot ${was.slot} any more.`);
+    this.describe();
   }
 
   // describe says in words what the chosen slot is.

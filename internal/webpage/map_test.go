@@ -1,0 +1,37 @@
+package webpage_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+)
+
+// What is said of the chosen slot is what is in it now, and the slot stays chosen when nodes come and go.
+func TestPageSaysWhatIsInTheChosenSlotNow(t *testing.T) {
+	t.Parallel()
+	q := newQuiet(4)
+	b := chromiumtest.Open(t, served(t, q), 1280, 1000)
+	b.Await(live+` && document.querySelector("#slots").dataset.cells === "4"`, whole)
+	b.Text(`document.getElementById("slots").focus()`)
+	chosen := func(text string) {
+		b.Await(fmt.Sprintf(`document.getElementById("chosen").textContent.startsWith(%q)`, text), `document.getElementById("chosen").textContent`)
+	}
+	b.Do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	chosen("Node node-1, group 0, slot 0: idle")
+	q.change(func(nodes []api.Node) []api.Node {
+		nodes[1].SlotUse, nodes[1].Busy = "s-", 1
+		return nodes
+	})
+	chosen("Node node-1, group 0, slot 0: runs a short task")
+	q.change(func(nodes []api.Node) []api.Node { return nodes[1:] })
+	b.Await(`document.querySelector("#slots").dataset.cells === "3"`, whole)
+	b.Do(chromedp.KeyEvent(kb.ArrowRight))
+	chosen("Node node-2, ")
+	q.change(func(nodes []api.Node) []api.Node { return nodes[:1] })
+	chosen("Node node-2 has no slot 0 any more.")
+}
