@@ -20,14 +20,14 @@ const (
 )
 
 // redraw draws at once, and again after every interval, until the verb is interrupted or its
-// output is closed. On a terminal each picture replaces the one before. Once there was one, an
-// error is shown in its place: the cluster may come back.
-func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) error) error {
+// output is closed. On a terminal each picture replaces the one before, and has the size that the
+// terminal has by then. Once there was one, an error is shown in its place: the cluster may come back.
+func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, screen terminal) error) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	onTerminal := terminalOf(out).height > 0
 	for first := true; ; first = false {
 		var picture bytes.Buffer
-		err := draw(&picture)
+		screen := screenOf(cmd)
+		err := draw(&picture, screen)
 		if ctx.Err() != nil {
 			return silentError{exitInterrupted}
 		}
@@ -37,7 +37,7 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer) er
 			}
 			fmt.Fprintf(&picture, "pigeon: %v\n", err)
 		}
-		if onTerminal {
+		if screen.height > 0 {
 			picture = *bytes.NewBuffer(append([]byte(homeAndClear), picture.Bytes()...))
 		}
 		if _, err := out.Write(picture.Bytes()); isBrokenPipe(err) {

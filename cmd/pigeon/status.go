@@ -73,11 +73,11 @@ owner. In --name, * stands for any text. On a terminal, columns are cut to its w
 			if err != nil {
 				return err
 			}
-			s := shownStatus{cmd: cmd, c: c, jobs: jobs, which: which, output: *output, screen: screenOf(cmd)}
+			s := shownStatus{cmd: cmd, c: c, jobs: jobs, which: which, output: *output}
 			if *again {
 				return redraw(cmd, *every, s.draw)
 			}
-			return s.draw(cmd.OutOrStdout())
+			return s.draw(cmd.OutOrStdout(), screenOf(cmd))
 		})
 	}
 	return cmd
@@ -122,11 +122,10 @@ type shownStatus struct {
 	jobs   []string
 	which  selection
 	output outputFormat
-	screen terminal
 }
 
 // draw prints it once.
-func (s *shownStatus) draw(out io.Writer) error {
+func (s *shownStatus) draw(out io.Writer, screen terminal) error {
 	list, err := s.list()
 	switch {
 	case s.output == outputJSON && len(s.jobs) > 0:
@@ -134,9 +133,9 @@ func (s *shownStatus) draw(out io.Writer) error {
 	case s.output == outputJSON:
 		return errors.Join(err, writeAllJSON(out, list))
 	case len(s.jobs) == 1 && len(list) == 1:
-		return errors.Join(err, s.drawJob(out, &list[0]))
+		return errors.Join(err, s.drawJob(out, &list[0], screen))
 	case len(list) > 0:
-		err = errors.Join(err, printStatusTable(out, list, s.screen, time.Now()))
+		err = errors.Join(err, printStatusTable(out, list, screen, time.Now()))
 	case err == nil && s.which.selects():
 		fmt.Fprintln(s.cmd.ErrOrStderr(), "no such jobs; without its flags, 'pigeon status' shows those of everybody, 'pigeon status --help' what the flags take")
 	case err == nil:

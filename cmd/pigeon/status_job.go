@@ -22,8 +22,8 @@ const (
 )
 
 // drawJob prints all that its frontend tells of one job, and what its failed tasks wrote last.
-func (s *shownStatus) drawJob(out io.Writer, j *api.Status) error {
-	if err := printStatus(out, j, s.screen); err != nil {
+func (s *shownStatus) drawJob(out io.Writer, j *api.Status, screen terminal) error {
+	if err := printStatus(out, j, screen); err != nil {
 		return err
 	}
 	e, at, err := s.explained(j.Job)

@@ -93,8 +93,7 @@ one object for each.`,
 		}
 		return asking(cmd, func(c *clusterClient) error {
 			var before *topPage
-			screen := screenOf(cmd)
-			draw := func(out io.Writer) error {
+			draw := func(out io.Writer, screen terminal) error {
 				page, err := c.top(cmd.Context(), before)
 				if err != nil {
 					return err
@@ -106,8 +105,9 @@ one object for each.`,
 				return page.print(out, screen)
 			}
 			if *once {
+				screen := screenOf(cmd)
 				screen.height = 0 // nothing is drawn over
-				return draw(cmd.OutOrStdout())
+				return draw(cmd.OutOrStdout(), screen)
 			}
 			return redraw(cmd, *every, draw)
 		})

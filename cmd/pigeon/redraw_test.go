@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// Each picture is drawn for the size that the terminal has by then.
+func TestRedrawFollowsTheSizeOfTheTerminal(t *testing.T) {
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this machine has no terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = screen.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	cmd.SetOut(screen)
+	sizes := []terminal{{width: 120, height: 40}, {width: 50, height: 20}}
+	resize := func(to terminal) {
+		size := &unix.Winsize{Col: uint16(to.width), Row: uint16(to.height)}                  //nolint:gosec // both are small
+		if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, size); err != nil { //nolint:gosec // a descriptor is small
+			t.Fatal(err)
+		}
+	}
+	var seen []terminal
+	resize(sizes[0])
+	err = redraw(cmd, time.Millisecond, func(out io.Writer, screen terminal) error {
+		seen = append(seen, terminal{width: screen.width, height: screen.height})
+		if len(seen) == len(sizes) {
+			cancel()
+			return nil
+		}
+		resize(sizes[len(seen)])
+		_, err := fmt.Fprintln(out, "a picture")
+		return err
+	})
+	if !slices.Equal(seen, sizes) {
+		t.Errorf("pictures were drawn for %v, want %v (%v)", seen, sizes, err)
+	}
+}
