@@ -73,7 +73,7 @@ owner. In --name, * stands for any text. On a terminal, columns are cut to its w
 			if err != nil {
 				return err
 			}
-			s := shownStatus{cmd: cmd, c: c, jobs: jobs, which: which, output: *output}
+			s := shownStatus{cmd: cmd, c: c, jobs: jobs, which: which, output: *output, again: *again}
 			if *again {
 				return redraw(cmd, *every, s.draw)
 			}
@@ -122,11 +122,16 @@ type shownStatus struct {
 	jobs   []string
 	which  selection
 	output outputFormat
+	again  bool // it is drawn until Ctrl-C
 }
 
 // draw prints it once.
 func (s *shownStatus) draw(out io.Writer, screen terminal) error {
 	list, err := s.list()
+	notes := s.cmd.ErrOrStderr()
+	if s.again { // the next picture would erase what is not a part of this one
+		notes = out
+	}
 	switch {
 	case s.output == outputJSON && len(s.jobs) > 0:
 		return errors.Join(err, s.writeJobs(out, list))
@@ -137,9 +142,9 @@ func (s *shownStatus) draw(out io.Writer, screen terminal) error {
 	case len(list) > 0:
 		err = errors.Join(err, printStatusTable(out, list, screen, time.Now()))
 	case err == nil && s.which.selects():
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "no such jobs; without its flags, 'pigeon status' shows those of everybody, 'pigeon status --help' what the flags take")
+		fmt.Fprintln(notes, "no such jobs; without its flags, 'pigeon status' shows those of everybody, 'pigeon status --help' what the flags take")
 	case err == nil:
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
+		fmt.Fprintln(notes, "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
 	}
 	if len(s.jobs) > 0 || s.which.selects() {
 		return err

@@ -112,6 +112,15 @@ func testWatch(t *testing.T) {
 	if n := strings.Count(out.String(), "long-sleep"); n < 2 {
 		t.Errorf("%d pictures:\n%s", n, out.String())
 	}
+	// Where no job is like that, each picture says so: what is on standard error is erased with the screen.
+	ctx, cancel = context.WithCancel(t.Context())
+	out = &pictures{want: 2, seen: cancel}
+	if code := run(ctx, []string{"status", "--watch", "--every", "100ms", "--state", "held"}, strings.NewReader(""), out, &errs); code != exitInterrupted || errs.Len() > 0 {
+		t.Errorf("%d %s", code, errs.String())
+	}
+	if n := strings.Count(out.String(), "no such jobs; "); n != 2 {
+		t.Errorf("%d of 2 pictures say that there are no such jobs:\n%s", n, out.String())
+	}
 	// A verb that only asks says why it has no answer.
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
