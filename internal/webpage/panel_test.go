@@ -1,9 +1,14 @@
 package webpage_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
@@ -72,5 +77,37 @@ func TestSharesStayScrolledAcross(t *testing.T) {
 	awaitRedrawn(b, "#shares table")
 	if got := b.Text(`document.querySelector("#shares .scroll").scrollLeft`); got != "40" {
 		t.Errorf("scrolled across to %s, want 40", got)
+	}
+}
+
+// wordy explains jobs with long reasons.
+type wordy struct{ *made }
+
+func (w wordy) Explain(ctx context.Context, name string) (*api.Explanation, error) {
+	e, err := w.made.Explain(ctx, name)
+	for i := range e.Tasks {
+		e.Tasks[i].Reason = strings.Repeat("it exited with status 3 while running a program on a node; ", 5)
+	}
+	return e, err
+}
+
+// A long reason leaves the other cells of the table in one line each, in a wide window and in a narrow one.
+func TestPanelBreaksNoWordsOfAttempts(t *testing.T) {
+	t.Parallel()
+	b := chromiumtest.Open(t, served(t, wordy{small()}), 1280, 900)
+	b.Await(live+` && `+rowsNow+` === 6`, whole)
+	b.Click("#job-list [data-index='2']")
+	b.Await(`document.querySelectorAll("#why tbody tr").length === 3`, whole)
+	for _, width := range []int64{1280, 360} {
+		b.Do(chromedp.EmulateViewport(width, 900))
+		b.Await(fmt.Sprintf(`innerWidth === %d`, width), `innerWidth`)
+		broken := b.Text(`[...document.querySelectorAll("#why tbody td:not(.node, .reason, .when)")].map(cell => {
+			const text = document.createRange();
+			text.selectNodeContents(cell.querySelector("button") || cell);
+			return text.getClientRects().length > 1 ? cell.textContent : "";
+		}).filter(t => t).join()`)
+		if broken != "" {
+			t.Errorf("%d px wide: %s are in several lines", width, broken)
+		}
 	}
 }

@@ -84,8 +84,8 @@ export class Panel {
   }
 
   attempt(job, t, chart, signal) {
-    return el("tr", {}, el("td", {}, t.task), el("td", {}, t.attempt), el("td", { class: t.state }, t.state), el("td", {}, t.node || ""), el("td", { class: "when" }, chart.bar(t)),
-      el("td", {}, t.elapsed ? seconds(t.elapsed) : ""), el("td", {}, t.reason || t.code || (t.exit ? `exit ${t.exit}` : "")),
+    return el("tr", {}, el("td", {}, t.task), el("td", {}, t.attempt), el("td", { class: t.state }, t.state), el("td", { class: "node" }, t.node || ""), el("td", { class: "when" }, chart.bar(t)),
+      el("td", {}, t.elapsed ? seconds(t.elapsed) : ""), el("td", { class: "reason" }, t.reason || t.code || (t.exit ? `exit ${t.exit}` : "")),
       el("td", {}, this.output(job, t, signal, "Show")));
   }
 
