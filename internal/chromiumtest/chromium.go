@@ -43,7 +43,9 @@ func Open(t testing.TB, url string, width, height int64, before ...chromedp.Acti
 		t.Skip("no Chromium is installed (apt-get install chromium)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], // it makes and removes its own profile
-		chromedp.ExecPath(program), chromedp.Flag("headless", "new"), chromedp.DisableGPU, chromedp.WSURLReadTimeout(startWithin))
+		chromedp.ExecPath(program), chromedp.Flag("headless", "new"),
+		chromedp.Flag("hide-scrollbars", false), // people have them
+		chromedp.DisableGPU, chromedp.WSURLReadTimeout(startWithin))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

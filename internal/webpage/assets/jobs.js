@@ -17,7 +17,7 @@ export class Jobs {
         { title: "Class", cell: j => j.class, wide: true },
         { title: "Tasks", cell: progress },
         { title: "Took", cell: j => j.ended ? seconds(j.completion || 0) : "", class: "number", wide: true },
-        { title: "Submitted", cell: j => new Date(j.submitted * 1e3).toLocaleTimeString("en-GB"), class: "number", wide: true },
+        { title: "Submitted", cell: submitted, class: "number", wide: true },
       ],
     });
     this.changed = later(() => this.filter());
@@ -33,6 +33,13 @@ export class Jobs {
     const limit = this.store.truncated ? `; the newest ${count(MOST_JOBS)} are kept here, pigeon status lists more` : "";
     setText(byId("job-count"), list.length === all.length ? plural(all.length, "job") + limit : `${count(list.length)} of ${plural(all.length, "job")}${limit}`);
   }
+}
+
+// submitted returns when a job was submitted: the time of today, else the day too.
+function submitted(j) {
+  const at = new Date(j.submitted * 1e3);
+  if (at.toDateString() === new Date().toDateString()) return at.toLocaleTimeString("en-GB");
+  return at.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 }
 
 function progress(j) {

@@ -1,0 +1,36 @@
+package webpage_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+)
+
+// The list of jobs has the day of those that were not submitted today, no title of a column is cut off,
+// and the titles are above their columns although the list has a scroll bar.
+func TestListOfJobs(t *testing.T) {
+	t.Parallel()
+	m, earlier := small(), time.Now().AddDate(0, 0, -3)
+	for i := range 100 {
+		m.jobs = append(m.jobs, api.Status{Job: "job-" + strconv.Itoa(100+i), State: api.StateCompleted, Class: "short", Tasks: 1, Submitted: float64(earlier.Unix() - int64(i))})
+	}
+	b := chromiumtest.Open(t, served(t, m), 1280, 1000)
+	b.Await(live+` && document.querySelector("#job-list [role=grid]").getAttribute("aria-rowcount") === "107"`, whole)
+	day := strconv.Itoa(earlier.Day())
+	if got := text(b, "#job-list [data-index='0'] > :last-child"); !strings.HasPrefix(got, day+" ") {
+		t.Errorf("a job of three days ago was submitted at %q, want the day %s", got, day)
+	}
+	if got := b.Text(`[...document.querySelectorAll("#job-list [role=columnheader]")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent).join()`); got != "" {
+		t.Errorf("the titles %s are cut off", got)
+	}
+	if got := b.Text(`document.querySelector("#job-list .window").offsetWidth - document.querySelector("#job-list .window").clientWidth`); got == "0" {
+		t.Error("the list has no scroll bar")
+	}
+	if got := b.Text(`[...document.querySelectorAll("#job-list [role=columnheader]")].map((e, i) => Math.abs(e.getBoundingClientRect().left - document.querySelectorAll("#job-list [data-index='0'] > *")[i].getBoundingClientRect().left)).join()`); got != "0,0,0,0,0,0,0,0" {
+		t.Errorf("titles are beside their columns by %s px", got)
+	}
+}
