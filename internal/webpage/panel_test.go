@@ -111,3 +111,14 @@ func TestPanelBreaksNoWordsOfAttempts(t *testing.T) {
 		}
 	}
 }
+
+// The job that the address names is opened, also when the address changes while the page is shown.
+func TestPageOpensTheJobOfItsAddress(t *testing.T) {
+	t.Parallel()
+	b := chromiumtest.Open(t, served(t, small())+"#job=job-3", 1280, 900)
+	for _, job := range []string{"job-3", "job-2"} {
+		b.Text(fmt.Sprintf(`location.hash = "job=%s"`, job))
+		b.Await(fmt.Sprintf(`document.getElementById("panel").open && document.getElementById("panel-title").textContent === %q && document.querySelectorAll("#why li").length === 2`, job), whole)
+		b.Text(`document.getElementById("panel").close()`)
+	}
+}

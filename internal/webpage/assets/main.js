@@ -45,12 +45,20 @@ function say(state, reason) {
   byId("fresh").className = text === "live" ? "" : "stale";
 }
 
-// openNamed opens the job that the address names: the page of another frontend has led here.
-let named = new URLSearchParams(location.hash.slice(1)).get("job");
+// openNamed opens the job that the address names: the page of another frontend has led here, to this page
+// anew or to a tab that shows it already.
+let named = null;
+function readAddress() {
+  named = new URLSearchParams(location.hash.slice(1)).get("job");
+  openNamed();
+}
+
 function openNamed() {
   if (!named || !store.you) return;
   panel.open({ job: named, frontend: store.you.frontends[0] });
   named = null;
 }
 
+addEventListener("hashchange", readAddress);
+readAddress();
 follow(e => { store.apply(e); openNamed(); }, say);
