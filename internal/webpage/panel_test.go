@@ -122,3 +122,28 @@ func TestPageOpensTheJobOfItsAddress(t *testing.T) {
 		b.Text(`document.getElementById("panel").close()`)
 	}
 }
+
+// The panel of a running job and the output that is followed in it ask nothing while the tab is hidden.
+func TestPanelAsksNothingWhileHidden(t *testing.T) {
+	t.Parallel()
+	b := openRunning(t)
+	b.Text(`{
+		const ask = fetch, wait = setTimeout;
+		window.asked = 0;
+		window.fetch = (url, options) => { asked++; return ask(url, options); };
+		window.setTimeout = f => wait(f, 0); // all pauses are short
+		window.pauses = n => n ? setTimeout(() => pauses(n - 1)) : (window.over = true);
+		window.show = state => {
+			Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+			document.dispatchEvent(new Event("visibilitychange"));
+		};
+	}`)
+	b.Await(`asked > 5`, `asked`) // it is explained again and again
+	b.Text(`show("hidden"); asked = 0; pauses(100)`)
+	b.Await(`window.over`, `asked`)
+	if got := b.Text(`asked`); got != "0" {
+		t.Errorf("a hidden tab asked %s times", got)
+	}
+	b.Text(`show("visible")`)
+	b.Await(`asked > 1`, `asked`)
+}

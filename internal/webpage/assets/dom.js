@@ -41,6 +41,13 @@ export function later(draw) {
   };
 }
 
+// inView returns when the page can be seen: a hidden tab asks nothing, so that it costs the cluster nothing.
+export async function inView() {
+  while (document.visibilityState === "hidden") {
+    await new Promise(done => document.addEventListener("visibilitychange", done, { once: true }));
+  }
+}
+
 // get asks the server and returns its JSON; the error has the text of a refusal. It is final when the
 // same question would be refused again: the job is not there, or the viewer may not see it.
 export async function get(path, query = {}, signal = undefined) {

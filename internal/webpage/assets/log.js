@@ -1,4 +1,4 @@
-import { el, get } from "./dom.js";
+import { el, get, inView } from "./dom.js";
 
 // The output of a task, followed while it runs. The end of it is kept, up to MOST characters.
 const MOST = 200000, PAUSE = 1000;
@@ -45,5 +45,6 @@ async function follow(job, t, stream, text, state, signal) {
       if (e.final) return;
     }
     await new Promise(done => setTimeout(done, PAUSE));
+    await inView();
   }
 }

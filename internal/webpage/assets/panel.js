@@ -1,4 +1,4 @@
-import { el, byId, get, put, scrolledAcross, scrollAcross } from "./dom.js";
+import { el, byId, get, inView, put, scrolledAcross, scrollAcross } from "./dom.js";
 import { count, seconds, plural } from "./drawing/format.js";
 import { drawLog } from "./log.js";
 import { Chart } from "./chart.js";
@@ -44,6 +44,8 @@ export class Panel {
   // not answer once may be starting again.
   async ask(job, signal) {
     let again = true;
+    await inView();
+    if (signal.aborted) return;
     try {
       const e = await get("explain", { frontend: job.frontend, job: job.job }, signal);
       if (!this.selected()) {
