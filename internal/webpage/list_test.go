@@ -34,3 +34,36 @@ func TestListOfJobs(t *testing.T) {
 		t.Errorf("titles are beside their columns by %s px", got)
 	}
 }
+
+// Who has scrolled down the list of jobs sees the same jobs in the same places when newer ones come.
+func TestListOfJobsStaysInPlace(t *testing.T) {
+	t.Parallel()
+	m := small()
+	for i := range 100 {
+		m.jobs = append(m.jobs, api.Status{Job: "job-" + strconv.Itoa(100+i), State: api.StateCompleted, Class: "short", Tasks: 1, Submitted: float64(1e9 - i)})
+	}
+	b := chromiumtest.Open(t, served(t, m), 1280, 1000)
+	rows := func(n string) {
+		b.Await(live+` && document.querySelector("#job-list [role=grid]").getAttribute("aria-rowcount") === "`+n+`"`, whole)
+	}
+	const place = `(() => {
+		const row = document.querySelector("#job-list [data-key='f-0/job-130']"), list = document.querySelector("#job-list .window");
+		return row && row.getBoundingClientRect().top - list.getBoundingClientRect().top;
+	})()`
+	rows("107")
+	b.Text(`document.querySelector("#job-list .window").scrollTop = 1000`)
+	b.Await(place+` !== null`, whole)
+	before := b.Text(place)
+	m.mu.Lock()
+	for i := range 3 {
+		m.jobs = append([]api.Status{{Job: "new-" + strconv.Itoa(i), State: api.StateQueued, Class: "short", Tasks: 1, Submitted: float64(time.Now().Unix() + int64(i))}}, m.jobs...)
+	}
+	m.mu.Unlock()
+	rows("110")
+	if after := b.Text(place); after != before {
+		t.Errorf("job-130 moved from %s px to %s px below the top of the list", before, after)
+	}
+	// Who is at the top sees the newest job.
+	b.Text(`document.querySelector("#job-list .window").scrollTop = 0`)
+	b.Await(`document.querySelector("#job-list [data-key='f-0/new-2']")?.dataset.index === "0"`, whole)
+}

@@ -27,7 +27,19 @@ export class List {
     new ResizeObserver(this.draw).observe(this.window);
   }
 
-  set(rows) { this.rows = rows; this.draw(); }
+  // set shows other rows. What was scrolled to stays in its place when rows come or go above it.
+  set(rows) {
+    const w = this.window, top = Math.floor(w.scrollTop / HEIGHT), first = w.scrollTop > 0 ? this.rows[top] : undefined;
+    this.rows = rows;
+    const at = first ? rows.findIndex(r => r.key === first.key) : -1;
+    if (at >= 0 && at !== top) {
+      this.makeRoom();
+      w.scrollTop += (at - top) * HEIGHT;
+    }
+    this.draw();
+  }
+
+  makeRoom() { this.space.style.height = `${Math.max(this.rows.length, 1) * HEIGHT}px`; }
 
   chosenIndex() { return this.chosen === null ? -1 : this.rows.findIndex(r => r.key === this.chosen); }
 
@@ -50,7 +62,7 @@ export class List {
 
   drawNow() {
     const n = this.rows.length, w = this.window;
-    this.space.style.height = `${Math.max(n, 1) * HEIGHT}px`;
+    this.makeRoom();
     this.box.setAttribute("aria-rowcount", n + 1);
     const first = Math.max(0, Math.floor(w.scrollTop / HEIGHT) - SPARE), last = Math.min(n, Math.ceil((w.scrollTop + w.clientHeight) / HEIGHT) + SPARE);
     while (this.pool.length < last - first) this.pool.push(this.make());
