@@ -67,3 +67,21 @@ func TestListOfJobsStaysInPlace(t *testing.T) {
 	b.Text(`document.querySelector("#job-list .window").scrollTop = 0`)
 	b.Await(`document.querySelector("#job-list [data-key='f-0/new-2']")?.dataset.index === "0"`, whole)
 }
+
+// A click opens the row that is shown where it is, also when other rows have come that are not drawn yet.
+func TestListOpensTheRowThatIsShown(t *testing.T) {
+	t.Parallel()
+	b := chromiumtest.Open(t, served(t, small())+"page/style.css", 400, 300)
+	b.Text(`import("/page/list.js").then(m => {
+		const host = document.createElement("div");
+		host.id = "rows";
+		document.documentElement.append(host);
+		window.list = new m.List(host, { label: "Rows", empty: "none", columns: [{ title: "Row", cell: r => r.key }], open: r => { window.opened = r.key; } });
+		list.set([{ key: "a" }]);
+	})`)
+	b.Await(`document.querySelector("#rows [data-key=a]")`, `document.documentElement.outerHTML`)
+	b.Text(`list.set([{ key: "b" }, { key: "a" }]); document.querySelector("#rows [data-key=a]").click()`)
+	if got := b.Text(`opened`); got != "a" {
+		t.Errorf("a click on a opened %s", got)
+	}
+}

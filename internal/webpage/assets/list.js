@@ -19,10 +19,11 @@ export class List {
     this.window.addEventListener("scroll", this.draw, { passive: true });
     this.window.addEventListener("keydown", e => this.key(e));
     this.window.addEventListener("click", e => {
-      const row = e.target.closest("[data-index]");
-      if (!row) return;
-      this.choose(Number(row.dataset.index));
-      if (this.open) this.open(this.rows[this.chosenIndex()]);
+      const row = e.target.closest("[data-key]"); // its index may be that of another row, which is not drawn yet
+      const at = row ? this.rows.findIndex(r => r.key === row.dataset.key) : -1;
+      if (at < 0) return;
+      this.choose(at);
+      if (this.open) this.open(this.rows[at]);
     });
     new ResizeObserver(this.draw).observe(this.window);
   }
