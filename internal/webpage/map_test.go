@@ -35,3 +35,19 @@ func TestPageSaysWhatIsInTheChosenSlotNow(t *testing.T) {
 	q.change(func(nodes []api.Node) []api.Node { return nodes[:1] })
 	chosen("Node node-2 has no slot 0 any more.")
 }
+
+// The legend says whole how many owners it does not name.
+func TestLegendOfManyOwners(t *testing.T) {
+	t.Parallel()
+	q := newQuiet(20)
+	for i := range q.nodes {
+		q.nodes[i].SlotUse, q.nodes[i].Busy, q.nodes[i].Owners = "s0", 1, []string{fmt.Sprint("owner-", i)}
+	}
+	b := chromiumtest.Open(t, served(t, q), 1280, 900)
+	b.Await(live, whole)
+	b.Click("input[value=owner]")
+	b.Await(`document.querySelector("#legend").textContent.endsWith("and 8 more owners, in the same colours again")`, `document.querySelector("#legend").textContent`)
+	if got := b.Text(`[...document.querySelectorAll("#legend > span")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent).join()`); got != "" {
+		t.Errorf("of the legend, %q is cut off", got)
+	}
+}

@@ -146,7 +146,7 @@ export class SlotMap {
     else {
       list.unshift(entry(c.byName.busy, NOBODY), ...c.owners.slice(0, 12).map(o => entry(c.owner(o), o)));
       list.push(el("span", {}, "a dark foot: a long task"));
-      if (c.owners.length > 12) list.push(el("span", {}, `and ${count(c.owners.length - 12)} more owners, in the same colours again`));
+      if (c.owners.length > 12) list.push(el("span", { class: "all" }, `and ${count(c.owners.length - 12)} more owners, in the same colours again`));
     }
     const key = this.by + c.owners.join(" ") + c.byName.idle;
     if (key !== this.shown) byId("legend").replaceChildren(...list);
