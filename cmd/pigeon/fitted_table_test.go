@@ -82,3 +82,21 @@ func TestNoTerminal(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A screen shows the newest jobs and counts the others, so that nothing scrolls out of it; elsewhere all are printed.
+func TestStatusTableFitsTheHeight(t *testing.T) {
+	list := make([]api.Status, 20)
+	for i := range list {
+		list[i] = api.Status{Job: fmt.Sprint("job-", i), State: api.StateRunning, Tasks: 1}
+	}
+	for height, want := range map[int]string{0: "job-19", 24: "job-19", 23: "and 1 more job\n", 8: "and 16 more jobs\n", 1: "and 19 more jobs\n"} {
+		var out strings.Builder
+		if err := printStatusTable(&out, list, terminal{width: 100, height: height}, time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(out.String(), "\n")
+		if text := out.String(); !strings.Contains(text, "job-0 ") || !strings.Contains(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:], want) || height > 3 && lines > height-2 {
+			t.Errorf("%d lines of a screen of %d, want the newest job, and at the end %q:\n%s", lines, height, want, text)
+		}
+	}
+}

@@ -31,7 +31,8 @@ they were found, even if they failed.
 The flags select jobs, which the frontends do: a list is short however many there are.
 With --owner, the jobs of that owner and of those below it: team shows team/alice. --user
 is who submitted them, where the cluster has that proven, else the last part of their
-owner. In --name, * stands for any text. On a terminal, columns are cut to its width.`,
+owner. In --name, * stands for any text. On a terminal, columns are cut to its width,
+and with --watch the list to its height.`,
 		Example: `  pigeon status
   pigeon status --state queued,running --owner team
   pigeon status --state failed --since 1h
@@ -77,7 +78,9 @@ owner. In --name, * stands for any text. On a terminal, columns are cut to its w
 			if *again {
 				return redraw(cmd, *every, s.draw)
 			}
-			return s.draw(cmd.OutOrStdout(), screenOf(cmd))
+			screen := screenOf(cmd)
+			screen.height = 0 // nothing is drawn over
+			return s.draw(cmd.OutOrStdout(), screen)
 		})
 	}
 	return cmd

@@ -7,12 +7,18 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // printStatusTable prints a line for each job. On a narrow terminal names are cut, and columns
 // that matter less are left out. Keys are cut last, to the length of an id, since the beginning of
-// one names its job too.
+// one names its job too. Where the screen has a height, the newest jobs are printed that it has lines for, beside the
+// head, the line that counts the others, that of applications, and the last one, which stays empty.
 func printStatusTable(out io.Writer, list []api.Status, screen terminal, now time.Time) error {
+	all := len(list)
+	if most := max(screen.height-4, 1); screen.height > 0 {
+		list = list[:min(all, most)]
+	}
 	table := fitted{painted: 5, columns: []column{
 		{head: "JOB", last: wholeID}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 7}, {head: "OWNER", least: 6, leaves: 8}, {head: "CLASS", leaves: 5}, {head: "STATE"},
 		{head: "DONE"}, {head: "RUNNING", leaves: 2}, {head: "FAILED", leaves: 3}, {head: "AGE"}, {head: "TOOK", leaves: 4}, {head: "SUBMITTED", leaves: 1},
@@ -26,7 +32,11 @@ func printStatusTable(out io.Writer, list []api.Status, screen terminal, now tim
 		table.add(stateColour(s.State), s.Job, cmp.Or(s.Name, "-"), cmp.Or(s.Command, "-"), cmp.Or(s.Owner, "-"), s.Class, string(s.State),
 			fmt.Sprintf("%d/%d", s.Completed+s.Failed, s.Tasks), fmt.Sprint(s.Running), fmt.Sprint(s.Failed), ageOf(s.Submitted, now), took, clockTime(s.Submitted))
 	}
-	return table.write(out, screen)
+	err := table.write(out, screen)
+	if more := all - len(list); more > 0 && err == nil {
+		_, err = fmt.Fprintf(out, "and %s\n", sched.Count(more, "more job", "more jobs"))
+	}
+	return err
 }
 
 // stateColour is that of a job in a list.
