@@ -130,6 +130,9 @@ release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
 # The module of the peers of 'pigeon bench reuther'; its program is what their tests start.
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
 
+# The module that checks the chart of Kubernetes, which ./... does not have either.
+chart() { (cd deploy/helm-check && "$go" vet ./... && "$go" test ${TESTFLAGS:-} ./...); }
+
 # A program that ends waits a second for other threads to report races: too long for 50
 # packages, whose tests check that no goroutine is left.
 with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
@@ -149,13 +152,13 @@ summary() {
 # shellcheck disable=SC2046 # lists of packages
 case $length in
 short)
-	steps=5
+	steps=6
 	wheel=
 	if [ -n "$spark" ]; then
-		steps=6
+		steps=7
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then
 			wheel=yes
-			steps=7
+			steps=8
 		else
 			left="$left  an application on a real Spark: no PySpark is installed (make spark-wheel, 400 MB)
 "
@@ -168,6 +171,7 @@ short)
 	# Short tests of daemons wait more than they compute: four of a package run at a time.
 	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short -parallel 4 $(packages concurrent)
 	run "packages, units, images and licences (-short)" release -short
+	run "chart for Kubernetes" chart
 	if [ -n "$python" ]; then
 		run "client for Python: types, wheel and tests on a real cluster" $make test-python
 	fi

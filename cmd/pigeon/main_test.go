@@ -260,10 +260,11 @@ func TestSummary(t *testing.T) {
 	}
 	w.Jobs = w.Jobs[:1]
 	var text strings.Builder
-	if err := summarize(w, 2, time.Second).print(&text); err != nil || !regexp.MustCompile(`(?m)^ +long +0 +0 +0.0%( +-){8}$`).MatchString(text.String()) {
+	short := summarize(w, 2, time.Second)
+	if err := short.print(&text); err != nil || !regexp.MustCompile(`(?m)^ +long +0 +0 +0.0%( +-){8}$`).MatchString(text.String()) {
 		t.Errorf("a workload without long jobs: %v\n%s", err, &text)
 	}
-	if text, err := json.Marshal(summarize(w, 2, time.Second).Long.Duration); string(text) != `{"p50":null,"p90":null,"p99":null,"max":null}` {
+	if text, err := json.Marshal(short.Long.Duration); string(text) != `{"p50":null,"p90":null,"p99":null,"max":null}` {
 		t.Errorf("the durations of no job are %s, %v", text, err)
 	}
 }
