@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
 // metrics are the metrics of a frontend, grouped by the part that updates them. They may
@@ -68,6 +69,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchHistory(func() usage.Stats { return usage.Stats{} })
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)
+	daemon.WatchServers(func() server.Stats { return server.Stats{} }, m.Metrics)
 	return m.Metrics
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -98,6 +99,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchStanding(func() bool { return true })
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)
+	daemon.WatchServers(func() server.Stats { return server.Stats{} }, m.Metrics)
 	return m.Metrics
 }
 

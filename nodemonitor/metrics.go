@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
 // metrics are the metrics of a node monitor, by the part that counts.
@@ -60,6 +61,7 @@ func Metrics() *telemetry.Metrics {
 	}
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)
+	daemon.WatchServers(func() server.Stats { return server.Stats{} }, m.Metrics)
 	return m.Metrics
 }
 

@@ -78,7 +78,10 @@ type historyOptions struct {
 func (o *historyOptions) check(now time.Time, summed, limited bool) (err error) {
 	q := &o.query
 	o.jobs = o.jobs || q.Job != ""
-	for _, key := range o.by {
+	for i, key := range o.by {
+		if slices.Contains(o.by[:i], key) {
+			return fmt.Errorf("--by names %s twice; name it once", key)
+		}
 		if !slices.Contains(api.HistoryKeys(), key) {
 			return fmt.Errorf("--by %s: jobs are summed up by %s", key, strings.Join(api.HistoryKeys(), ", "))
 		}

@@ -119,6 +119,7 @@ func testHistoryExport(t *testing.T) {
 func testHistoryMistakes(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--by weather":                         "owner, class, day, name, state",
+		"--by owner,day,owner":                 "names owner twice",
 		"--since yesterday":                    "2026-01-31",
 		"--since -5m":                          "2026-01-31",
 		"--since 1h --until 2h":                "not before",

@@ -37,6 +37,7 @@ func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) erro
 	}
 	l.credentials = c
 	WatchCredentials(c, m)
+	WatchServers(l.serverStats, m)
 	if s.Insecure {
 		l.log.Warn("INSECURE: every caller may do everything, run programs as this daemon's user among them; set tls_ca, tls_cert and tls_key, and leave out insecure", "listeners", "all")
 	}

@@ -24,6 +24,8 @@ type Lifecycle struct {
 	log  *slog.Logger
 
 	closers []func() error   // in the order of opening
+
+	opening sync.Mutex       // held while the list of servers changes, and while metrics read it
 	servers []*server.Server // that Run serves
 
 	credentials *credentials.Credentials // nil before Secure

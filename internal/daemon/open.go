@@ -35,6 +35,8 @@ func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Serve
 		return nil, err
 	}
 	l.OnClose(s.Close)
+	l.opening.Lock()
+	defer l.opening.Unlock()
 	l.servers = append(l.servers, s)
 	return s, nil
 }

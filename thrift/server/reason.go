@@ -55,6 +55,21 @@ type Stats struct {
 	Ended        [reasons]uint64 // connections ended or refused, by Reason
 }
 
+// Add adds the counts of another server.
+func (s *Stats) Add(o Stats) {
+	s.Open += o.Open
+	s.Memory += o.Memory
+	s.Accepted += o.Accepted
+	s.AcceptErrors += o.AcceptErrors
+	s.Frames += o.Frames
+	s.Failed += o.Failed
+	s.Refused += o.Refused
+	s.Panics += o.Panics
+	for i := range s.Ended {
+		s.Ended[i] += o.Ended[i]
+	}
+}
+
 // counters are written by all connections and read by Stats.
 type counters struct {
 	accepted, acceptErrors, frames, failed, refused, panics atomic.Uint64
