@@ -23,7 +23,7 @@ type Lifecycle struct {
 	name string
 	log  *slog.Logger
 
-	closers []func() error   // in the order of opening
+	closers []func() error // in the order of opening
 
 	opening sync.Mutex       // held while the list of servers changes, and while metrics read it
 	servers []*server.Server // that Run serves

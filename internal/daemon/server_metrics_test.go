@@ -38,7 +38,7 @@ func TestMetricsOfServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // nothing was sent that matters
+		defer c.Close()
 		if _, err := io.WriteString(c, "\x00\x00\x00\x04GET "); err != nil {
 			t.Fatal(err)
 		}
