@@ -88,8 +88,8 @@ lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 	@if MVN=$(MVN) sh tools/need-maven.sh 2>/dev/null; then $(MAKE) --no-print-directory lint-spark; \
 		else echo "Left out: scalastyle (no JDK or no Maven)"; fi
 
-fuzz: need-go ## run every fuzz target for FUZZTIME=10s
-	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME)
+fuzz: need-go ## run every fuzz target for FUZZTIME=10s; FUZZPART=2/3: every third, from the second on
+	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME) $(FUZZPART)
 
 check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice; half a minute of the soak, shown only
 	$(BIN) bench faults --for $(CHECK)
