@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,10 +123,11 @@ func (c *checker) names() {
 	for i := range c.inv.Hosts {
 		h := &c.inv.Hosts[i]
 		for _, is := range []struct{ key, value string }{{"name", h.Name}, {"address", h.Address}} {
-			if other := by[is.key][is.value]; other != nil {
+			same := canonical(is.value)
+			if other := by[is.key][same]; other != nil {
 				c.refuse(true, h, is.key, fmt.Sprintf("its %s %q is that of %s, too", is.key, is.value, c.inv.place(other, is.key)), "give each host its own; a host has all its roles in one entry")
 			}
-			by[is.key][is.value] = h
+			by[is.key][same] = h
 		}
 		if ip := net.ParseIP(h.Address); ip != nil && ip.IsLoopback() || h.Address == "localhost" {
 			loopback++
@@ -136,6 +138,15 @@ func (c *checker) names() {
 		ip := net.ParseIP(h.Address)
 		c.refuse(loopback < len(c.inv.Hosts) && (ip != nil && ip.IsLoopback() || h.Address == "localhost"), h, "address", fmt.Sprintf("%s is the host itself at every host", h.Address), "give an address by which the other hosts reach it")
 	}
+}
+
+// canonical returns an IP address in its one usual form, which others are equal to, and any other text as
+// it is.
+func canonical(text string) string {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Unmap().String()
+	}
+	return text
 }
 
 func (c *checker) groups() {

@@ -71,6 +71,7 @@ func TestMistakes(t *testing.T) {
 		"role twice":          {strings.Replace(host(""), "[node]", "[node, node]", 1), "is there twice"},
 		"no role":             {strings.Replace(host(""), "[node]", "[]", 1), "no role"},
 		"address twice":       {strings.Replace(host(""), "10.0.0.2", "10.0.0.1", 1), `its address "10.0.0.1" is that of i.yaml, line 2, host "m", too`},
+		"spelled otherwise":   {strings.Replace(host(""), "10.0.0.2", "\"::ffff:10.0.0.1\"", 1), `is that of i.yaml, line 2, host "m", too`},
 		"every address":       {strings.Replace(host(""), "10.0.0.2", "0.0.0.0", 1), "cannot reach it at"},
 		"no such address":     {host("") + "  - {name: \"w{001-300}\", address: \"10.0.1.{1-300}\", roles: [node], slots: 1}\n", `i.yaml, line 4, host "w256": "10.0.1.256" is no address`},
 		"three numbers":       {strings.Replace(host(""), "10.0.0.2", "10.0.2", 1), `"10.0.2" is no address`},
