@@ -100,12 +100,7 @@ func (m *metrics) watchReplica(bytes func() uint64, snapshots func() (made, fail
 
 // watchStandby exports whether this process leads.
 func (m *metrics) watchStandby(leads func() bool) {
-	m.GaugeFunc("leads", "1 while this process acts under the frontend's name, 0 while it is a standby. With a replicated journal only.", func() float64 {
-		if leads() {
-			return 1
-		}
-		return 0
-	})
+	m.GaugeIf("leads", "1 while this process acts under the frontend's name, 0 while it is a standby. With a replicated journal only.", leads)
 }
 
 // watchWaiting exports what waits for the owner goroutine, and what had no room.

@@ -80,12 +80,7 @@ func newMetrics(now func() sched.Time) *metrics {
 
 // watchStanding exports whether the master leads.
 func (e *metrics) watchStanding(leads func() bool) {
-	e.GaugeFunc("leads", "1 while this master leads its group, which it always does where the group has no standbys; 0 while it is a standby.", func() float64 {
-		if leads() {
-			return 1
-		}
-		return 0
-	})
+	e.GaugeIf("leads", "1 while this master leads its group, which it always does where the group has no standbys; 0 while it is a standby.", leads)
 }
 
 // Metrics returns the metrics that a master exports, all at zero, for their

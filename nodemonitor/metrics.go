@@ -67,22 +67,12 @@ func Metrics() *telemetry.Metrics {
 
 // watchDrain exports whether the node takes nothing new.
 func (m *metrics) watchDrain(draining func() bool) {
-	m.GaugeFunc("draining", "1 while the node takes nothing new: it drains, is drained, waits for running tasks before it stops, or has a faulty disk.", func() float64 {
-		if draining() {
-			return 1
-		}
-		return 0
-	})
+	m.GaugeIf("draining", "1 while the node takes nothing new: it drains, is drained, waits for running tasks before it stops, or has a faulty disk.", draining)
 }
 
 // watchDisk exports whether the disk of the work folder is at fault.
 func (m *metrics) watchDisk(faulty func() bool) {
-	m.GaugeFunc("disk_faulty", "1 while the disk of the work folder does not take what tasks write: the node takes nothing new until it does.", func() float64 {
-		if faulty() {
-			return 1
-		}
-		return 0
-	})
+	m.GaugeIf("disk_faulty", "1 while the disk of the work folder does not take what tasks write: the node takes nothing new until it does.", faulty)
 }
 
 // watchLimits exports how the limits of tasks are enforced.
@@ -119,12 +109,7 @@ func (m *metrics) watchMessages(stats func() relay.Stats) {
 func (m *metrics) watchNotices(stats func() notice.Stats, connected func() bool) {
 	m.CounterFunc("nats_unsent_total", "Notices that NATS did not take or that were dropped from its queue.", func() float64 { return float64(stats().Unsent) })
 	m.CounterFunc("nats_overrun_total", "Acknowledgements dropped because too many waited.", func() float64 { return float64(stats().Overrun) })
-	m.GaugeFunc("nats_connected", "1 while the NATS server is reachable.", func() float64 {
-		if connected() {
-			return 1
-		}
-		return 0
-	})
+	m.GaugeIf("nats_connected", "1 while the NATS server is reachable.", connected)
 }
 
 // watchBackends exports what the registry of backends counts.

@@ -76,12 +76,7 @@ func RoleOf(r sched.Role) identity.Role {
 
 // WatchCredentials exports how the daemon is secured.
 func WatchCredentials(c *credentials.Credentials, m *telemetry.Metrics) {
-	m.GaugeFunc("insecure", "1 where every caller may do everything (insecure: true), else 0.", func() float64 {
-		if c.Insecure() {
-			return 1
-		}
-		return 0
-	})
+	m.GaugeIf("insecure", "1 where every caller may do everything (insecure: true), else 0.", c.Insecure)
 	m.GaugeFunc("certificate_days_left", "Days until this daemon's certificate, or one of the authorities that sign it, ends; below zero when it has; 0 without TLS.", c.DaysLeft)
 	m.CounterFunc("certificate_reload_failures_total", "Times that the files of certificates had changed and could not be used; what was read before stays.", func() float64 { return float64(c.Failed()) })
 }

@@ -75,6 +75,16 @@ func (m *Metrics) GaugeFunc(name, help string, read func() float64) {
 	m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts(m.opts(name, help)), read), name, gauge, help)
 }
 
+// GaugeIf is GaugeFunc for a condition: 1 while it holds, else 0.
+func (m *Metrics) GaugeIf(name, help string, holds func() bool) {
+	m.GaugeFunc(name, help, func() float64 {
+		if holds() {
+			return 1
+		}
+		return 0
+	})
+}
+
 // GaugeFuncs is GaugeFunc with one label: read gets the index of the label's
 // value.
 func (m *Metrics) GaugeFuncs(name, help string, label Label, read func(value int) float64) {
