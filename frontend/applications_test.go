@@ -218,7 +218,7 @@ func TestFrontendGone(t *testing.T) {
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
 	first := w.frontend()
-	second := w.frontend(func(c *frontend.Config) { c.ID = "frontend-1" })
+	second := w.frontend(func(c *frontend.Config) { c.ID = w.frontendID(1) })
 	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{first.Addr(), second.Addr()}, Executors: 2, Slots: 2, Memory: 60})
 	awaitRunning(t, d, 2)
 	before := d.Pids()

@@ -127,7 +127,7 @@ func TestCentralMasterLost(t *testing.T) {
 func TestFrontendsShareTheirLoad(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("peacock")
-	other := k.frontend("peacock", func(c *frontend.Config) { c.ID = "frontend-1" })
+	other := k.frontend("peacock")
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0)
 	w := &world{t: t}

@@ -78,11 +78,12 @@ func TestEarlyBatch(t *testing.T) {
 	}
 	daemontest.Run(t, s)
 	daemontest.Run(t, f)
+	gone := sched.NewJobID(w.frontendID(0), "gone")
 	daemontest.Await(t, "the attempt is dropped", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, it := range h.got {
-			if it.Msg.Kind == sched.Drop && it.Msg.Job == sched.NewJobID("frontend-0", "gone") {
+			if it.Msg.Kind == sched.Drop && it.Msg.Job == gone {
 				return true
 			}
 		}

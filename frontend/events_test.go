@@ -54,7 +54,7 @@ func TestEvents(t *testing.T) {
 	m := w.master()
 	w.node(0, 2)
 	f := w.frontend()
-	if e := awaitEvent(t, f, api.EventGroupUp, ""); *e.Group != 0 || e.Index == 0 || e.Frontend != "frontend-0" {
+	if e := awaitEvent(t, f, api.EventGroupUp, ""); *e.Group != 0 || e.Index == 0 || e.Frontend != f.cfg.ID {
 		t.Errorf("%+v", e)
 	}
 	fails := script("fails", "echo secret-output; exit 3", "secret-argument")

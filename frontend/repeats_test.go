@@ -100,7 +100,7 @@ func TestTasksOfApplicationsUnderRivals(t *testing.T) {
 	k := newPublisher(t)
 	f.process.Stop()
 	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle", "kairos", "fifo", "priority"} {
-		f = k.frontend(spec, func(c *frontend.Config) { c.Data = f.cfg.Data })
+		f = k.frontend(spec, func(c *frontend.Config) { c.ID, c.Data = f.cfg.ID, f.cfg.Data })
 		_, _, err := f.Submit(t.Context(), appJob("new"))
 		refused(t, err, "policy "+f.cfg.Policy+" runs sleep and exec tasks only", `job "new"`)
 		s := f.state(t, "old")

@@ -295,7 +295,7 @@ func TestUnplacedJob(t *testing.T) {
 	f := w.frontend()
 	w.submit(f, sleeps("job", 3, 0))
 	e, err := f.Explain(t.Context(), "job")
-	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "3 of its tasks are held at frontend frontend-0") {
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "3 of its tasks are held at frontend "+f.cfg.ID) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	w.node(0, 1)

@@ -40,7 +40,7 @@ func newCluster(t *testing.T, spec string) *cluster {
 		var f *frontOf
 		t.Cleanup(func() { verify(t, f.cfg) }) // after the frontend's own
 		f = c.frontend(func(cfg *frontend.Config) {
-			cfg.ID, cfg.Policy, cfg.Record = fmt.Sprintf("frontend-%d", i), spec, folder
+			cfg.ID, cfg.Policy, cfg.Record = c.frontendID(i), spec, folder
 		})
 		c.fronts = append(c.fronts, f)
 	}

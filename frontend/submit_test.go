@@ -21,7 +21,7 @@ func TestConcurrentSubmitters(t *testing.T) {
 		w.master()
 		w.node(g, 4)
 	}
-	fronts := []*frontOf{w.frontend(), w.frontend(func(c *frontend.Config) { c.ID = "frontend-1" })}
+	fronts := []*frontOf{w.frontend(), w.frontend(func(c *frontend.Config) { c.ID = w.frontendID(1) })}
 	var all sync.WaitGroup
 	for s := range 12 {
 		all.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,9 +28,22 @@ type world struct {
 	otlp    string
 	masters []string              // addresses, by group
 	running []*daemontest.Process // nodes and masters, nodes before their masters
+	number  int32                 // among the worlds; 0: no frontend is named
 }
 
 func newWorld(t testing.TB) *world { return &world{t: t, nats: daemontest.NATS(t)} }
+
+// worlds counts the worlds that have named a frontend.
+var worlds atomic.Int32
+
+// frontendID returns the id of a frontend of this world. No other world has it: a node of
+// another test may still report to a frontend that served at the same address before.
+func (w *world) frontendID(i int) string {
+	if w.number == 0 {
+		w.number = worlds.Add(1)
+	}
+	return fmt.Sprintf("frontend-%d-of-%d", i, w.number)
+}
 
 func (w *world) url() string {
 	if w.nats == nil {
@@ -129,7 +143,7 @@ func (f *frontOf) List(ctx context.Context, limit int, after string) ([]api.Stat
 func (w *world) settings() frontend.Config {
 	cfg, free := frontend.Default(), ports.Addresses(w.t, 2)
 	cfg.Listen, cfg.InternalListen, cfg.HTTP, cfg.NATS, cfg.OTLP = free[0], free[1], "", w.url(), w.otlp
-	cfg.Masters, cfg.Data = w.masters, w.t.TempDir()
+	cfg.ID, cfg.Masters, cfg.Data = w.frontendID(0), w.masters, w.t.TempDir()
 	return cfg
 }
 
