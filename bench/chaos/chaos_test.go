@@ -190,10 +190,13 @@ func TestRefusedOptions(t *testing.T) {
 // TestCommandNamesWhatIsLeft: the command that runs the same programme again names the kinds from
 // which it is drawn, not those that cannot be injected here.
 func TestCommandNamesWhatIsLeft(t *testing.T) {
-	o := Options{Seed: 3, Lasts: time.Minute, Rate: 1, Jobs: 1, Standbys: true}
+	o := Options{Seed: 3, Lasts: 2001 * time.Second, Rate: 1, Jobs: 1, Standbys: true}
 	r, err := o.prepare()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(r.Command, " --minutes 33.35 ") {
+		t.Errorf("%s, want all of its 2001 s", r.Command)
 	}
 	if left := len(Kinds()) - len(o.Kinds); left == 0 || len(r.LeftOut) == 0 {
 		t.Skip("all kinds can be injected here")

@@ -75,7 +75,7 @@ func (k *Kept) path(inputs ...any) (string, error) {
 	return filepath.Join(k.dir, name), nil
 }
 
-// read returns the outcome of a file, nil when there is none or it is damaged.
+// read returns the outcome of a file, nil when there is none, or it is damaged or empty.
 func read(path string) *outcome {
 	if path == "" {
 		return nil
@@ -85,7 +85,7 @@ func read(path string) *outcome {
 		return nil
 	}
 	o := &outcome{}
-	if json.Unmarshal(text, o) != nil {
+	if json.Unmarshal(text, o) != nil || o.Result == nil && o.Refs == nil && o.Timeline == nil {
 		return nil
 	}
 	return o

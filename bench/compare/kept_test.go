@@ -103,11 +103,13 @@ func TestGoesOn(t *testing.T) {
 	if err != nil || len(files) != last.All {
 		t.Fatalf("%d runs are kept of %d, %v", len(files), last.All, err)
 	}
-	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, again := rerun(t, small(), keepIn(t, dir, "v1")); again.Kept != last.All-1 {
-		t.Errorf("with a damaged run: %+v", again)
+	for i, damaged := range []string{"{", "{}", "null"} {
+		if err := os.WriteFile(files[i], []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, again := rerun(t, small(), keepIn(t, dir, "v1")); again.Kept != last.All-1 {
+			t.Errorf("with a run that is %s: %+v", damaged, again)
+		}
 	}
 	fewer, k := small(), keepIn(t, dir, "v1")
 	fewer.Policies = fewer.Policies[:1]

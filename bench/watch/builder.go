@@ -30,6 +30,7 @@ type jobState struct {
 	submitted int64
 	ran       int64 // by all its tasks
 	ended     int   // tasks that ended
+	tasks     []*taskState
 }
 
 type taskKey struct{ job, task int }
@@ -66,9 +67,13 @@ func (b *builder) add(e measure.Event) {
 		switch e.Event {
 		case measure.Submitted:
 			b.list[j].submitted = at
-		case measure.Completed, measure.Failed:
-			b.done = append(b.done, Job{Completed: at, Took: at - b.list[j].submitted})
-			b.doneJobs = append(b.doneJobs, j)
+		case measure.Completed:
+			b.jobDone(j, at)
+		case measure.Failed:
+			b.jobDone(j, at)
+			b.stopTasks(j, at)
+		case measure.Cancelled:
+			b.stopTasks(j, at)
 		}
 		return
 	}
@@ -94,12 +99,27 @@ func (b *builder) add(e measure.Event) {
 	}
 }
 
+// jobDone draws the end of a job.
+func (b *builder) jobDone(job int, at int64) {
+	b.done = append(b.done, Job{Completed: at, Took: at - b.list[job].submitted})
+	b.doneJobs = append(b.doneJobs, job)
+}
+
+// stopTasks ends what still runs of a job that ended early: a frontend's history does not say when
+// its nodes killed it.
+func (b *builder) stopTasks(job int, at int64) {
+	for _, t := range b.list[job].tasks {
+		b.end(job, t, at, true)
+	}
+}
+
 func (b *builder) task(job, task int) *taskState {
 	key := taskKey{job, task}
 	t := b.tasks[key]
 	if t == nil {
 		t = &taskState{ready: b.list[job].submitted, launched: -1, group: -1, state: 'w'}
 		b.tasks[key] = t
+		b.list[job].tasks = append(b.list[job].tasks, t)
 	}
 	return t
 }

@@ -143,6 +143,20 @@ func TestLostAttempt(t *testing.T) {
 	}
 }
 
+// The tasks of a job that was cancelled, or failed early, end with it: a live history has no event
+// of their own.
+func TestStoppedJobs(t *testing.T) {
+	for how, jobs := range map[string]int{measure.Cancelled: 0, measure.Failed: 1} {
+		r := recording(t, Options{},
+			"0 1 - submitted d", "0 1 0 started worker 0", "0 1 1 started worker 1", "50 1 1 reported d", "100 1 - "+how+" d",
+			"150 2 - submitted d", "900 2 0 started worker 0", "950 2 0 reported d")
+		want := []Run{{Worker: 0, End: 100 * ms}, {Worker: 1, End: 50 * ms}, {Worker: 0, Start: 900 * ms, End: 950 * ms, Wait: 750 * ms}}
+		if !reflect.DeepEqual(r.Runs, want) || len(r.Jobs) != jobs {
+			t.Errorf("%s: %+v, %+v", how, r.Runs, r.Jobs)
+		}
+	}
+}
+
 func TestUntilAndUnended(t *testing.T) {
 	r := recording(t, Options{Until: 500 * time.Millisecond},
 		"0 1 - submitted d", "0 1 0 started worker 0", "100 2 - submitted d", "400 2 0 started worker 1", "900 1 0 ended worker 0")

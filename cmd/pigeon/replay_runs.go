@@ -27,13 +27,17 @@ type replayShow struct {
 	used     local.Usage // of the daemons in the last run
 }
 
-func (s *replayShow) all(runs []experiment.Run) error {
+func (s *replayShow) all(runs []experiment.Run) (err error) {
 	f := s.flags
 	files, err := openFiles(f.history)
 	if err != nil {
 		return wrongUse(err)
 	}
-	defer files.close() //nolint:errcheck // a failed write was reported
+	defer func() {
+		if closed := files.close(); err == nil && closed != nil { // an earlier error is what happened first
+			err = fmt.Errorf("--history: %w; make room on the disk and run the replay again", closed)
+		}
+	}()
 	if f.out != "" {
 		if err := os.MkdirAll(filepath.Dir(f.out), 0o755); err != nil {
 			return wrongUse(fmt.Errorf("--out: %w", err))
