@@ -111,6 +111,7 @@ func TestEachCheckFinds(t *testing.T) {
 	rows := []row{
 		{"jobs were accepted", "none of 1 submitted jobs", func(r *Run) { r.Jobs, r.Events = r.Jobs[3:4], nil }, ""},
 		{"jobs were accepted", "none of 0 submitted jobs", func(r *Run) { r.Jobs, r.Events = nil, nil }, ""},
+		{"faults took place", "none of 1 planned faults", func(r *Run) { r.Faults[0].Void = true }, EndsOnce},
 		{"completed tasks ran", "short-0 completed, and no attempt of task 1", func(r *Run) { // it was killed, and reported as done
 			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Job == "short-0" && e.Task == 1 && e.Event == End })
 		}, ""},
@@ -134,7 +135,7 @@ func TestEachCheckFinds(t *testing.T) {
 		{StartsOnce, "attempt 1", func(r *Run) { r.Events = append(r.Events, ran("short-0", 0, 1, "node-1", 0, 6, 6.1)[:1]...) }, ""},
 		{"slots hold one", "node-1 slot 1", func(r *Run) { r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...) }, ""},
 		{EndsOnce, "node-1", func(r *Run) { r.Events = append(r.Events, ran("short-2", 0, 3, "node-1", 0, 8, 8.5)...) }, ""},
-		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Void = true }, ""},
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Void = true }, "faults took place"},
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = Pause }, ""}, // half a second: not lost
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = TaskKill }, ""},
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 5.2, 5.5) }, ""}, // it had ended before
@@ -248,7 +249,7 @@ func TestReasonsCount(t *testing.T) {
 		"a node that is stopped while a task of it exits":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
 		"a node that is stopped while no frontend accepts": unaccepted("nats-1", 5.2, 8),
 		"a job that was submitted again after its first attempt": func(r *Run) {
-			r.Faults[0].Void = true
+			r.Faults[0].Victim = "node-7"
 			r.Jobs[2].Called, r.Jobs[2].Accepted = at(4.6), at(4.7)
 		},
 		"a policy that suspends tasks": func(r *Run) {

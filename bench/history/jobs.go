@@ -17,6 +17,14 @@ func jobsAccepted(r *Run) []Finding {
 	return []Finding{{What: fmt.Sprintf("none of %d submitted jobs was accepted, so that the run shows nothing", len(r.Jobs))}}
 }
 
+// faultsTookPlace: one of the faults of the programme was injected.
+func faultsTookPlace(r *Run) []Finding {
+	if len(r.Faults) == 0 || slices.ContainsFunc(r.Faults, func(f Fault) bool { return !f.Void }) {
+		return nil
+	}
+	return []Finding{{What: fmt.Sprintf("none of %d planned faults could be injected, so that the run shows nothing about them", len(r.Faults))}}
+}
+
 // acceptedJobsEnd: every accepted job ends.
 func acceptedJobsEnd(r *Run) (list []Finding) {
 	for _, j := range r.Jobs {
