@@ -27,6 +27,8 @@ type Task struct {
 	Limits api.Limits
 	// Owner is for whom it runs.
 	Owner string
+	// Alone is set when no other attempt of the task may begin before this one has ended.
+	Alone bool
 	// Note describes the attempt to a later process of the node monitor; nil when none can
 	// take it over.
 	Note []byte

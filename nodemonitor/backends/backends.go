@@ -128,7 +128,7 @@ func Open(cfg Config) (s *Set, err error) {
 		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),
 		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
 	}
-	s.disk = disk.New(disk.Config{Probe: func() error { return s.logs.Probe(cfg.MinFreeDisk) }, Changed: cfg.Events.DiskChanged, Log: cfg.Log})
+	s.disk = disk.New(disk.Config{Probe: func() error { return s.logs.Probe(cfg.MinFreeDisk) }, Changed: cfg.Events.DiskChanged, Unanswered: func() { s.execs.GiveBackWaiting() }, Log: cfg.Log})
 	staged, err := staging.Open(staging.Config{Folder: filepath.Join(cfg.Folder, "staged"), Bytes: cfg.StageCache, Dial: cfg.Fetch})
 	if err != nil {
 		return nil, err

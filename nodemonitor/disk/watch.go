@@ -1,6 +1,6 @@
 // Package disk watches whether the disk of a node's work folder takes what tasks write there.
 //
-//	good ──a probe fails──▶ faulty ──a probe succeeds──▶ good
+//	good ──a probe fails, or has no answer──▶ faulty ──a probe succeeds──▶ good
 //
 // A probe runs every few seconds, and at once when an attempt could not begin: only the probe tells
 // whether that was the attempt's own fault or the node's. Without that a full disk would fail each
@@ -9,6 +9,7 @@ package disk
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ import (
 // DefaultEvery is the time between two probes.
 const DefaultEvery = 5 * time.Second
 
+// DefaultPatience is how long a probe may take: as long as a disk may stall under much writing.
+const DefaultPatience = 3 * time.Second
+
 // mostText bounds a fault in bytes: it is part of every heartbeat while it lasts.
 const mostText = 400
 
@@ -30,8 +34,12 @@ type Config struct {
 	// Changed is called with each new fault, and with "" when it is over. Calls are in order, and
 	// come before the Look that found the change returns. It may not call the Watch.
 	Changed func(fault string)
-	Every   time.Duration // between two probes; 0 for DefaultEvery
-	Log     *slog.Logger
+	// Unanswered is called by Run after each probe for which it has waited in vain, when Changed has
+	// been; nil for nothing.
+	Unanswered func()
+	Every      time.Duration // between two probes; 0 for DefaultEvery
+	Patience   time.Duration // with one probe; 0 for DefaultPatience
+	Log        *slog.Logger
 }
 
 // Watch knows whether the disk takes what tasks write. All methods may be called from any
@@ -40,9 +48,10 @@ type Watch struct {
 	cfg  Config
 	soon chan struct{} // holds one
 
-	mu     sync.Mutex // held by the one probe at a time
-	looked time.Time  // when the last one ended
-	fault  string
+	mu      sync.Mutex
+	running chan struct{} // closed when the probe that runs has ended; nil while none runs
+	looked  time.Time     // when the last one ended
+	fault   string
 }
 
 // New returns a Watch that has not probed yet.
@@ -50,26 +59,81 @@ func New(cfg Config) *Watch {
 	if cfg.Every == 0 {
 		cfg.Every = DefaultEvery
 	}
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
+	}
 	return &Watch{cfg: cfg, soon: make(chan struct{}, 1)}
 }
 
-// Look probes and returns the fault that it finds, "" for none.
+// Look probes and returns the fault that it finds, "" for none. A probe that is not answered in time
+// is a fault; it goes on, and no other one begins before it has ended.
 func (w *Watch) Look() (fault string) {
 	if w == nil {
 		return ""
 	}
+	w.look()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.cfg.Probe(); err != nil {
-		fault = api.Clip(err.Error(), mostText)
+	return w.fault
+}
+
+// look probes, and reports whether the disk has answered.
+func (w *Watch) look() bool {
+	timeout := time.NewTimer(w.cfg.Patience)
+	defer timeout.Stop()
+	for own := false; !own; {
+		var ended chan struct{}
+		ended, own = w.begin()
+		select {
+		case <-ended:
+		case <-timeout.C:
+			return w.endedAfterAll(ended)
+		}
 	}
-	w.looked = time.Now()
+	return true
+}
+
+// begin begins a probe, unless one runs, and returns when that has ended, and whether it is a new one.
+func (w *Watch) begin() (ended chan struct{}, own bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running != nil {
+		return w.running, false
+	}
+	ended = make(chan struct{})
+	w.running = ended
+	go func() {
+		defer close(ended)
+		fault := ""
+		if err := w.cfg.Probe(); err != nil {
+			fault = api.Clip(err.Error(), mostText)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.running, w.looked = nil, time.Now()
+		w.found(fault)
+	}()
+	return ended, true
+}
+
+// endedAfterAll reports whether a probe has ended that took too long. One that has not is a fault.
+func (w *Watch) endedAfterAll(probe chan struct{}) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running != probe {
+		return true
+	}
+	w.found(fmt.Sprintf("it has not answered for %v", w.cfg.Patience))
+	return false
+}
+
+// found takes over what a probe has found. The lock is held.
+func (w *Watch) found(fault string) {
 	if before := w.fault; fault != before {
 		w.fault = fault
 		w.report(before)
 		w.cfg.Changed(fault)
 	}
-	return fault
 }
 
 func (w *Watch) report(before string) {
@@ -109,7 +173,9 @@ func (w *Watch) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		w.Look()
+		if !w.look() && w.cfg.Unanswered != nil {
+			w.cfg.Unanswered()
+		}
 	}
 }
 

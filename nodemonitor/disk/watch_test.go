@@ -125,6 +125,49 @@ func TestLookSoonAfterALook(t *testing.T) {
 	<-ended
 }
 
+// A disk that does not answer is a fault within the patience, and none when it has answered. Meanwhile
+// no other probe begins, and Run ends when it is told to.
+func TestDiskThatHangs(t *testing.T) {
+	t.Parallel()
+	var d disk
+	hangs, unanswered := make(chan struct{}), make(chan []string)
+	w := d.watch(time.Hour)
+	w.cfg.Patience = 20 * time.Millisecond
+	probe := w.cfg.Probe
+	w.cfg.Probe = func() error {
+		err := probe()
+		<-hangs
+		return err
+	}
+	w.cfg.Unanswered = func() {
+		_, changes := d.seen()
+		unanswered <- changes
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); w.Run(ctx) }()
+	w.LookSoon()
+	if changes := <-unanswered; len(changes) != 1 || !strings.Contains(changes[0], "not answered for 20ms") {
+		t.Errorf("unanswered with the changes %q", changes)
+	}
+	cancel()
+	<-ended
+	if fault := w.Look(); fault == "" {
+		t.Error("no fault is found while it hangs")
+	}
+	if probes, _ := d.seen(); probes != 1 {
+		t.Errorf("%d probes began", probes)
+	}
+	close(hangs)
+	w.cfg.Patience = time.Minute
+	if fault := w.Look(); fault != "" {
+		t.Errorf("found %q after it has answered", fault)
+	}
+	if _, changes := d.seen(); len(changes) != 2 || changes[1] != "" {
+		t.Errorf("reported %q", changes)
+	}
+}
+
 func TestNoWatch(t *testing.T) {
 	t.Parallel()
 	var w *Watch

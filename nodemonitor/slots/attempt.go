@@ -65,7 +65,7 @@ func (a *attempt) service() time.Duration {
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, Owner: a.owner, User: a.User, Group: a.UserGroup, Priority: a.UserPriority,
-		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, FrontendPeer: a.FrontendAddress, Slot: a.worker.number, Payload: a.Payload(0), Limits: a.limits, Contended: a.Contended,
+		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, FrontendPeer: a.FrontendAddress, Slot: a.worker.number, Payload: a.Payload(0), Limits: a.limits, Contended: a.Contended, Alone: a.MaxDisconnect > 0,
 	}
 }
 

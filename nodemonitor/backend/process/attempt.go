@@ -28,6 +28,9 @@ type run struct {
 	// staged is set while the guard does not have it yet, because its files are being brought. The
 	// backend's lock guards it, and handle until then.
 	staged *stagedStart
+	// known says that the guard has reported the process or its end, and givenBack that the attempt
+	// was given back before. The backend's lock guards them.
+	known, givenBack bool
 }
 
 // fault returns why the task can never be started here, nil when it can. The
@@ -70,6 +73,7 @@ func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
 		r.started = time.Now()
+		r.reported()
 		if e.Reused {
 			r.b.cfg.Logs.Taken(r.spare)
 		} else {

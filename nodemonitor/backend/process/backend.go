@@ -141,7 +141,7 @@ func (r *run) launch(spec guard.Spec) (f *guard.Fault) {
 func (b *Backend) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result)) {
 	r := &run{b: b, task: t, done: done, handle: h.Handle, input: newInput(t.Payload.Exec)}
 	r.input.change(func() { r.input.began, r.input.state = h.Began, h.Input })
-	if h.Began {
+	if r.known = h.Began; h.Began {
 		r.started = time.Now().Add(-h.Ran)
 	}
 	b.cfg.Logs.Continue(t.ID)
@@ -243,7 +243,9 @@ func (b *Backend) ended(r *run, result backend.Result, silent bool) {
 	b.cfg.Logs.NotTaken(r.spare) // if the process was never started
 	b.cfg.Logs.End(r.task.ID, silent)
 	r.input.change(func() { r.input.over = true })
-	r.done(result)
+	if !r.reported() {
+		r.done(result)
+	}
 	b.mu.Lock()
 	delete(b.runs, r.task.ID)
 	b.mu.Unlock()

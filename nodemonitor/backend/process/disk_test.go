@@ -3,9 +3,15 @@ package process
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 )
@@ -53,5 +59,56 @@ func TestAttemptThatTheGuardCannotBegin(t *testing.T) {
 	n.cfg.Disk = disk.New(disk.Config{Probe: func() error { return n.logs.Probe(1 << 62) }, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler)})
 	if r := n.run(t, task(1, "no-such-program")); r.Outcome != sched.Yielded {
 		t.Errorf("%+v", r)
+	}
+}
+
+// While the guard hangs with its disk, what has not begun is given back, and is killed when the guard
+// goes on. What runs, and what must end before another attempt begins, stays.
+func TestAttemptsOfAGuardThatHangs(t *testing.T) {
+	var pid atomic.Int64
+	n := newNode(t, guard.Options{Started: func(p int) { pid.Store(int64(p)) }})
+	ends := make(chan backend.Result, 3)
+	end := func(r backend.Result) { ends <- r }
+	gate := filepath.Join(t.TempDir(), "gate")
+	n.Start(task(0, "sh", "-c", "until [ -e "+gate+" ]; do sleep 0.01; done"), end)
+	known := func(i int) bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.runs[id(i)] != nil && n.runs[id(i)].known
+	}
+	await.Until(t, "the first one runs", func() bool { return known(0) }, func() string { return "" })
+	hang := func(s syscall.Signal) {
+		if err := syscall.Kill(int(pid.Load()), s); err != nil {
+			t.Error(err)
+		}
+	}
+	hang(syscall.SIGSTOP)
+	defer hang(syscall.SIGCONT)
+	left := filepath.Join(t.TempDir(), "left")
+	alone := task(2, "true")
+	alone.Alone = true
+	n.Start(task(1, "sh", "-c", "sleep 1; touch "+left), end)
+	n.Start(alone, end)
+	n.GiveBackWaiting()
+	n.GiveBackWaiting() // each only once
+	if r := <-ends; r.ID != id(1) || r.Outcome != sched.Yielded || !strings.Contains(r.Reason, "the disk of node \"n1\" does not answer") {
+		t.Errorf("%+v", r)
+	}
+	hang(syscall.SIGCONT)
+	if r := <-ends; r.ID != id(2) || r.Outcome != sched.Done {
+		t.Errorf("%+v", r)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-ends; r.ID != id(0) || r.Outcome != sched.Done {
+		t.Errorf("%+v", r)
+	}
+	n.Close()
+	if len(ends) > 0 {
+		t.Errorf("also reported: %+v", <-ends)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("the attempt that was given back ran to its end")
 	}
 }

@@ -1,0 +1,88 @@
+package cluster_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+)
+
+// A node whose disk hangs holds at most what has begun there: everything else runs elsewhere meanwhile,
+// nothing begins twice, and the node takes tasks again when the disk answers.
+func TestNodeOnADiskThatHangs(t *testing.T) {
+	t.Parallel()
+	const node, slots = "node-0-000", 2
+	d := mountDisk(t)
+	c := start(t, cluster.Spec{
+		Groups: []int{2}, Slots: slots, Isolation: cluster.Process, // a guard for each
+		Configure: func(config any) {
+			if c, ok := config.(*nodemonitor.Config); ok && c.ID == node {
+				c.WorkDir = d.folder
+			}
+		},
+	})
+	s := scheduler(t, c.Frontends()[0])
+	awaitUse(t, s, "first", node)
+	const tasks = 200
+	p := submitProcesses(t, s, "job", "short", tasks, "0.05")
+	await.Until(t, "the job runs there", func() bool { return p.at(node) > 0 }, func() string { return fmt.Sprint(p.starts()) })
+	d.run(t, "fsfreeze", "-f")
+	thaw := sync.OnceFunc(func() { d.run(t, "fsfreeze", "-u") })
+	defer thaw() // a frozen disk would keep the test from ending
+	ended := func() int {
+		got, err := s.Status(t.Context(), p.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Completed
+	}
+	shown := func() string { return fmt.Sprintf("%+v; %d tasks ended", nodeState(t, s, node), ended()) }
+	await.Until(t, "the node takes nothing", func() bool {
+		n := nodeState(t, s, node) // lost: it made a folder on the disk just then
+		return n.State == api.StateLost || n.State != api.StateUp && strings.Contains(n.Reason, "not answered")
+	}, shown)
+	await.Until(t, "what has not begun there ends elsewhere", func() bool { return ended() >= tasks-slots }, shown)
+	thaw()
+	awaitState(t, s, node, api.StateUp)
+	p.await()
+	awaitUse(t, s, "again", node)
+}
+
+// mountedDisk is a file system of its own, which can be frozen.
+type mountedDisk struct{ root, folder string }
+
+// mountDisk makes and mounts one until the test ends, or skips the test where that is not possible.
+func mountDisk(t *testing.T) *mountedDisk {
+	t.Helper()
+	dir := t.TempDir()
+	image, root := filepath.Join(dir, "image"), filepath.Join(dir, "mounted")
+	for _, err := range []error{os.WriteFile(image, nil, 0o600), os.Truncate(image, 256<<20), os.Mkdir(root, 0o700)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range [][]string{{"mkfs.ext4", "-q", image}, {"mount", "-o", "loop", image, root}} {
+		if text, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:gosec // of this test
+			t.Skipf("a disk that can be frozen is not to be had here: %v: %v: %s", command, err, text)
+		}
+	}
+	d := &mountedDisk{root, filepath.Join(root, "work")}
+	t.Cleanup(func() { (&mountedDisk{root: root}).run(t, "umount") })
+	return d
+}
+
+// run runs a command on the disk.
+func (d *mountedDisk) run(t *testing.T, command ...string) {
+	t.Helper()
+	if text, err := exec.Command(command[0], append(command[1:], d.root)...).CombinedOutput(); err != nil { //nolint:gosec,noctx // of this test; also after its end
+		t.Errorf("%v: %v: %s", command, err, text)
+	}
+}
