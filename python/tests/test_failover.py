@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import pathlib
 import signal
@@ -286,6 +287,33 @@ class SecuredTest(unittest.TestCase):
         with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": self.dev.environ["XDG_RUNTIME_DIR"]}), Client() as client:
             self.assertEqual(client.settings.tls_ca, given["tls_ca"])
             self.assertEqual(client.sleep(0).wait(PATIENCE).state, "completed")
+
+    def test_a_connection_that_ends_in_the_handshake(self) -> None:
+        class Ends(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                self.request.shutdown(socket.SHUT_WR)
+                while self.request.recv(4096):
+                    pass
+
+        proxy = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Ends)
+        self.addCleanup(proxy.server_close)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.shutdown)
+        ends, ca = f"127.0.0.1:{proxy.server_address[1]}", self.dev.ready["tls_ca"]
+
+        def jobs(*frontends: str) -> Any:
+            with Client(frontends, tls_ca=ca, retry_for=0) as client:
+                return client.jobs()
+
+        async def later(*frontends: str) -> Any:
+            async with AsyncClient(frontends, tls_ca=ca, retry_for=0) as client:
+                return await client.jobs()
+
+        for ask in (jobs, lambda *frontends: asyncio.run(later(*frontends))):
+            self.assertEqual(ask(ends, *self.dev.frontends), [])
+            e = raised(CallError, functools.partial(ask, ends))
+            self.assertEqual(e.problem, Problem.NOT_READY)
+            self.assertRegex(str(e), "(no connection|the handshake of TLS): [^,]")
 
     def test_certificates_are_read_again(self) -> None:
         other = Dev("--secure", str(self.folder / "others"))

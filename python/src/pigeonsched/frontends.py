@@ -95,6 +95,15 @@ class Frontend:
             self._verifier = self._verifier.again()
         try:
             link = await self._network.connect(self.address, self._verifier, timeout)
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as e:
+            # The frontend may be stopping, or a proxy before it has none: no certificate was at fault.
+            raise CallError(
+                f"the connection ended within the handshake of TLS: {e}",
+                sent=False,
+                subject="frontend " + self.address,
+                tried="connecting by TLS",
+                advice="try again; if this stays, the frontend may not speak TLS: set its tls_cert",
+            ) from e
         except ssl.SSLError as e:
             raise CallError(
                 f"TLS: {e}",
@@ -105,7 +114,8 @@ class Frontend:
                 problem=Problem.DENIED,
             ) from e
         except LOST as e:
-            raise CallError(f"no connection: {e}", sent=False, subject="frontend " + self.address, tried="connecting", advice="check that it runs and that the address is right") from e
+            # asyncio has no text for a connection that ended within the handshake of TLS.
+            raise CallError(f"no connection: {str(e) or type(e).__name__}", sent=False, subject="frontend " + self.address, tried="connecting", advice="check that it runs and that the address is right") from e
         try:
             await self._prove(link, timeout)
         except LOST as e:
