@@ -49,6 +49,15 @@ def fail_strangely() -> None:
 
 
 @local
+def fail_without_text() -> None:
+    class SilentError(Exception):
+        def __str__(self) -> str:
+            raise KeyError("detail")
+
+    raise SilentError
+
+
+@local
 def first_of(values: list[int]) -> int:
     return next(iter(values))
 
@@ -103,6 +112,9 @@ class ExecutorTest(WithCluster):
         self.assertIn("OfTheNodeError: odd", str(e))
         e = raised(RemoteError, lambda: self.executor.submit(leave).result(PATIENCE))
         self.assertIn("SystemExit: it leaves", str(e))
+        e = raised(Exception, lambda: self.executor.submit(fail_without_text).result(PATIENCE))
+        self.assertEqual(type(e).__name__, "SilentError")
+        self.assertIn("in fail_without_text", str(e.__cause__))
 
     def test_bounds(self) -> None:
         noise = os.urandom(760_000)

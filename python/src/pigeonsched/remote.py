@@ -32,6 +32,13 @@ def call(payload: str, version: str) -> "list[object]":
     return [fn(*args, **kwargs) for args, kwargs in calls]
 
 
+def text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # of its own __str__: the caller gets the error all the same
+        return "<it cannot be shown as text>"
+
+
 def failed(error: BaseException) -> bytes:
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     name = type(error).__module__ + "." + type(error).__qualname__
@@ -40,7 +47,7 @@ def failed(error: BaseException) -> bytes:
         pickle.loads(pickled or b"")
     except Exception:
         pickled = None
-    return pickle.dumps((pickled, name, str(error)[:4096], trace[-65536:]), 5)
+    return pickle.dumps((pickled, name, text_of(error)[:4096], trace[-65536:]), 5)
 
 
 def main() -> None:
