@@ -58,6 +58,11 @@ def fail_without_text() -> None:
 
 
 @local
+def wait_in_vain() -> None:
+    raise TimeoutError("no answer of the database")
+
+
+@local
 def first_of(values: list[int]) -> int:
     return next(iter(values))
 
@@ -104,6 +109,9 @@ class ExecutorTest(WithCluster):
         self.assertEqual(str(e), "no 7")
         self.assertIsInstance(e.__cause__, RemoteTraceback)
         self.assertIn("in fail", str(e.__cause__))
+        # asyncio's conversion of futures makes a new TimeoutError.
+        e = raised(TimeoutError, lambda: self.executor.submit(wait_in_vain).result(PATIENCE))
+        self.assertIn("in wait_in_vain", str(e.__cause__))
         e = raised(ValueError, lambda: list(self.executor.map(fail, [1, 2], timeout=PATIENCE)))
         self.assertEqual(str(e), "no 1")
 

@@ -18,7 +18,6 @@ from pigeonsched import payload
 from pigeonsched import progress as progress_bar
 from pigeonsched.aio import AsyncClient
 from pigeonsched.aioexecutor import AsyncPigeonExecutor, pack
-from pigeonsched.model import Command
 
 _T = TypeVar("_T")
 
@@ -88,13 +87,11 @@ class PigeonExecutor(concurrent.futures.Executor):
         name, command = payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python)
         self._async.check(1)
 
-        async def call() -> _T:
-            result: _T = await self._async.send(name, command)
-            return result
-
+        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
         with self._mutex:
             self._check_open()
-            return self._in_loop(call())
+            self._loop.call_soon_threadsafe(self._send, lambda: [self._async.send(name, command)], [future], None)
+        return future
 
     def map(
         self, fn: Callable[..., _T], *iterables: Iterable[Any], timeout: Optional[float] = None, chunksize: int = 1, progress: bool = False, **unsupported: Any
@@ -113,13 +110,13 @@ class PigeonExecutor(concurrent.futures.Executor):
         futures: list[concurrent.futures.Future[list[_T]]] = [concurrent.futures.Future() for _ in commands]
         with self._mutex:
             self._check_open()
-            self._loop.call_soon_threadsafe(self._send, name, commands, futures, bar)
+            self._loop.call_soon_threadsafe(self._send, lambda: self._async.send_all(name, commands), futures, bar)
         return _Results(futures, timeout, bar, self._thread)
 
-    def _send(self, name: str, commands: list[Command], futures: list[concurrent.futures.Future[Any]], bar: Optional[progress_bar.Bar]) -> None:
-        """Runs the calls of a map, in the loop, for these futures."""
+    def _send(self, run: Callable[[], list[asyncio.Future[Any]]], futures: list[concurrent.futures.Future[Any]], bar: Optional[progress_bar.Bar]) -> None:
+        """Runs calls, in the loop, for these futures. asyncio's own conversion of futures loses the cause of a TimeoutError."""
         try:
-            sent = self._async.send_all(name, commands)
+            sent = run()
         except Exception as e:
             for f in futures:
                 if f.set_running_or_notify_cancel():
