@@ -133,6 +133,17 @@ class ClientTest(WithCluster):
         self.assertEqual(e.problem, Problem.NOT_FOUND)
         self.assertTrue(e.what and e.subject and e.tried and e.advice, e)
         raised(TypeError, lambda: self.client.submit("echo hello"))
+        anything: Any = "x"
+        job = self.client.sleep(0)
+        for name, call in {
+            "tasks": lambda: self.client.sleep(0, tasks=anything),
+            "task": lambda: job.logs(task=anything),
+            "attempt": lambda: job.files(attempt=anything),
+            "limit": lambda: self.client.jobs(anything),
+        }.items():
+            self.assertIn(f"{name} is 'x': give a whole number", str(raised(TypeError, call)))
+        anything = job
+        self.assertIn("the id of a job is Job(", str(raised(TypeError, lambda: self.client.job(anything))))
         raised(PigeonError, lambda: self.client.submit([]))
         e = raised(PigeonError, lambda: self.client.sleep(1, tasks=100_001))
         self.assertIn("100000", str(e))

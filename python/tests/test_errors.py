@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import decimal
 import functools
 import pickle
 import unittest
@@ -52,6 +53,7 @@ class ValuesTest(unittest.TestCase):
 
     def test_programs(self) -> None:
         anything: Any = ["env", b"x"]
+        text: Any = "A=1"
         for command, env, tasks, error, want in [
             (["echo", b"x"], None, 1, TypeError, "an argument is b'x': give text"),
             (["echo", None], None, 1, TypeError, "an argument is None"),
@@ -61,13 +63,24 @@ class ValuesTest(unittest.TestCase):
             ([Command(anything, {})], None, 1, TypeError, "an argument is b'x'"),
             ([], None, 1, PigeonError, "there is no program to run"),
             (["env"], None, 2.0, TypeError, "tasks is 2.0: give a whole number"),
+            ("echo x", None, 1, TypeError, "this is 'echo x'"),
+            (b"echo x", None, 1, TypeError, "this is b'echo x'"),
+            ([Command("echo x")], None, 1, TypeError, "this is 'echo x'"),
+            (["env"], ["A=1"], 1, TypeError, "the environment of a program is list: give a mapping"),
+            ([Command(["env"], text)], None, 1, TypeError, "the environment of a program is str"),
         ]:
             given: Any = command
             variables: Any = env
             number: Any = tasks
             with self.subTest(command=command, env=env):
                 self.assertIn(want, str(raised(error, functools.partial(_request, given, number, variables))))
+        with self.assertRaisesRegex(PigeonError, "200000 tasks are outside 1 to 100000"):
+            commands_of(["env"], 200_000, None)
         with self.assertRaisesRegex(PigeonError, "the sleep is inf"):
             wire.request([], float("inf"), 1, JobOptions(), "ann")
         r = _request(["echo", 1], 2, {"A": 1})
         self.assertEqual((r.tasks[1].process.argv, r.tasks[1].process.env), (["echo", "1"], ["A=1"]))
+        self.assertEqual(_request(iter(["echo", 1]), 1, {}).tasks[0].process.argv, ["echo", "1"])
+        self.assertEqual(len(_request((Command(["true"]) for _ in range(3)), 1, None).tasks), 3)
+        exact: Any = decimal.Decimal("1.5")
+        self.assertEqual(wire.request([], 0.0, 1, JobOptions(estimate=exact), "ann").estimateNanos, 1_500_000_000)

@@ -10,8 +10,8 @@ from typing import Any, Optional, TypeVar, Union
 from pigeonsched import progress as progress_bar
 from pigeonsched.errors import Problem, PigeonError
 from pigeonsched.links import BlockingNetwork, run_blocking
-from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile, check_whole, text_of
-from pigeonsched.session import JobSession, Session
+from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile, program
+from pigeonsched.session import JobSession, Session, check_tasks
 from pigeonsched.settings import Settings, load
 
 _T = TypeVar("_T")
@@ -20,16 +20,15 @@ _BAR_EVERY = 0.2  # seconds between two updates of a progress bar
 
 def commands_of(command: Union[Sequence[str], Sequence[Command]], tasks: int, env: Optional[Mapping[str, str]]) -> list[Command]:
     """Returns a program for each task, from the arguments of submit."""
-    if isinstance(command, str):
-        raise TypeError('a program is a list of its arguments, such as ["echo", "hello"]: it runs without a shell')
-    commands = [c for c in command if isinstance(c, Command)]
+    given: list[Any] = list(command) if not isinstance(command, (str, bytes, bytearray)) else program(command)
+    commands = [c for c in given if isinstance(c, Command)]
     if commands:
-        _check_commands(commands, len(command), tasks, env)
+        _check_commands(commands, len(given), tasks, env)
         return commands
-    argv = [text_of(a, "an argument") for a in command]
+    argv = program(given)
     if not argv or not argv[0]:
         raise PigeonError("there is no program to run", tried="reading what to submit; nothing was sent", advice='give its arguments, such as ["echo", "hello"]', problem=Problem.INVALID)
-    check_whole("tasks", tasks, 32)
+    check_tasks(tasks)  # before a list of as many is made
     return [Command(argv, env or {})] * tasks
 
 

@@ -95,8 +95,23 @@ def check_number(name: str, value: Any) -> None:
     """Refuses what is no number that can be sent as so many seconds, or processors."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} is {value!r}: give a number{'' if name == 'cpus' else ', of seconds'}")
-    if not math.isfinite(value) or abs(value) * 1e9 >= 1 << 63:
+    number = float(value)
+    if not math.isfinite(number) or abs(number) * 1e9 >= 1 << 63:
         raise _refused(f"{name} is {value}, which no job can have")
+
+
+def program(argv: Any) -> list[str]:
+    """Returns the arguments of a program as text."""
+    if isinstance(argv, (str, bytes, bytearray)):  # each of its characters would be an argument
+        raise TypeError(f'a program is a list of its arguments, such as ["echo", "hello"], and this is {argv[:100]!r}: it runs without a shell')
+    return [text_of(a, "an argument") for a in argv]
+
+
+def environment(env: Any) -> list[str]:
+    """Returns the variables of a program as systems write them."""
+    if not isinstance(env, Mapping):
+        raise TypeError(f"the environment of a program is {type(env).__name__}: give a mapping of the names of variables to their values")
+    return [variable(k, v) for k, v in env.items()]
 
 
 def text_of(value: Any, what: str) -> str:

@@ -15,7 +15,7 @@ from pigeonsched import staging, wire
 from pigeonsched.errors import JobFailedError, PigeonError, Problem
 from pigeonsched.frontends import SHORT_RETRY, Call, Frontend, Frontends
 from pigeonsched.links import Network
-from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece, TaskFile
+from pigeonsched.model import Command, JobOptions, JobStatus, LogPiece, TaskFile, check_whole
 from pigeonsched.settings import Settings
 
 _LOG = logging.getLogger("pigeonsched")
@@ -44,8 +44,7 @@ class Session:
     async def submit(self, commands: Sequence[Command], sleep: float, tasks: int, options: JobOptions, made: bool = False) -> tuple[JobSession, bool]:
         """Submits a job; made: its key was made for it. Returns it, and whether it was known before."""
         count = len(commands) or tasks
-        if not 1 <= count <= MAX_TASKS:
-            raise PigeonError(f"{count} tasks are outside 1 to {MAX_TASKS}, the limit of a job", tried="reading what to submit; nothing was sent", advice="split it into several jobs")
+        check_tasks(count)
         if options.key == "":  # of a variable that is not set, say: the job would be accepted each time
             raise PigeonError("the key of the job is empty", tried="reading what to submit; nothing was sent", advice="give the key, or leave it out")
         key, made = options.key or new_key(), made or options.key is None
@@ -59,6 +58,8 @@ class Session:
 
     async def find(self, job: str) -> tuple[JobSession, JobStatus]:
         """Returns a job with its state, from the frontend that has it."""
+        if not isinstance(job, str):
+            raise TypeError(f"the id of a job is {job!r}: give text")
 
         async def ask(f: Frontend, timeout: float) -> tuple[str, JobStatus]:
             found = await f.identify(timeout)
@@ -69,6 +70,7 @@ class Session:
 
     async def jobs(self, limit: int) -> list[JobStatus]:
         """Returns the newest jobs of the frontend that answers, the newest first."""
+        check_whole("limit", limit, 32)
 
         async def ask(f: Frontend, timeout: float) -> list[JobStatus]:
             found: list[JobStatus] = []
@@ -135,6 +137,8 @@ class JobSession:
         return wire.status(await self._ask("cancelJob", self.id))
 
     async def log_piece(self, task: int, attempt: int, stream: str, offset: int, ended: bool, until: Optional[float] = None) -> LogPiece:
+        check_whole("task", task, 32)
+        check_whole("attempt", attempt, 32)
         # For a job that has not ended, an output that is not there yet is an answer.
         answers = frozenset() if ended else frozenset({Problem.NOT_READY})
         piece = wire.log_piece(await self._ask("taskLog", self.id, task, attempt, stream, offset, _PIECE, answers=answers, until=until))
@@ -214,6 +218,13 @@ class JobSession:
                 problem=Problem.INTERNAL,
             )
         return await self.logs(task, ended=True, until=until)
+
+
+def check_tasks(count: Any) -> None:
+    """Refuses a number of tasks that no job can have."""
+    check_whole("tasks", count, 64)
+    if not 1 <= count <= MAX_TASKS:
+        raise PigeonError(f"{count} tasks are outside 1 to {MAX_TASKS}, the limit of a job", tried="reading what to submit; nothing was sent", advice="split it into several jobs")
 
 
 def _until(timeout: Optional[float]) -> Optional[float]:

@@ -15,7 +15,7 @@ from pigeonsched.gen.identity import IdentityService
 from pigeonsched.gen.published import SchedulerService
 from pigeonsched.gen.published import ttypes as generated
 from pigeonsched.links import MAX_FRAME, FrameError
-from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece, check_number, text_of, variable
+from pigeonsched.model import Command, Identity, JobOptions, JobStatus, LogPiece, check_number, environment, program
 from pigeonsched.staging import StagedFile
 
 types: Any = generated  # the compiler writes no annotations
@@ -134,7 +134,7 @@ def staged_file(f: StagedFile) -> Any:
 def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str, stage: Sequence[StagedFile] = ()) -> Any:
     """Returns a job of these programs, one for each task, or without them of tasks that sleep."""
     if commands:
-        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=[text_of(a, "an argument") for a in c.argv], env=[variable(k, v) for k, v in c.env.items()], dir=options.dir)) for i, c in enumerate(commands)]
+        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=program(c.argv), env=environment(c.env), dir=options.dir)) for i, c in enumerate(commands)]
     else:
         check_number("the sleep", sleep)
         specs = [types.TTaskSpec(taskId=str(i), sleepNanos=nanos(sleep)) for i in range(tasks)]
@@ -164,4 +164,4 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
 
 
 def nanos(seconds: float) -> int:
-    return round(seconds * 1e9)
+    return round(float(seconds) * 1e9)
