@@ -1,6 +1,7 @@
 package org.pigeonsched.spark.link
 
 import java.net.{InetAddress, ServerSocket}
+import java.nio.file.Files
 import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.JavaConverters._
@@ -24,10 +25,12 @@ class ApplicationLinkSuite extends AnyFunSuite with Eventually with TimeLimits {
     override def rejected(why: Refusal): Unit = ends.put(why)
   }
 
-  private def link(frontends: Address*): ApplicationLink =
+  private def link(frontends: Address*): ApplicationLink = linkWith(Nil, frontends: _*)
+
+  private def linkWith(files: Seq[ShippedFile], frontends: Address*): ApplicationLink =
     new ApplicationLink(
       new TApplication("app", "", "", 1, true, ""),
-      Nil,
+      files,
       new Frontends(frontends),
       Events)
 
@@ -140,6 +143,22 @@ class ApplicationLinkSuite extends AnyFunSuite with Eventually with TimeLimits {
       intercept[Refusal](link(a.address, full.address).start(1))
       assert(Seq(a, b, full).forall(_.calls.contains("register")))
     }
+  }
+
+  test("a file that was replaced since the start of the driver is sent as it was then") {
+    val path = Files.createTempFile("plugin", ".jar")
+    val content = Array.tabulate[Byte](ShippedFile.ChunkBytes + 10)(_.toByte)
+    try withFrontends(1) { case Seq(frontend) =>
+        Files.write(path, content)
+        val file = ShippedFile.of("plugin.jar", path.toFile)
+        Files.write(path, content.reverse)
+        frontend.missing = file.sha256
+        val l = linkWith(Seq(file), frontend.address)
+        l.start(60000)
+        l.close()
+        assert(frontend.received.toByteArray.sameElements(content))
+      }
+    finally Files.delete(path)
   }
 
   test("a rejected application is informed once, and makes no more calls") {

@@ -1,5 +1,6 @@
 package org.pigeonsched.spark.link
 
+import java.io.ByteArrayOutputStream
 import java.net.{InetAddress, InetSocketAddress}
 import java.nio.ByteBuffer
 import java.util.Collections
@@ -48,6 +49,12 @@ final class FakeFrontend(tls: Option[SSLContext] = None)
 
   /** The executors that the news name. */
   @volatile private var states: Seq[TExecutorState] = Nil
+
+  /** The SHA-256 of a file that it lacks until it is sent; empty for none. */
+  @volatile var missing = ""
+
+  /** The bytes of files that were sent. */
+  val received = new ByteArrayOutputStream
 
   /** The names of the calls, in order. */
   val calls = new ConcurrentLinkedQueue[String]()
@@ -109,7 +116,7 @@ final class FakeFrontend(tls: Option[SSLContext] = None)
     calls.add(call)
     refusal.foreach(throw _)
     new TApplicationReply(
-      Collections.emptyList[String](),
+      Seq(missing).filter(_.nonEmpty).asJava,
       15000,
       Collections.emptyList[String](),
       0)
@@ -127,7 +134,13 @@ final class FakeFrontend(tls: Option[SSLContext] = None)
     reply("want")
   }
   override def putFile(application: String, sha256: String, offset: Long, data: ByteBuffer): Long =
-    0
+    received.synchronized {
+      val piece = new Array[Byte](data.remaining)
+      data.get(piece)
+      received.write(piece)
+      missing = ""
+      received.size.toLong
+    }
   override def endApplication(application: String, incarnation: Long): Unit = reply("end")
 
   override def news(
