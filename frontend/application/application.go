@@ -149,7 +149,12 @@ func (a *application) executorExited(p *executor, s api.ExecutorState, ran time.
 	delete(a.executors.byID, p.id)
 	a.jobs.free(p)
 	a.orders.due(p.node)
-	if !p.stop && s.ExitStatus >= 0 { // it ended by itself: its node was not lost and has not stopped it
+	switch {
+	case p.stop || s.ExitStatus < 0: // it did not end by itself: it, or its node, was stopped or lost
+		if p.state.State == api.ExecutorRunning {
+			a.executors.restarts.executorStopped(ran)
+		}
+	default:
 		_, running := a.executors.count()
 		if a.executors.restarts.executorFailed(now, ran, running) {
 			s.Final = true

@@ -247,6 +247,34 @@ func TestExitedExecutorIsReplaced(t *testing.T) {
 	}
 }
 
+// An executor that has run well resets the count also when it was stopped, as Spark stops those
+// that are idle.
+func TestStoppedExecutorThatRanResetsTheCount(t *testing.T) {
+	d := newCluster(t, "a")
+	a := d.serve(1)
+	for n := 1; n <= 2*maxFailures; n++ {
+		id := fmt.Sprint(n)
+		x := d.held("a", id)
+		if n == maxFailures {
+			x.Ran = wellAfter
+			d.want(a, &api.Wants{Application: "app", Incarnation: 7, Sequence: a.wants.Sequence + 1, Executors: 1, Stop: []string{id}}, nil, d.now)
+		} else {
+			x.State.State, x.State.Reason, x.State.ExitStatus = api.ExecutorExited, "it exited with status 3", 3
+		}
+		d.round()
+		if n == maxFailures && a.executors.restarts.failures != 0 {
+			t.Errorf("%d failures in a row after an executor that ran for %v", a.executors.restarts.failures, wellAfter)
+		}
+		d.now = d.now.Add(lastPause)
+		d.tick(d.now)
+		d.round()
+		a.lastContact = d.now
+		if last := a.updates.states[len(a.updates.states)-1]; last.Final != (n == 2*maxFailures) {
+			t.Fatalf("executor %d: %+v", n, last)
+		}
+	}
+}
+
 // Executors that their node has stopped, because it drains, are replaced without being counted.
 func TestExecutorsStoppedByTheirNode(t *testing.T) {
 	d := newCluster(t, "a")

@@ -19,6 +19,13 @@ type restarts struct {
 	notBefore time.Time
 }
 
+// executorStopped resets the count when an executor that did not end by itself had run well.
+func (r *restarts) executorStopped(ran time.Duration) {
+	if ran >= wellAfter {
+		r.failures = 0
+	}
+}
+
 // executorFailed counts an executor that ended by itself, and reports whether no
 // other one is to be started; running is how many others run.
 func (r *restarts) executorFailed(now time.Time, ran time.Duration, running int) (final bool) {
