@@ -40,8 +40,11 @@ class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes ha
             return self._job.result().decode()
 
     def on_kill(self) -> None:
+        # Airflow calls this in execute, at the end of the process, or after execute, at a time-out:
+        # the client of execute is closed then.
         if self._job is not None:
-            self._job.cancel()
+            with Client() as client:
+                client.job(self._job.id).cancel()
 
 
 class PigeonFunctionOperator(BaseOperator):  # type: ignore[misc] # as above

@@ -46,8 +46,12 @@ def of_try(dag: str, task: str) -> dict[str, Any]:
     return {"ti": mock.Mock(dag_id=dag, task_id=task, run_id="manual", map_index=-1, try_number=1)}
 
 
+class TaskTimeout(BaseException):
+    """Stands for Airflow's AirflowTaskTimeout, which is no Exception either."""
+
+
 def late(*_: Any) -> None:
-    raise TimeoutError
+    raise TaskTimeout
 
 
 class AirflowTest(WithCluster):
@@ -59,11 +63,23 @@ class AirflowTest(WithCluster):
             ids.append(operator._job.id)
         self.assertNotEqual(*ids)
 
+    def test_a_program_is_cancelled_after_its_time_is_up(self) -> None:
+        operator = load().PigeonOperator(task_id="t", command=["sleep", "3600"])
+        self.time_is_up_in(1)
+        self.assertRaises(TaskTimeout, operator.execute, of_try("dag", "slow"))
+        operator.on_kill()
+        with Client() as client:
+            self.assertEqual(client.job(operator._job.id).status().state, "cancelled")
+
+    def time_is_up_in(self, seconds: float) -> None:
+        """Ends a task as Airflow does."""
+        before = signal.signal(signal.SIGALRM, late)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
     def test_a_function_is_cancelled_after_an_error(self) -> None:
         operator = load().PigeonFunctionOperator(task_id="t", function=time.sleep, arguments=[20])
-        before = signal.signal(signal.SIGALRM, late)  # as Airflow ends a task whose time is up
-        self.addCleanup(signal.signal, signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, 2)
-        self.assertRaises(TimeoutError, operator.execute, of_try("dag", "late"))
+        self.time_is_up_in(2)
+        self.assertRaises(TaskTimeout, operator.execute, of_try("dag", "late"))
         with Client() as client:
             self.assertEqual({j.state for j in client.jobs() if j.name == "dag.late"} - {"cancelled"}, set())
