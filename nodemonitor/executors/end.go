@@ -18,7 +18,7 @@ type end struct {
 	reason  string
 	ran     time.Duration
 	refused bool // it never began, and cannot run here
-	noRoom  bool // only for lack of room
+	forNow  bool // for lack of room, or another reason that may pass
 }
 
 // end stops the executors of an application; none of them is started afterwards.
@@ -49,7 +49,7 @@ func (m *Manager) stopExecutor(x *executor, reason string) {
 // wanted elsewhere, as one for which the node has no room.
 func (m *Manager) ended(x *executor, e end) {
 	if e.refused && m.cfg.Disk.Look() != "" {
-		e.noRoom = true
+		e.forNow = true
 	}
 	if x.app.Grants {
 		m.cfg.Table.Remove(x.app.ID, x.id, e.reason)
@@ -77,7 +77,7 @@ func (x *executor) stopped(e end) end {
 	if x.stopping == "" {
 		return e
 	}
-	e.reason, e.refused = "it was stopped: "+x.stopping, false
+	e.reason, e.refused, e.forNow = "it was stopped: "+x.stopping, false, false
 	if x.blameless {
 		e.status = -1
 	}
@@ -92,8 +92,8 @@ func (m *Manager) keepEnd(x *executor, e end) {
 	a := x.app
 	s := x.state
 	s.State, s.ExitStatus, s.Reason = api.ExecutorExited, e.status, e.reason
-	if e.noRoom {
-		s.State = api.ExecutorWaiting // for room, elsewhere or later, under another id
+	if e.forNow {
+		s.State = api.ExecutorWaiting // it is tried again, elsewhere or later, under another id
 	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
 	if n := len(a.ended) - maxLogs; n > 0 {

@@ -109,11 +109,11 @@ func (m *Manager) begin(a *application, id string) {
 		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
 	}
 	if m.draining != "" {
-		m.keepEnd(x, end{reason: m.draining, refused: true, noRoom: true})
+		m.keepEnd(x, end{reason: m.draining, refused: true, forNow: true})
 		return
 	}
 	if err := m.apps.checkRoom(&m.cfg, a, x); err != nil {
-		m.keepEnd(x, end{reason: err.Error(), refused: true, noRoom: true})
+		m.keepEnd(x, end{reason: err.Error(), refused: true, forNow: true})
 		return
 	}
 	a.executors[id] = x

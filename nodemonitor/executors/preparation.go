@@ -2,6 +2,7 @@ package executors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -118,7 +120,9 @@ func (p *preparation) fetch(ctx context.Context) *end {
 	defer cancel()
 	for _, f := range p.x.app.Template.Files {
 		if err := staging.Fetch(ctx, p.cfg.Files, f, func() (wire.FileKeeper, error) { return p.cfg.Fetch(p.address()) }); err != nil {
-			return p.x.refusal(fmt.Sprintf("its file %q is not here: %v", f.Name, err), "fetching it from its frontend", "register the application again, so that the file is sent")
+			refused := p.x.refusal(fmt.Sprintf("its file %q is not here: %v", f.Name, err), "fetching it from its frontend", "register the application again, so that the file is sent")
+			_, refused.forNow = errors.AsType[*client.CallError](err) // another frontend will take the application over
+			return refused
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package executors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,7 +41,9 @@ func (m *Manager) start(ctx context.Context, x *executor) {
 	case stopped:
 		m.ended(x, end{reason: "it was stopped before it began"})
 	case err != nil:
-		m.ended(x, *x.refusal("its process was not started: "+err.Error(), "starting it", "raise the node's max_processes, or wait for other processes to end"))
+		e := x.refusal("its process was not started: "+err.Error(), "starting it", "raise the node's max_processes, or wait for other processes to end")
+		e.forNow = errors.Is(err, guard.ErrFull)
+		m.ended(x, *e)
 	}
 }
 
