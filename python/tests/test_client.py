@@ -40,6 +40,11 @@ class ClientTest(WithCluster):
         job = self.client.submit(["sh", "-c", "echo one; sleep 0.3; echo two"])
         self.assertEqual(b"".join(job.follow()), b"one\ntwo\n")
 
+    def test_follow_of_a_task_that_is_not_there(self) -> None:
+        job = self.client.submit(["sh", "-c", "sleep 0.5; exit 1"])
+        e = raised(PigeonError, lambda: list(job.follow(task=1)))
+        self.assertIn("it has tasks 0 to 0, not 1", str(e))
+
     def test_large_output(self) -> None:
         job = self.client.submit([sys.executable, "-c", "print('x' * 900_000)"])
         self.assertEqual(len(job.result(0, PATIENCE)), 900_001)

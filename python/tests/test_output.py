@@ -50,7 +50,7 @@ class OutputTest(unittest.TestCase):
         async def follow() -> list[bytes]:
             return [data async for data in job.follow(0, "stdout")]
 
-        with mock.patch.object(job, "_ask", mock.AsyncMock(side_effect=pieces)), mock.patch.object(job, "wait_for", mock.AsyncMock(return_value=SimpleNamespace(state="completed", ended=True))):
+        with mock.patch.object(job, "_ask", mock.AsyncMock(side_effect=pieces)), mock.patch.object(job, "wait_for", mock.AsyncMock(return_value=SimpleNamespace(state="completed", ended=True, tasks=1))):
             with self.assertLogs("pigeonsched", "WARNING") as logs:
                 self.assertEqual(asyncio.run(follow()), [b"first", b"second\n"])
         self.assertIn("the stdout of attempt 2 follows", logs.output[0])

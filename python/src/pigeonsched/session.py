@@ -182,9 +182,12 @@ class JobSession:
 
     async def follow(self, task: int, stream: str) -> AsyncIterator[bytes]:
         """Yields what a task writes until the job has ended. The output of another attempt begins with a warning in the log."""
+        check_whole("task", task, 32)
         offset, current = 0, 0
         while True:
             s = await self.wait_for(_POLL)
+            if not 0 <= task < s.tasks:  # below, an output that is not found may still come
+                raise PigeonError(f"it has tasks 0 to {s.tasks - 1}, not {task}", subject=f"job {self.id}", tried="following the output of a task", advice="name one of these", problem=Problem.NOT_FOUND)
             while True:
                 try:
                     piece = await self.log_piece(task, 0, stream, offset, s.state == "completed")
