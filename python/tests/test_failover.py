@@ -163,6 +163,17 @@ class LostAnswersTest(WithCluster):
             self.assertFalse(e.sent)
             self.assertIn(dead, str(e))
 
+    def test_an_address_that_no_host_can_have(self) -> None:
+        async def later(*frontends: str) -> Any:
+            async with AsyncClient(frontends, retry_for=0) as client:
+                return await client.jobs()
+
+        with Client(["a..b:1", *self.dev.frontends], retry_for=0) as client:
+            client.jobs()  # the other one answers
+        self.assertIn("no connection: ", str(raised(CallError, lambda: Client("a..b:1", retry_for=0).jobs())))
+        asyncio.run(later("a..b:1", *self.dev.frontends))
+        self.assertIn("no connection: ", str(raised(CallError, lambda: asyncio.run(later("a..b:1")))))
+
     def test_another_service_at_the_address(self) -> None:
         with Client(self.dev.ready["web"].removeprefix("http://").rstrip("/"), retry_for=0, timeout=5) as client:
             raised(CallError, lambda: client.sleep(1))

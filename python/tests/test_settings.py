@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import pathlib
 import tempfile
@@ -53,6 +55,8 @@ class SettingsTest(unittest.TestCase):
             load(self.env)
         self.file("frontend: [a:1]")
         raised(TypeError, lambda: load(self.env, fronted="a:1"))
+        for wrong in ({"timeout": math.nan}, {"retry_for": math.nan}):
+            self.assertIn("use a duration above zero", str(raised(PigeonError, functools.partial(load, self.env, **wrong))))
 
     def test_no_cluster(self) -> None:
         e = raised(PigeonError, lambda: load(self.env))

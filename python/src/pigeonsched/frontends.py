@@ -113,7 +113,7 @@ class Frontend:
                 advice="check that the frontend has a certificate and that tls_ca (PIGEON_TLS_CA) is the authority of its cluster",
                 problem=Problem.DENIED,
             ) from e
-        except LOST as e:
+        except (*LOST, ValueError) as e:  # a ValueError: no name of a host can be like that, such as a..b
             # asyncio has no text for a connection that ended within the handshake of TLS.
             raise CallError(f"no connection: {str(e) or type(e).__name__}", sent=False, subject="frontend " + self.address, tried="connecting", advice="check that it runs and that the address is right") from e
         try:

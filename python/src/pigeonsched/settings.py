@@ -122,9 +122,9 @@ def _checked(s: Settings) -> Settings:
         host, _, port = address.rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
             raise _wrong("frontend", f"{address!r} is no host:port")
-    if s.timeout <= 0:
+    if not s.timeout > 0:  # nor NaN
         raise _wrong("timeout", "use a duration above zero")
-    if s.retry_for < 0:
+    if not s.retry_for >= 0:
         raise _wrong("retry_for", "use a duration above zero, or 0 to try once")
     if bool(s.tls_cert) != bool(s.tls_key):
         raise _wrong("tls_cert", "give tls_cert and tls_key, or neither")
