@@ -163,6 +163,19 @@ class LostAnswersTest(WithCluster):
             self.assertFalse(e.sent)
             self.assertIn(dead, str(e))
 
+    def test_the_error_of_a_signal_handler_ends_a_wait(self) -> None:
+        def alarm(*_: Any) -> None:
+            raise TimeoutError("the program's own time is up")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, alarm))
+        with Client() as client:
+            job = client.sleep(3)
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            e = raised(TimeoutError, lambda: job.wait(PATIENCE))
+            self.assertEqual(str(e), "the program's own time is up")
+            self.assertEqual(job.status().state, "running")  # by another connection
+            job.cancel()
+
     def test_an_address_that_no_host_can_have(self) -> None:
         async def later(*frontends: str) -> Any:
             async with AsyncClient(frontends, retry_for=0) as client:

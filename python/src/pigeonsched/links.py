@@ -7,13 +7,16 @@ blocking client runs them on links that never suspend (run_blocking), the other 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
+import signal
 import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable, Coroutine
+import traceback
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Optional, Protocol, TypeVar
 
 from pigeonsched.tls import Verifier
@@ -55,6 +58,26 @@ class Network(Protocol):
     async def work(self, do: Callable[[], _T]) -> _T: ...
 
 
+class _Interruption(BaseException):
+    """Takes the error of a signal's handler past those who repeat a call after an error of its connection."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """A handler may raise a TimeoutError to end what its program waits for: that is no error of the connection."""
+    try:
+        yield
+    except OSError as e:
+        handlers = {getattr(h, "__code__", None) for h in map(signal.getsignal, signal.valid_signals())} - {None}
+        if any(frame.f_code in handlers for frame, _ in traceback.walk_tb(e.__traceback__)):
+            raise _Interruption(e) from None
+        raise
+
+
 def run_blocking(call: Coroutine[Any, Any, _T]) -> _T:
     """Runs a coroutine that never suspends."""
     try:
@@ -62,6 +85,8 @@ def run_blocking(call: Coroutine[Any, Any, _T]) -> _T:
     except StopIteration as done:
         result: _T = done.value
         return result
+    except _Interruption as i:
+        raise i.error from None
     call.close()
     raise RuntimeError("a blocking call suspended")
 
@@ -93,9 +118,10 @@ class BlockingLink:
 
     async def exchange(self, message: bytes, timeout: float) -> bytes:
         until = time.monotonic() + timeout
-        self._socket.settimeout(timeout)
-        self._socket.sendall(struct.pack(">I", len(message)) + message)
-        return self._read(_length(self._read(4, until)), until)
+        with _interruptible():
+            self._socket.settimeout(timeout)
+            self._socket.sendall(struct.pack(">I", len(message)) + message)
+            return self._read(_length(self._read(4, until)), until)
 
     def _read(self, size: int, until: float) -> bytes:
         data = bytearray()
@@ -127,6 +153,10 @@ class BlockingNetwork:
     """Sockets, and time.sleep."""
 
     async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> BlockingLink:
+        with _interruptible():
+            return self._connect(address, verifier, timeout)
+
+    def _connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> BlockingLink:
         sock = socket.create_connection(split(address), timeout)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
