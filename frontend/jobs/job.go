@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -26,6 +27,7 @@ type Job struct {
 	former     bool                // it had ended when this process began
 	held       bool                // it starts after others, and the core does not know it
 	begun      bool                // an event has said that its first task is at a node
+	named      bool                // some of its tasks have names other than their numbers
 
 	arrived     sched.Time  // at the frontend, for completion times
 	due         sched.Time  // when its tasks began to wait: on its arrival, or when it was released
@@ -80,7 +82,7 @@ type jobTrace struct {
 
 func newJob(sub *journal.Submission) *Job {
 	return &Job{
-		ID: sub.Job, Submission: sub, fingerprint: sub.Fingerprint, reports: make([]taskReport, len(sub.Request.Tasks)),
+		ID: sub.Job, Submission: sub, fingerprint: sub.Fingerprint, named: haveNames(sub.Request.Tasks), reports: make([]taskReport, len(sub.Request.Tasks)),
 		Status: api.Status{
 			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
@@ -182,7 +184,7 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 		payloads[i] = tasks[i].Payload
 		payloads[i].Limits, payloads[i].Submitter, payloads[i].Array, payloads[i].Stage = limits, r.Submitter, array, r.Stage
 	}
-	if j.named() {
+	if j.named {
 		names = make([]string, len(tasks))
 		for i := range tasks {
 			names[i] = tasks[i].ID
@@ -191,10 +193,15 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 	return payloads, names
 }
 
-// named reports whether tasks have names other than their numbers.
-func (j *Job) named() bool {
-	tasks := j.Submission.Request.Tasks
-	return len(tasks) > 0 && tasks[0].ID != "0"
+// haveNames reports whether a task has a name other than its number.
+func haveNames(tasks []api.Task) bool {
+	var number [20]byte
+	for i := range tasks {
+		if tasks[i].ID != string(strconv.AppendInt(number[:0], int64(i), 10)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Attempt returns the attempt of a task that counts, while the job has not ended.
