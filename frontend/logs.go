@@ -61,6 +61,8 @@ type ran struct {
 	node  string    // that reported the task's result or was sent the task, "" while there is none
 	ended bool      // there is a result
 	state api.State // of the job
+	// former is set when the job had ended before this process began, or is not in memory any more.
+	former bool
 
 	submitter string // of the job
 }
@@ -70,7 +72,7 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	if j == nil {
 		return ran{tasks: -1}
 	}
-	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter, state: j.Status.State}
+	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter, state: j.Status.State, former: j.Former()}
 	if task >= 0 && task < r.tasks {
 		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended && r.node == "" {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
@@ -116,6 +118,9 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	switch {
 	case node != "":
 		return node, nil
+	case at.state == api.StateCancelled && at.former:
+		return "", &api.Error{Problem: api.NotFound, What: "it has no result, and where tasks of a cancelled job were stopped is known only until their frontend is restarted or has forgotten the job", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	case at.state.Ended():
 		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no node has reported that it ran, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "`pigeon explain` shows why its job ended"}
@@ -135,7 +140,10 @@ func (srv *schedulerService) ranBefore(id sched.JobID, r *wire.LogRequest, at ra
 	}
 	e := known.Ended
 	node, _ := jobs.NodeOf(e, r.Task, r.Attempt) // when it cannot be read, no node is known
-	return ran{tasks: e.Status.Tasks, app: e.Status.App, node: node, ended: true, submitter: e.Status.Submitter}, nil
+	return ran{
+		tasks: e.Status.Tasks, app: e.Status.App, node: node, submitter: e.Status.Submitter, state: e.Status.State, former: true,
+		ended: e.Status.State != api.StateCancelled || len(e.Results) == 0, // without them, nothing is known of its tasks
+	}, nil
 }
 
 // nodeAddress returns the address of a node, from the membership or else from the masters.

@@ -225,7 +225,7 @@ func TestLogOfOneOfManyTasks(t *testing.T) {
 }
 
 // TestLogOfACancelledJob: what the tasks of a cancelled job wrote is found where they ran, and the
-// explanation says where that was.
+// explanation says where that was, until the frontend is restarted: then it says that it does not know.
 func TestLogOfACancelledJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -257,6 +257,16 @@ func TestLogOfACancelledJob(t *testing.T) {
 	}
 	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 1, Stream: "stdout", Limit: 100}); err == nil || !strings.Contains(err.Error(), "no node has reported that it ran") {
 		t.Errorf("the task that waited: %v", err)
+	}
+	f = w.restartFrontend(f)
+	const forgotten = "where tasks of a cancelled job were stopped is known only until their frontend is restarted"
+	for _, where := range []string{"in memory", "in the journal"} {
+		for task := range r.Tasks {
+			if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: task, Stream: "stdout", Limit: 100}); err == nil || !strings.Contains(err.Error(), forgotten) {
+				t.Errorf("after a restart, with the job %s, task %d: %v", where, task, err)
+			}
+		}
+		f.LeaveMemory("job")
 	}
 }
 

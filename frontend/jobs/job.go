@@ -93,6 +93,9 @@ func newJob(sub *journal.Submission) *Job {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
+// Former reports whether the job had ended before this process began.
+func (j *Job) Former() bool { return j.former }
+
 // WaitEnd has the status sent to a channel of size 1 when the job has ended.
 func (j *Job) WaitEnd(done chan api.Status) { j.waiting = append(j.waiting, done) }
 

@@ -77,3 +77,18 @@ func TestStoppedTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestStoppedTaskOfAFormerProcess: a task of a cancelled job whose end is reported only to a later
+// process of the frontend is known to have been stopped, and where.
+func TestStoppedTaskOfAFormerProcess(t *testing.T) {
+	before, j, _ := cancelled(nil)
+	e := &journal.Ended{Job: j.ID, Status: *j.final, Results: before.results(j)}
+	table := New(Options{Retention: 2 * time.Hour, Clock: runloop.NewClock()})
+	if err := table.RestoreEnded(e, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	table.Unused(endReport(j.ID))
+	if tasks := table.StoppedTasks(table.Known(j.ID), 10); len(tasks) != 1 || tasks[0].Node != "n1" || tasks[0].Task != 0 {
+		t.Errorf("the tasks that were stopped are %+v", tasks)
+	}
+}

@@ -41,12 +41,25 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	t.jobs[e.Job] = j
 	t.order.add(j)
 	err := t.restoreEnd(j, e)
+	if e.Status.State == api.StateCancelled && len(e.Results) > 0 && err == nil {
+		j.withoutResult()
+	}
 	t.ended.add(j)
 	if j.trace.own = e.Trace; e.Trace != (api.Trace{}) {
 		t.traced = append(t.traced, j)
 	}
 	t.forget()
 	return err
+}
+
+// withoutResult leaves the tasks of a cancelled job of the journal without a result when no node
+// reported one: they were stopped, or waited.
+func (j *Job) withoutResult() {
+	for i := range j.reports {
+		if r := &j.reports[i]; r.node == 0 && !r.failed() {
+			r.outcome = sched.Unfinished
+		}
+	}
 }
 
 // EndRestore follows the last restored job: it brings them into the order of their submission, and

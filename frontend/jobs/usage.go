@@ -113,10 +113,10 @@ func (t *Table) Unused(report *wire.Item) {
 	if r.ended() && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
 		return // the accepted result once more, or of a job that ended before this process began
 	}
-	if j.former && r.outcome == sched.Done {
+	t.stopped(j, r, report)
+	if j.former && !r.failed() {
 		return // what such a job had in vain may be counted already
 	}
-	t.stopped(j, r, report)
 	lost := t.inVain(j, report)
 	switch {
 	case lost == 0:
