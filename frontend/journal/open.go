@@ -126,7 +126,11 @@ func (j *Journal) begin(r *recovery) error {
 		j.commit.batch.Set(metaKey(reportKey), rep.ReportKey[:])
 	}
 	if err := j.guarded(func() error { return j.commit.appendBatch(true) }); err != nil {
-		return errors.Join(folderErr(j.dir, "starting an incarnation", err), w.close())
+		err = folderErr(j.dir, "starting an incarnation", err)
+		if j.Err() == nil { // what was appended to a broken store may still be acknowledged in the witness
+			err = errors.Join(err, w.close())
+		}
+		return err
 	}
 	return writeFormat(j.opts.FS, j.dir, r.mark.frontend, rep.Incarnation)
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 func must(t *testing.T, err error) {
@@ -107,4 +109,29 @@ func TestOpeningWithoutAStore(t *testing.T) {
 		t.Fatal("the folder was locked twice")
 	}
 	must(t, lock.Release())
+}
+
+// A store that was opened often without much to write in between, as by a frontend that is
+// restarted again and again, merges its tables: with too many of them it would stop to write.
+func TestTablesOfManyOpeningsAreMerged(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := Lock(HostFS(), dir)
+	must(t, err)
+	defer func() { must(t, lock.Release()) }()
+	open := func() *Disk {
+		d, err := Open(dir, lock, options(t))
+		must(t, err)
+		return d
+	}
+	tables := func(d *Disk) int64 { return d.db.Metrics().Levels[0].TablesCount }
+	var b Batch
+	b.Set([]byte("k"), []byte("v"))
+	for range 20 {
+		d := open()
+		must(t, d.Append(&b, true))
+		must(t, d.Close()) // what was appended becomes a table of the next opening
+	}
+	d := open()
+	await.Until(t, "the tables are merged", func() bool { return tables(d) < 4 })
+	must(t, d.Close())
 }

@@ -11,6 +11,7 @@ import (
 // the process would end in a panic instead of with the reason.
 type compactions struct {
 	pebble.CompactionScheduler
+	db      pebble.DBForCompaction // set when the store has registered, before its opening is over
 	allowed atomic.Bool
 }
 
@@ -19,10 +20,26 @@ func newCompactions() *compactions {
 	return &compactions{CompactionScheduler: pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()}
 }
 
-// allow is called when the opening is over.
+// Register implements pebble.CompactionScheduler.
+func (c *compactions) Register(goroutines int, db pebble.DBForCompaction) {
+	c.db = db
+	c.CompactionScheduler.Register(goroutines, db)
+}
+
+// allow is called when the opening is over. A store that was refused a merge requests none until
+// its scheduler grants that one, so one that was due while the store opened is granted here. If it
+// were not, nothing would ever be merged, and with too many tables the store stops to write.
 func (c *compactions) allow() {
 	c.allowed.Store(true)
-	c.UpdateGetAllowedWithoutPermission()
+	if c.db == nil {
+		return
+	}
+	if waiting, _ := c.db.GetWaitingCompaction(); !waiting {
+		return
+	}
+	if granted, handle := c.TrySchedule(); granted && !c.db.Schedule(handle) {
+		handle.Done()
+	}
 }
 
 // TrySchedule implements pebble.CompactionScheduler.
