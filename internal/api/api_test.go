@@ -87,6 +87,10 @@ func TestValidate(t *testing.T) {
 			r.Backend = api.BackendSleep
 			r.Tasks[0].Payload = api.Payload{Backend: api.BackendSleep, Sleep: -time.Second}
 		}, "-1s"},
+		"a sleep that nodes cannot add up": {func(r *api.Request) {
+			r.Backend = api.BackendSleep
+			r.Tasks[0].Payload = api.Payload{Backend: api.BackendSleep, Sleep: math.MaxInt64}
+		}, "more than the limit of 8760h0m0s"},
 		"a process":        {exec(&api.Exec{Argv: []string{"p", "", "-x"}, Env: []string{"A=", "B=b=c"}, Dir: "/"}), ""},
 		"no process":       {exec(nil), "no program"},
 		"no arguments":     {exec(&api.Exec{}), "no program"},

@@ -24,6 +24,8 @@ const (
 	MaxPayload     = 1 << 20   // bytes of one task's message
 	MaxScript      = 256 << 10 // bytes of a script that is sent with its job
 	MaxExecStrings = 4096      // arguments and variables of one exec task
+	// MaxSleep bounds the sleep of a task: nodes add it to how long they have run.
+	MaxSleep = MaxTimeLimit
 )
 
 // Validate returns an *[Error] when the job can never run; it names the task at fault.
@@ -107,6 +109,8 @@ func (p *Payload) fault(b Backend) string {
 		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload)
 	case b == BackendSleep && p.Sleep < 0:
 		return fmt.Sprintf("sleeps %v, less than nothing", p.Sleep)
+	case b == BackendSleep && p.Sleep > MaxSleep:
+		return fmt.Sprintf("sleeps %v, more than the limit of %v", p.Sleep, MaxSleep)
 	case b == BackendExec:
 		return p.Exec.fault()
 	case b != BackendApp && b != BackendSleep && b != BackendExec:
