@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -84,12 +85,16 @@ func newJob(sub *journal.Submission) *Job {
 	return &Job{
 		ID: sub.Job, Submission: sub, fingerprint: sub.Fingerprint, named: haveNames(sub.Request.Tasks), reports: make([]taskReport, len(sub.Request.Tasks)),
 		Status: api.Status{
-			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
+			Job: sub.Request.Key, App: shownApp(sub.Request.App), State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
 			Owner: sub.Request.Owner, Priority: sub.Request.Priority, Name: sub.Request.Name, Submitter: sub.Request.Submitter, Command: sub.Request.Command(),
 		},
 	}
 }
+
+// shownApp returns the name of an application as a status has it. Published clients may give any bytes,
+// and clients in other languages cannot read a list in which one text is not UTF-8.
+func shownApp(app string) string { return strings.ToValidUTF8(app, "\ufffd") }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 

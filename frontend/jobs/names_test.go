@@ -32,3 +32,15 @@ func TestTasksKeepTheirNames(t *testing.T) {
 		}
 	})
 }
+
+// The status of a job is text, whatever bytes its application has for a name.
+func TestApplicationThatIsNotText(t *testing.T) {
+	const app = "a\xff\xfeb"
+	j := newJob(&journal.Submission{Request: api.Request{App: app, Tasks: make([]api.Task, 1)}})
+	if got := j.Status.App; got != "a\ufffdb" {
+		t.Errorf("the application is shown as %q", got)
+	}
+	if got := j.App(); got != app {
+		t.Errorf("its tasks need the backends of application %q", got)
+	}
+}
