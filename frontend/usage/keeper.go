@@ -42,6 +42,7 @@ type Keeper struct {
 	ended    chan struct{} // closed when Run has returned
 	store    *store        // of the goroutine of Run; nil while there is no file
 	unfilled chan struct{} // likewise; closed while the file has jobs that are not summed up, else nil
+	unopened int64         // likewise; entries that were dropped because there is no file
 	readers  atomic.Pointer[readers]
 	problem  atomic.Pointer[string] // why nothing can be kept
 	stats    stats
@@ -62,6 +63,7 @@ type stats struct {
 	kept             atomic.Int64
 	noRoom, failed   atomic.Int64
 	expired, removed atomic.Int64
+	refilled         atomic.Int64 // of those that failed, entered from the journal since
 }
 
 // Stats are what a Keeper has done since its start.
@@ -183,6 +185,7 @@ func (k *Keeper) writeAll() {
 func (k *Keeper) write(batch []entry) {
 	if k.store == nil && !k.open() {
 		k.stats.failed.Add(int64(len(batch)))
+		k.unopened += int64(len(batch))
 		return
 	}
 	removed, err := k.store.write(batch, k.opts.Limit)
@@ -257,6 +260,7 @@ func (k *Keeper) refill() {
 		most = refillAll
 	}
 	var list []entry
+	before := k.store.kept
 	err := k.opts.Refill(min(most, k.opts.Limit), func(j *api.JobUsage) { list = append(list, entry{job: j}) })
 	for err == nil && len(list) > 0 {
 		n := min(len(list), batchJobs)
@@ -267,6 +271,8 @@ func (k *Keeper) refill() {
 		err = k.store.begin()
 	}
 	k.stats.kept.Store(k.store.kept)
+	k.stats.refilled.Add(min(k.unopened, k.store.kept-before))
+	k.unopened = 0
 	if err != nil {
 		k.failed("entering what the journal has and it lacks", err, "nothing needs to be done: the last jobs before the restart may be missing in the history")
 	}

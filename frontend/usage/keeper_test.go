@@ -311,3 +311,28 @@ func TestDamage(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestFileThatCouldNotBeMade: what ended while the file could not be made is entered from the journal
+// when it can be, and is not reported as missing then.
+func TestFileThatCouldNotBeMade(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "no folder")
+	k := start(t, filepath.Join(folder, "history.db"), func(o *Options) {
+		o.Refill = func(_ int, add func(*api.JobUsage)) error {
+			add(job("a", 0))
+			add(job("b", 1))
+			return nil
+		}
+	})
+	k.Add(job("a", 0))
+	if p := k.ask(t, api.HistoryQuery{}); p.Dropped != 1 {
+		t.Errorf("without a folder: %+v", p)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.Add(job("b", 1))
+	p := k.ask(t, api.HistoryQuery{})
+	if expect(t, "with a folder", ids(p), []string{"a", "b"}); p.Dropped != 0 {
+		t.Errorf("with a folder %d jobs are dropped", p.Dropped)
+	}
+}

@@ -61,7 +61,7 @@ func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *str
 		p.Problem = *text
 	}
 	s := k.Stats()
-	p.Kept, p.Removed, p.Dropped = s.Kept, s.Removed, s.NoRoom+s.Failed
+	p.Kept, p.Removed, p.Dropped = s.Kept, s.Removed, s.NoRoom+s.Failed-k.stats.refilled.Load()
 	r := k.readers.Load()
 	if r == nil {
 		return p, nil // no job has ended yet
