@@ -1,6 +1,8 @@
 package after
 
 import (
+	"slices"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -91,13 +93,11 @@ func (t *Table) Drop(job sched.JobID) {
 	}
 	delete(t.held, job)
 	for _, o := range h.list {
-		var rest []sched.JobID
-		for _, id := range t.behind[o.Job] {
-			if id != job {
-				rest = append(rest, id)
-			}
+		waiting := t.behind[o.Job]
+		if i := slices.Index(waiting, job); i >= 0 {
+			waiting = slices.Delete(waiting, i, i+1)
 		}
-		if t.behind[o.Job] = rest; len(rest) == 0 {
+		if t.behind[o.Job] = waiting; len(waiting) == 0 {
 			delete(t.behind, o.Job)
 		}
 	}

@@ -109,3 +109,16 @@ func TestTableAgainstAModel(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkDrop cancels one of many jobs that wait for the same one, and holds it again.
+func BenchmarkDrop(b *testing.B) {
+	const jobs = 20_000
+	table, last := after.New(), []after.Other{other(jobs, 0, false)}
+	for i := range jobs {
+		table.Hold(id(i), last)
+	}
+	for n := 0; b.Loop(); n += 7919 {
+		table.Drop(id(n % jobs))
+		table.Hold(id(n%jobs), last)
+	}
+}
