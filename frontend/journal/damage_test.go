@@ -497,3 +497,13 @@ func TestUnreadableJobIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A damaged part that is read only after the opening, as that of jobs that ended, is refused with the
+// file and what to do, too, and without the further lines of the store.
+func TestDamageFoundLater(t *testing.T) {
+	err := folderErr("dir", "reading which jobs ended last", &store.DamageError{File: "dir/7.sst", Err: errors.New("checksum mismatch\n(1) path: dir/7.sst\n -- stack trace")})
+	checkRefusal(t, err, "dir", "7.sst")
+	if e := fourParts(t, err); strings.Contains(e.What, "\n") || e.Tried != "reading which jobs ended last" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -42,8 +42,13 @@ func brokenErr(dir string, err error) error {
 		Tried: "keeping records; none is acknowledged since", Next: next}
 }
 
-// folderErr is for a folder that cannot be used at all.
+// folderErr is for a folder that cannot be used, or not all of it.
 func folderErr(dir, tried string, err error) error {
+	if _, ok := errors.AsType[*store.DamageError](err); ok {
+		e := damage(dir, err, nil)
+		e.Tried = tried
+		return e
+	}
 	next := "check that the folder's disk is mounted and sound"
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -67,7 +72,7 @@ func lockedErr(dir, lock, holder string, err error) error {
 }
 
 // damage turns an error of reading into the refusal of the journal.
-func damage(dir string, err error, jobs []string) error {
+func damage(dir string, err error, jobs []string) *api.Error {
 	file := ""
 	if d, ok := errors.AsType[*store.DamageError](err); ok {
 		file = d.File
@@ -77,7 +82,7 @@ func damage(dir string, err error, jobs []string) error {
 }
 
 // damageErr is for bytes that were written whole and no longer are.
-func damageErr(dir, file, what string, lost []string) error {
+func damageErr(dir, file, what string, lost []string) *api.Error {
 	if file == "" {
 		file = dir
 	}
