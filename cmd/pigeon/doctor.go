@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
 	"os/user"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
@@ -21,10 +25,11 @@ func doctorCommand() *cobra.Command {
 		Short:   "Try what a cluster on this machine will need",
 		Long: `Tries what a cluster on this machine will need and prints how to repair what does
 not work. Where daemons are installed (/etc/pigeon) it checks them as well: their settings,
-who may read keys and journals, when certificates end, whether they run, and whether they run
-the program that is installed. Where --frontend or the settings of the commands name a cluster,
-or a pigeon dev runs, it asks that as well: whether its frontends answer, its masters and nodes
-are up and none was refused, and whether all are of one version. It changes nothing. Exit
+who may read keys and journals, whether the daemons' users can read the files that the settings
+name (only root can try that), when certificates end, whether the daemons run, and whether they
+run the program that is installed. Where --frontend or the settings of the commands name a
+cluster, or a pigeon dev runs, it asks that as well: whether its frontends answer, its masters and
+nodes are up and none was refused, and whether all are of one version. It changes nothing. Exit
 status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor --frontend 127.0.0.1:20503
@@ -90,6 +95,9 @@ func thisHost() *doctor.Host {
 	h := &doctor.Host{
 		Root: "/", Now: time.Now(), Owner: owners, Load: loadInstalled, Program: "unknown", Processes: doctor.Running, State: doctor.SystemdState,
 	}
+	if os.Geteuid() == 0 {
+		h.Readable = readableFor
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		h.Program = doctor.Built(info)
 	}
@@ -97,16 +105,43 @@ func thisHost() *doctor.Host {
 }
 
 // loadInstalled reads a file of settings as the daemon of a role does, without flags and environment.
-func loadInstalled(name, path string) (insecure bool, err error) {
+func loadInstalled(name, path string) (loaded doctor.Settings, err error) {
 	for _, r := range roles() {
 		if r.name != name {
 			continue
 		}
 		origins, err := r.load(config.Source{File: path})
 		for _, o := range origins {
-			insecure = insecure || o.Key == "insecure" && o.Value == true
+			loaded.Insecure = loaded.Insecure || o.Key == "insecure" && o.Value == true
+			if file, is := o.Value.(string); is && filepath.IsAbs(file) {
+				loaded.Files = append(loaded.Files, file)
+			}
 		}
-		return insecure, err
+		return loaded, err
 	}
-	return false, fmt.Errorf("%s has no settings", name)
+	return loaded, fmt.Errorf("%s has no settings", name)
+}
+
+// readableFor reports whether a user can read a file, by trying it as that user: modes alone do not
+// tell, where a folder is closed or a list of access control opens the file.
+func readableFor(name, path string) bool {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return false
+	}
+	groups, _ := u.GroupIds() // the first group is that of the user
+	id := func(text string) uint32 {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return math.MaxUint32 // nobody: the kernel refuses it
+		}
+		return uint32(n)
+	}
+	as := &syscall.Credential{Uid: id(u.Uid), Gid: id(u.Gid)}
+	for _, g := range groups {
+		as.Groups = append(as.Groups, id(g))
+	}
+	try := exec.Command("/bin/sh", "-c", `[ -r "$1" ]`, "sh", path)
+	try.Dir, try.SysProcAttr = "/", &syscall.SysProcAttr{Credential: as}
+	return try.Run() == nil
 }

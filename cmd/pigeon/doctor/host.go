@@ -16,15 +16,22 @@ type Host struct {
 	Root  string    // of its files; tests name a folder
 	Now   time.Time // for what expires
 	Owner []int     // users who may own settings, keys and data: root, the daemons' user, the caller
-	// Load reads and checks the settings of a role; insecure reports whether they let every
-	// caller do everything.
-	Load func(role, path string) (insecure bool, err error)
+	// Load reads and checks the settings of a role.
+	Load func(role, path string) (Settings, error)
+	// Readable reports whether a user can read a file; nil where only root could try it.
+	Readable func(user, path string) bool
 	// Program is what this program was built from, and Processes lists the daemons that run here.
 	Program   string
 	Processes func() ([]Process, error)
 	// State returns the state of a unit according to the service manager ("active"), "" where it
 	// cannot be asked.
 	State func(ctx context.Context, unit string) string
+}
+
+// Settings is what matters of a file of settings.
+type Settings struct {
+	Insecure bool     // every caller may do everything
+	Files    []string // absolute paths that it names, of files and folders
 }
 
 // Process is a daemon that runs.
@@ -57,6 +64,7 @@ func (h *Host) checks() []Check {
 	return []Check{
 		{"settings", func(context.Context) Finding { return h.settings() }},
 		{"secrets", func(context.Context) Finding { return h.secrets() }},
+		{"readers", func(context.Context) Finding { return h.readers() }},
 		{"data folders", func(context.Context) Finding { return h.data() }},
 		{"certificates", func(context.Context) Finding { return h.certificates() }},
 		{"daemons", func(context.Context) Finding { return h.daemons() }},

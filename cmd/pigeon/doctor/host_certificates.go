@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -18,6 +19,11 @@ func (h *Host) certificates() Finding {
 	var f faults
 	var first time.Time
 	read := 0
+	again, renew := "write it again (pigeon pki issue)", "renew it (pigeon pki renew); daemons read it again by themselves"
+	if _, err := os.Stat(h.path("/etc/pigeon/manifest.json")); err == nil { // 'pigeon cluster' keeps it there, and would undo what is done by hand
+		again = "have it written again by 'pigeon cluster apply'"
+		renew = "renew it by 'pigeon cluster apply', which issues certificates again in the last month of their validity"
+	}
 	for _, path := range h.list("/etc/pigeon", "*.pem") {
 		if base := filepath.Base(path); base == authority.CRLFile || base == authority.KeyFile {
 			continue
@@ -28,18 +34,17 @@ func (h *Host) certificates() Finding {
 			continue
 		}
 		if err != nil {
-			f.addf(Bad, "write it again (pigeon pki issue)", "%s: %v", h.name(path), err)
+			f.addf(Bad, again, "%s: %v", h.name(path), err)
 			continue
 		}
 		read++
-		const advice = "renew it (pigeon pki renew); daemons read it again by themselves"
 		switch {
 		case h.Now.After(c.NotAfter):
-			f.addf(Bad, advice, "%s has ended on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+			f.addf(Bad, renew, "%s has ended on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
 		case h.Now.Before(c.NotBefore):
 			f.addf(Bad, "set this host's clock", "%s begins on %s", h.name(path), c.NotBefore.Format(time.DateTime))
 		case authority.EndsWithin(c, renewalDue, h.Now):
-			f.addf(Warn, advice, "%s ends on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
+			f.addf(Warn, renew, "%s ends on %s", h.name(path), c.NotAfter.Format(time.DateOnly))
 		}
 		if first.IsZero() || c.NotAfter.Before(first) {
 			first = c.NotAfter

@@ -49,13 +49,13 @@ func (h *Host) settings() Finding {
 		if role == "" {
 			continue
 		}
-		insecure, err := h.Load(role, path)
+		loaded, err := h.Load(role, path)
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			f.addf(Warn, ask, "%s cannot be read", h.name(path))
 		case err != nil:
 			f.addf(Bad, "correct it; 'pigeon config check "+role+" FILE' says when it is good", "%s: %v", h.name(path), err)
-		case insecure:
+		case loaded.Insecure:
 			f.addf(Warn, "set tls_ca, tls_cert and tls_key, and leave insecure out", "%s has insecure: true, by which every caller may do everything", h.name(path))
 		default:
 			read++

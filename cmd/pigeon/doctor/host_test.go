@@ -26,15 +26,18 @@ func newHost(t *testing.T) *Host {
 		Processes: func() ([]Process, error) { return nil, nil },
 		State:     func(context.Context, string) string { return "" },
 	}
-	h.Load = func(role, path string) (bool, error) {
+	h.Load = func(role, path string) (Settings, error) {
 		text, err := os.ReadFile(path)
+		if key, names := strings.CutPrefix(string(text), "key "); names {
+			return Settings{Files: []string{h.path(key), h.path("/var/lib/pigeon")}}, err
+		}
 		if string(text) == "bad" {
 			err = fmt.Errorf("the settings of %s are bad", role)
 		}
 		if string(text) == "closed" {
 			err = fs.ErrPermission
 		}
-		return string(text) == "insecure", err
+		return Settings{Insecure: string(text) == "insecure"}, err
 	}
 	h.put(t, "/etc/pigeon", 0o755|fs.ModeDir, "")
 	return h
@@ -114,6 +117,15 @@ func TestHostIsChecked(t *testing.T) {
 		"issued certificate":   {func(t *testing.T, h *Host) { h.issue(t, "/etc/pigeon/tls") }, "certificates", Good, "2 in /etc/pigeon"},
 		"readable tokens":      {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/tokens", 0o604, "") }, "secrets", Bad, "chmod o-rwx"},
 		"a stranger's":         {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/ca.pem", 0o644, ""); h.Owner = []int{-1} }, "secrets", Bad, "belongs to user"},
+		"closed key":           {func(t *testing.T, h *Host) { h.keyOf(t, "frontend", "/etc/pigeon/frontend.key") }, "readers", Bad, "the user pigeon, as whom the daemon of /etc/pigeon/frontend.yaml runs, cannot read /etc/pigeon/frontend.key"},
+		"closed key of many":   {func(t *testing.T, h *Host) { h.keyOf(t, "master-a", "/etc/pigeon/tls/key.pem") }, "readers", Bad, "chgrp pigeon"},
+		"key of a node":        {func(t *testing.T, h *Host) { h.keyOf(t, "nodemonitor", "/etc/pigeon/nodemonitor.key") }, "readers", Good, "0 files"},
+		"open key":             {func(t *testing.T, h *Host) { h.keyOf(t, "frontend", "/etc/pigeon/open.key") }, "readers", Good, "2 files are readable"},
+		"another user's": {func(t *testing.T, h *Host) {
+			h.keyOf(t, "frontend", "/etc/pigeon/frontend.key")
+			h.put(t, "/etc/systemd/system/pigeon-frontend.service.d/user.conf", 0o644, "[Service]\nUser=root\n")
+		}, "readers", Good, "0 files"},
+		"readers, not as root": {func(t *testing.T, h *Host) { h.keyOf(t, "frontend", "/etc/pigeon/frontend.key"); h.Readable = nil }, "readers", Good, "not tried"},
 		"no data":              {func(*testing.T, *Host) {}, "data folders", Good, "no daemon"},
 		"good data":            {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o700|fs.ModeDir, "") }, "data folders", Good, "1 folder in /var/lib/pigeon is closed"},
 		"open journal":         {func(t *testing.T, h *Host) { h.put(t, "/var/lib/pigeon/frontend", 0o750|fs.ModeDir, "") }, "data folders", Bad, "chmod 0700 /var/lib/pigeon/frontend"},
@@ -125,6 +137,14 @@ func TestHostIsChecked(t *testing.T) {
 		"ending certificate": {func(t *testing.T, h *Host) {
 			h.certificate(t, "/etc/pigeon/tls/cert.pem", hostTime.Add(-80*day), 90*day)
 		}, "certificates", Warn, "pki renew"},
+		"ending, of pigeon cluster": {func(t *testing.T, h *Host) {
+			h.put(t, "/etc/pigeon/manifest.json", 0o644, "{}")
+			h.certificate(t, "/etc/pigeon/frontend.pem", hostTime.Add(-80*day), 90*day)
+		}, "certificates", Warn, "pigeon cluster apply"},
+		"damaged, of pigeon cluster": {func(t *testing.T, h *Host) {
+			h.put(t, "/etc/pigeon/manifest.json", 0o644, "{}")
+			h.put(t, "/etc/pigeon/frontend.pem", 0o644, "x")
+		}, "certificates", Bad, "pigeon cluster apply"},
 		"early certificate":   {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime.Add(2*day), 90*day) }, "certificates", Bad, "clock"},
 		"damaged certificate": {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/ca.pem", 0o644, "x") }, "certificates", Bad, "ca.pem"},
 		"revocations":         {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/crl.pem", 0o644, "x") }, "certificates", Good, "none"},
@@ -145,9 +165,31 @@ func TestHostIsChecked(t *testing.T) {
 				got = check.Run(t.Context())
 			}
 		}
+		if strings.Contains(name, "of pigeon cluster") && strings.Contains(got.Advice, "pigeon pki") {
+			t.Errorf("%s: the advice is for certificates of 'pigeon pki': %+v", name, got)
+		}
 		if got.Status != c.status || !strings.Contains(got.Found+got.Advice, c.parts) || (got.Advice == "") != (c.status == Good) {
 			t.Errorf("%s: %+v, want %s with %q", name, got, c.status, c.parts)
 		}
+	}
+}
+
+// keyOf makes a daemon with a unit of the package and a key, which the daemon's user can read if the
+// key has "open" in its name.
+func (h *Host) keyOf(t *testing.T, settings, key string) {
+	t.Helper()
+	for _, unit := range []string{"frontend", "master@", "node"} {
+		text := "[Service]\nUser=pigeon\n"
+		if unit == "node" {
+			text = "[Service]\n"
+		}
+		h.put(t, "/usr/lib/systemd/system/pigeon-"+unit+".service", 0o644, text)
+	}
+	h.put(t, "/etc/pigeon/"+settings+".yaml", 0o640, "key "+key)
+	h.put(t, key, 0o600, "")
+	h.put(t, "/var/lib/pigeon", 0o755|fs.ModeDir, "")
+	h.Readable = func(user, path string) bool {
+		return user == "pigeon" && (strings.HasSuffix(path, ".yaml") || strings.Contains(path, "open"))
 	}
 }
 
@@ -166,7 +208,7 @@ func (h *Host) enable(t *testing.T, unit, settings, state string) {
 func TestHostWithoutDaemons(t *testing.T) {
 	h := newHost(t)
 	with := len(Checks(Options{Host: h}))
-	if without := len(Checks(Options{Host: &Host{Root: t.TempDir()}})); with != without+6 || len(Checks(Options{})) != without {
+	if without := len(Checks(Options{Host: &Host{Root: t.TempDir()}})); with != without+7 || len(Checks(Options{})) != without {
 		t.Errorf("%d checks with daemons, %d without", with, without)
 	}
 	for i := range 3 * mostFound {
