@@ -264,6 +264,34 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// A plan that is made in another folder has another authority. Its hosts are left as they are: those
+// that were given the new certificates would not talk to the others. They can be removed.
+func TestAnotherAuthority(t *testing.T) {
+	const inventory = "service_manager: none\nhosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend, node], slots: 1}\n"
+	var plans []*HostPlan
+	for range 2 {
+		p, err := Make(parse(t, inventory), t.TempDir(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, p.Hosts[0])
+	}
+	of := func(files []File) *found {
+		return &found{system: "Linux x86_64", manifest: &manifest{Cluster: "pigeon", Host: "m", ServiceManager: hosts.NoManager, Files: files}}
+	}
+	if _, err := differs(plans[1], of(plans[0].Files), Program{SHA256: strings.Repeat("a", 64)}); err == nil || !strings.Contains(err.Error(), "of another authority") || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("with another authority: %v", err)
+	}
+	if err := accepts(plans[1], of(plans[0].Files)); err != nil {
+		t.Errorf("it cannot be removed: %v", err)
+	}
+	for name, files := range map[string][]File{"the same": plans[1].Files, "an insecure cluster": nil} {
+		if _, err := differs(plans[1], of(files), Program{SHA256: strings.Repeat("a", 64)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The page has the ports that plans use.
 func TestPortsOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/deploy.md")

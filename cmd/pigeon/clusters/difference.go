@@ -50,9 +50,13 @@ func (d *difference) words() (list []string) {
 }
 
 // differs compares a host with its plan and the program. The error is that the host is of
-// another cluster, or its system is not one for this program.
+// another cluster, has the certificates of another authority, or its system is not one for this
+// program.
 func differs(p *HostPlan, f *found, program Program) (*difference, error) {
 	if err := accepts(p, f); err != nil {
+		return nil, err
+	}
+	if err := trusts(p, f); err != nil {
 		return nil, err
 	}
 	m, err := p.manifest()
@@ -123,6 +127,27 @@ func (f *found) foreign(p *HostPlan) []string {
 			return file.Path == at && strings.HasSuffix(f.files[at], " "+file.SHA256)
 		})
 	})
+}
+
+// trusts refuses a host whose certificates another authority has issued, as when the plan is made in
+// another folder: the hosts that have the new certificates and those that have the former ones would
+// not talk to each other, and commands with the former authority to none of them.
+func trusts(p *HostPlan, f *found) error {
+	at := func(list []File) string {
+		i := slices.IndexFunc(list, func(file File) bool { return file.Path == pathsOf(p.Host).ca() })
+		if i < 0 {
+			return ""
+		}
+		return list[i].SHA256
+	}
+	if f.manifest == nil || at(f.manifest.Files) == "" || at(p.Files) == "" || at(f.manifest.Files) == at(p.Files) {
+		return nil
+	}
+	return &api.Error{
+		Problem: api.Invalid, Subject: fmt.Sprintf("host %q", p.Host.Name), Tried: "comparing it with its plan",
+		What: "its certificates are of another authority than that of the plan's folder",
+		Next: "name the folder with its authority by --out; where that folder is lost, 'pigeon cluster remove --keep-data' and 'apply' give all hosts certificates of the new one",
+	}
 }
 
 // accepts refuses a host that belongs to another cluster, or to no cluster of 'pigeon cluster': a
