@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func clusterCommand() *cobra.Command {
@@ -41,11 +42,14 @@ type planFlags struct {
 	out      string
 	program  string
 	parallel int
+	only     []string // hosts; empty: all
 	output   *outputFormat
+	say      func(line string)
 }
 
 func addPlanFlags(cmd *cobra.Command) *planFlags {
 	f := &planFlags{output: addOutput(cmd)}
+	f.say = func(line string) { sayTo(cmd.ErrOrStderr())(line) } // the command has its streams when it runs
 	cmd.Flags().StringVar(&f.out, "out", "", "folder of the plan; it also has the authority, whose key nobody else must read (default CLUSTER-plan beside the inventory)")
 	return f
 }
@@ -77,7 +81,11 @@ func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 	if err != nil {
 		return nil, nil, wrongUse(err)
 	}
+	former := p.Former(f.out)
 	changed, err := p.Write(f.out)
+	for _, line := range former {
+		f.say(line)
+	}
 	return p, changed, err
 }
 
@@ -89,6 +97,11 @@ func (f *planFlags) open(cmd *cobra.Command, file string) (*clusters.Cluster, er
 	p, _, err := f.plan(file)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.only) > 0 {
+		if p, err = p.Only(f.only); err != nil {
+			return nil, wrongUse(err)
+		}
 	}
 	if f.program == "" {
 		if f.program, err = os.Executable(); err != nil {
@@ -166,6 +179,9 @@ func hostsVerb(use, short, long, example string, work func(ctx context.Context, 
 	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: namesOne("host inventory")}
 	f := addPlanFlags(cmd).addHostFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if list := cmd.Flags().Lookup(hostFlag); list != nil { // of the verbs that have it
+			f.only = list.Value.(pflag.SliceValue).GetSlice()
+		}
 		c, err := f.open(cmd, args[0])
 		if err != nil {
 			return err
@@ -221,16 +237,21 @@ of its daemons run and serve. The exit status is 1 when a host cannot be looked 
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Status(ctx) })
 }
 
+// hostFlag restricts a verb to some hosts of the inventory.
+const hostFlag = "host"
+
 func clusterRemove() *cobra.Command {
 	var yes, keep bool
 	cmd := hostsVerb("remove", "Stop the daemons of all hosts and remove everything that was put there",
 		`Stops the daemons, nodes first, and removes their settings, certificates, program, logs, and
 their data: journals, streams, outputs of tasks. Nothing is left of them. A host that belongs to
 another cluster, or has an installation that 'pigeon cluster' did not make, is refused; one that
-has nothing is left as it is. The plan's folder stays.`,
-		"  pigeon cluster remove inventory.yaml --yes",
+has nothing is left as it is. The plan's folder stays. With --host only the named hosts leave the
+cluster: delete their entries from the inventory then, and apply it.`,
+		"  pigeon cluster remove inventory.yaml --yes\n  pigeon cluster remove inventory.yaml --host w03,w04 --yes",
 		func(ctx context.Context, c *clusters.Cluster) error { return c.Remove(ctx, keep) })
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove, with all jobs that are not done")
+	cmd.Flags().StringSlice(hostFlag, nil, "only these hosts of the inventory")
 	cmd.Flags().BoolVar(&keep, "keep-data", false, "keep /var/lib/pigeon: journals, streams, outputs")
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

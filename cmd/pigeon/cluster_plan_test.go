@@ -71,6 +71,31 @@ func TestPlanUnchanged(t *testing.T) {
 	}
 }
 
+// A host that the inventory leaves out is reported, and a verb for some hosts names those that it has.
+func TestPlanLeavesAHostOut(t *testing.T) {
+	file := twoHosts(t)
+	plan := func(args ...string) (int, string) {
+		var errs bytes.Buffer
+		return run(t.Context(), append([]string{"cluster"}, args...), strings.NewReader(""), io.Discard, &errs), errs.String()
+	}
+	if code, errs := plan("plan", file); code != exitDone || errs != "" {
+		t.Fatalf("status %d, %s", code, errs)
+	}
+	if code, errs := plan("remove", file, "--host", "m9", "--yes"); code != exitUsage || !strings.Contains(errs, `finding host "m9"`) {
+		t.Errorf("without that host: status %d, %s", code, errs)
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "name: n,", "name: x,")), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, errs := plan("plan", file); code != exitDone || !strings.Contains(errs, `host "n" is not in the inventory any more`) {
+		t.Errorf("status %d, %s", code, errs)
+	}
+}
+
 // An authority that cannot be written is no mistake in the inventory: a script may try again.
 func TestPlanCannotBeWritten(t *testing.T) {
 	file, out := twoHosts(t), filepath.Join(t.TempDir(), "plan")
