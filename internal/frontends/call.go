@@ -76,7 +76,7 @@ type outcome struct {
 // round makes the call at each frontend, from the first one, until one answers. Where a
 // refusal names another address, that one is next.
 func (c *Client) round(ctx context.Context, q *call, round int) (r outcome) {
-	var asked []*Frontend
+	var asked, lacking []*Frontend
 	var unknown error
 	next := q.first
 	for next != nil {
@@ -94,18 +94,30 @@ func (c *Client) round(ctx context.Context, q *call, round int) (r outcome) {
 		case v == answered:
 			return outcome{by: f, err: err}
 		case v == elsewhere:
+			lacking = append(lacking, f)
 			if unknown == nil {
 				unknown = err
 			}
 		default:
-			r.silent, r.err = append(r.silent, silence{f, err}), errors.Join(r.err, err)
+			r.silent = append(r.silent, silence{f, err})
 		}
 		next = c.after(asked, address)
+	}
+	r.silent = slices.DeleteFunc(r.silent, func(s silence) bool { return c.answeredFor(s.err, lacking) })
+	for _, s := range r.silent {
+		r.err = errors.Join(r.err, s.err)
 	}
 	if len(r.silent) == 0 {
 		r.err = unknown
 	}
 	return r
+}
+
+// answeredFor reports whether a refusal names a frontend that has answered that it does not have the
+// job: a standby has the jobs of its leader, and waiting for the standby would bring no other answer.
+func (c *Client) answeredFor(refusal error, lacking []*Frontend) bool {
+	_, address := judge(refusal)
+	return address != "" && slices.ContainsFunc(lacking, func(f *Frontend) bool { return f.Address == address })
 }
 
 // errNotAllowed is the error of a frontend that must not be asked.

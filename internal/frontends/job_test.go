@@ -65,6 +65,30 @@ func TestAJobThatItsFrontendDoesNotKnow(t *testing.T) {
 	})
 }
 
+// A standby has no other jobs than its leader: where the leader does not have the job, that is the
+// answer, at once, in whatever order the two are named.
+func TestAJobThatTheLeaderOfAStandbyDoesNotKnow(t *testing.T) {
+	for _, addresses := range [][]string{{"s:1", "a:1"}, {"a:1", "s:1"}, {"s:1"}, {"s:1", "a:1", "b:1"}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			f0 := newJournal("f0")
+			w.start("a:1", &process{journal: f0})
+			w.start("b:1", &process{journal: newJournal("f1")})
+			w.start("s:1", &process{journal: f0, standby: true, leader: "a:1"})
+			c, said := w.client(addresses...)
+			began := time.Now()
+			_, _, err := c.Find(t.Context(), "no such job")
+			if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.NotFound || time.Since(began) != 0 || len(said.all()) > 0 {
+				t.Errorf("of %v: %v after %v, and the user was told %q", addresses, err, time.Since(began), said.all())
+			}
+			w.kill("a:1") // the standby may have the job, once it leads
+			if _, _, err := c.Find(t.Context(), "no such job"); err == nil || time.Since(began) == 0 {
+				t.Errorf("of %v without the leader: %v after %v", addresses, err, time.Since(began))
+			}
+		})
+	}
+}
+
 // A frontend that knows where the job is names that address, and the client asks there.
 func TestAJobIsFoundWhereAnotherFrontendSaysItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
