@@ -47,6 +47,26 @@ func TestAServerThatStops(t *testing.T) {
 	})
 }
 
+// A server whose disk is full has switched JetStream off. A daemon that reaches the cluster through it
+// starts all the same: the two others have all that is kept.
+func TestAServerWithoutJetStream(t *testing.T) {
+	t.Parallel()
+	c := natsservertest.Start(t, 3)
+	const full = 1
+	if err := c.Servers[full].Server().DisableJetStream(); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, c.Servers[full].URL())
+	o.Replicas = 3
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := jetstore.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 // opensWhen fails the test unless a store waits for JetStream and opens when it is mended.
 func opensWhen(t *testing.T, o jetstore.Options, waiting waits, mend func()) {
 	t.Helper()

@@ -68,6 +68,11 @@ func (s *Store) checkServers(ctx context.Context) error {
 	if len(found) == 0 {
 		return s.unseen()
 	}
+	// A server whose disk is full has switched JetStream off, and knows nothing of the others.
+	found = slices.DeleteFunc(found, func(d description) bool { return d.Data.Disabled })
+	if len(found) == 0 {
+		return errors.New("only servers with JetStream switched off have told their settings yet")
+	}
 	size, grows := 1, false
 	for _, d := range found {
 		if d.Server.Version != "" && old(d.Server.Version) {
@@ -76,7 +81,7 @@ func (s *Store) checkServers(ctx context.Context) error {
 		if d.Data.Meta != nil {
 			size, grows = max(size, d.Data.Meta.Size), true
 		}
-		if !d.Data.Config.SyncAlways && !d.Data.Disabled {
+		if !d.Data.Config.SyncAlways {
 			return s.refuse(fmt.Sprintf("server %s has sync_interval %v: what it acknowledges is lost with its machine's power until then", d.Server.Name, d.Data.Config.SyncInterval),
 				"checking the servers", "set sync_interval: always in its jetstream section (pigeon nats has it by default), and start it again")
 		}
@@ -167,7 +172,7 @@ func (s *Store) answered(ctx context.Context) (found []description, err error) {
 		var d description
 		if json.Unmarshal(m.Data, &d) == nil && d.Server.ID != "" {
 			found = append(found, d)
-			if d.Data.Meta == nil || len(found) >= d.Data.Meta.Size {
+			if !d.Data.Disabled && (d.Data.Meta == nil || len(found) >= d.Data.Meta.Size) {
 				return found, nil
 			}
 		}
