@@ -97,7 +97,7 @@ var rules = map[Action]rule{
 	SendSnapshots:    {daemons: []identity.Role{identity.Node}},
 	ReportResults:    {daemons: []identity.Role{identity.Node}},
 	FetchFiles:       {daemons: []identity.Role{identity.Node}},
-	FollowMembers:    {daemons: []identity.Role{identity.Frontend, identity.Node}},
+	FollowMembers:    {daemons: identity.Daemons}, // a master while it is a standby
 	QueryMasters:     {daemons: []identity.Role{identity.Frontend}},
 	OrderNodes:       {daemons: []identity.Role{identity.Frontend}},
 }
